@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import httpx
 from sqlalchemy import Engine, select
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
@@ -105,8 +105,8 @@ def _assets(aviary: Canaries, client: httpx.Client) -> None:
     ):
         aviary.open[path[1:]].append(client.get(f"{path}/name/{name}").json())
     _dashboards(aviary, client)
-    made(client, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
-    product = made(client, "/dataProducts", name="Basket", description="Sold.", domains=["Sales"])
+    create_entity(client, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
+    product = create_entity(client, "/dataProducts", name="Basket", description="Sold.", domains=["Sales"])
     aviary.open["domains"].append(client.get("/domains/name/Sales").json())
     aviary.open["dataProducts"].append(product)
     assets = [{"type": "table", "id": one["id"]} for one in (orders, secret)]
@@ -115,13 +115,13 @@ def _assets(aviary: Canaries, client: httpx.Client) -> None:
 
 
 def _dashboards(aviary: Canaries, client: httpx.Client) -> None:
-    made(client, "/services/dashboardServices", name="superset", serviceType="Superset")
-    made(client, "/services/storageServices", name="s3", serviceType="S3")
-    chart = made(client, "/charts", name=CANARY, displayName=CANARY, service="superset", tags=SECRET)
-    board = made(client, "/dashboards", name="board", service="superset", charts=[chart["fullyQualifiedName"]])
-    bucket = made(client, "/containers", name="bucket", service="s3")
+    create_entity(client, "/services/dashboardServices", name="superset", serviceType="Superset")
+    create_entity(client, "/services/storageServices", name="s3", serviceType="S3")
+    chart = create_entity(client, "/charts", name=CANARY, displayName=CANARY, service="superset", tags=SECRET)
+    board = create_entity(client, "/dashboards", name="board", service="superset", charts=[chart["fullyQualifiedName"]])
+    bucket = create_entity(client, "/containers", name="bucket", service="s3")
     parent = {"id": bucket["id"], "type": "container"}
-    drawer = made(client, "/containers", name=CANARY, service="s3", parent=parent, tags=SECRET)
+    drawer = create_entity(client, "/containers", name=CANARY, service="s3", parent=parent, tags=SECRET)
     aviary.hidden["charts"].append(chart)
     aviary.open["dashboards"].append(board)
     aviary.open["containers"].append(bucket)
@@ -132,7 +132,9 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     orders, report = aviary.open["tables"]
     secret = aviary.hidden["tables"][0]
     _add_tests(aviary, client)
-    query = made(client, "/queries", name=CANARY, query=f"select {CANARY}_id", service="warehouse", description=CANARY)
+    query = create_entity(
+        client, "/queries", name=CANARY, query=f"select {CANARY}_id", service="warehouse", description=CANARY
+    )
     used = [{"id": one["id"], "type": "table"} for one in (secret, orders)]
     assert client.put(f"/queries/{query['id']}/usage", json=used).is_success
     aviary.hidden["queries"].append(query)
@@ -150,13 +152,13 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     for name in (CANARY, "orders"):
         text = CANARY if name == CANARY else "Hello"
         about = _LINK.format(name)
-        aviary.threads.append(made(client, "/feed", about=about, message=f"{text} <#E::user::mallory>"))
+        aviary.threads.append(create_entity(client, "/feed", about=about, message=f"{text} <#E::user::mallory>"))
     thread = aviary.threads[0]
     assert client.post(f"/feed/{thread['id']}/posts", json={"message": f"{CANARY} <#E::user::mallory>"}).is_success
     mallory = {"id": aviary.mallory_id, "type": "user"}
     task = {"type": "UpdateDescription", "assignees": [mallory], "oldValue": CANARY, "suggestion": CANARY}
     about = _LINK.format(f"{CANARY}::description")
-    aviary.threads.append(made(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
+    aviary.threads.append(create_entity(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
 
 
 def _add_tests(aviary: Canaries, client: httpx.Client) -> None:
@@ -164,7 +166,7 @@ def _add_tests(aviary: Canaries, client: httpx.Client) -> None:
     for name in (CANARY, "orders"):
         link = f"<#E::table::{SCHEMA}.{name}::columns::email>"
         text = CANARY if name == CANARY else "open"
-        case = made(
+        case = create_entity(
             client,
             "/dataQuality/testCases",
             name=f"{text}_case",
@@ -178,7 +180,7 @@ def _add_tests(aviary: Canaries, client: httpx.Client) -> None:
         assert client.post(path, json=result).is_success
         (aviary.hidden if name == CANARY else aviary.open)["dataQuality/testCases"].append(case)
     aviary.steps = client.get("/dataQuality/testCases/testCaseIncidentStatus").json()["data"]
-    mixed = made(client, "/dataQuality/testSuites", name="mixed")
+    mixed = create_entity(client, "/dataQuality/testSuites", name="mixed")
     ids = [case["id"] for case in cases.values()]
     body = {"testSuiteId": mixed["id"], "testCaseIds": ids}
     assert client.put("/dataQuality/testCases/logicalTestCases", json=body).is_success
@@ -213,7 +215,7 @@ def _add_measurements(client: httpx.Client, secret: Json, orders: Json) -> None:
         "columns": ["id"],
         "referredColumns": [f"{name}.{CANARY}_id"],
     }
-    answer = patched(
+    answer = send_patch(
         client, f"/tables/{orders['id']}", {"op": "add", "path": "/tableConstraints", "value": [constraint]}
     )
     assert answer.is_success, answer.text
@@ -227,7 +229,7 @@ def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client)
     secret = aviary.hidden["tables"][0]
     assert mallory.put(f"/users/{aviary.mallory_id}/mutes", json={"entity": {"id": secret["id"], "type": "table"}})
     owner = {"op": "add", "path": "/owners", "value": [{"id": aviary.zoe_id, "type": "user"}]}
-    assert patched(client, f"/tables/{secret['id']}", owner).is_success
+    assert send_patch(client, f"/tables/{secret['id']}", owner).is_success
     everything = {
         "name": "Everything",
         "alertType": "Notification",
@@ -240,17 +242,17 @@ def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client)
     observed = {"resources": ["table", "container", "testCase"], "rules": []}
     failures = {**everything, "name": "Failures", "alertType": "Observability", "filteringRules": observed}
     for alert in (everything, failures):
-        aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **alert))
+        aviary.open["events/subscriptions"].append(create_entity(client, "/events/subscriptions", **alert))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}
     everywhere = {**everything, "name": "Mallorys", "destinations": [hook]}
-    aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))
+    aviary.open["events/subscriptions"].append(create_entity(mallory, "/events/subscriptions", **everywhere))
 
 
 def _change_assets(aviary: Canaries, client: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "queries"):
         for asset in aviary.hidden[collection]:
             change = {"op": "add", "path": "/description", "value": f"{CANARY} once more"}
-            assert patched(client, f"/{collection}/{asset['id']}", change).is_success
+            assert send_patch(client, f"/{collection}/{asset['id']}", change).is_success
     for asset in aviary.every("dataQuality/testCases"):
         result = {"timestamp": round(time.time() * 1000), "testCaseStatus": "Failed", "result": CANARY}
         path = f"/dataQuality/testCases/testCaseResults/{asset['fullyQualifiedName']}"
@@ -258,19 +260,19 @@ def _change_assets(aviary: Canaries, client: httpx.Client) -> None:
         assert client.post(path, json=result if is_hidden else {**result, "result": "open"}).is_success
     orders, report = aviary.open["tables"]
     change = {"op": "add", "path": "/description", "value": "Orders."}
-    assert patched(client, f"/tables/{orders['id']}", change).is_success
+    assert send_patch(client, f"/tables/{orders['id']}", change).is_success
     secret = aviary.hidden["tables"][0]
     assert client.delete(f"/lineage/table/{secret['id']}/table/{report['id']}").is_success
     board, bucket = aviary.open["dashboards"][0], aviary.open["containers"][0]
     for path in (f"/dashboards/{board['id']}", f"/containers/{bucket['id']}"):
-        assert patched(client, path, change).is_success
+        assert send_patch(client, path, change).is_success
 
 
 def _hide(aviary: Canaries, client: httpx.Client) -> None:
     restrict(client, aviary.mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     for asset in aviary.hidden["tables"]:
         hide = {"op": "add", "path": "/tags", "value": SECRET}
-        assert patched(client, f"/tables/{asset['id']}", hide).is_success
+        assert send_patch(client, f"/tables/{asset['id']}", hide).is_success
     deleted_table = aviary.hidden["tables"][1]
     assert client.delete(f"/tables/{deleted_table['id']}?hardDelete=true").is_success
 

@@ -26,7 +26,7 @@ def member(identity: str, email: str | None, **fields: Any) -> dict[str, Any]:
 
 @dataclass
 class SlackWorkspace:
-    """A workspace at ``url``, for bots with ``token``; ``told`` is what was posted to its response URLs.
+    """A workspace at ``url``, for bots with ``token``; ``replies`` is what was posted to its response URLs.
 
     Its Web API answers after ``slow_s``.
     """
@@ -34,7 +34,7 @@ class SlackWorkspace:
     token: str
     members: dict[str, dict[str, Any]] = field(default_factory=dict)
     faults: dict[str, dict[str, Any]] = field(default_factory=dict)
-    told: list[dict[str, Any]] = field(default_factory=list)
+    replies: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     url: str = ""
     slow_s: float = 0.0
@@ -48,7 +48,7 @@ class SlackWorkspace:
         """Return what Slack answers."""
         self.calls.append(path)
         if path == "/reply":
-            self.told.append(json.loads(body))
+            self.replies.append(json.loads(body))
             return {"ok": True}
         time.sleep(self.slow_s)
         method = path.removeprefix("/api/")
@@ -63,8 +63,8 @@ class SlackWorkspace:
 
     def next_told(self) -> str:
         """Return what the member who has pressed a button is told, and only they."""
-        until(lambda: bool(self.told))
-        answer = self.told.pop()
+        until(lambda: bool(self.replies))
+        answer = self.replies.pop()
         assert (answer["response_type"], answer["replace_original"]) == ("ephemeral", False)
         return str(answer["text"])
 

@@ -32,6 +32,6 @@ def test_a_type_that_is_served_is_answered(administrator: httpx.Client, accept: 
 
 def test_nothing_is_written_for_a_refused_request(administrator: httpx.Client) -> None:
     request = {"name": "wiki", "serviceType": "Mysql"}
-    made = administrator.post("/services/databaseServices", json=request, headers={"Accept": "application/ld+json"})
-    assert made.status_code == 406
+    response = administrator.post("/services/databaseServices", json=request, headers={"Accept": "application/ld+json"})
+    assert response.status_code == 406
     assert administrator.get("/services/databaseServices/name/wiki").status_code == 404

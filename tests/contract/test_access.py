@@ -13,7 +13,7 @@ from tests.serving import Json, Served, table
 from tests.waiting import until
 
 
-def made(client: httpx.Client, path: str, **request: Json) -> Json:
+def create_entity(client: httpx.Client, path: str, **request: Json) -> Json:
     answer = client.post(path, json=request)
     assert answer.status_code == 201, answer.text
     return answer.json()
@@ -21,49 +21,53 @@ def made(client: httpx.Client, path: str, **request: Json) -> Json:
 
 def restrict(client: httpx.Client, user_id: str, *rules: Json) -> Json:
     """Give somebody a role of their own that brings these rules; return its policy."""
-    named = [{"name": f"r{at}", "resources": ["all"], "operations": ["All"], **one} for at, one in enumerate(rules)]
-    policy = made(client, "/policies", name=f"P{user_id}", rules=named)
-    role = made(client, "/roles", name=f"R{user_id}", policies=[policy["name"]])
+    full_rules = [
+        {"name": f"r{at}", "resources": ["all"], "operations": ["All"], **one} for at, one in enumerate(rules)
+    ]
+    policy = create_entity(client, "/policies", name=f"P{user_id}", rules=full_rules)
+    role = create_entity(client, "/roles", name=f"R{user_id}", policies=[policy["name"]])
     patch = [{"op": "add", "path": "/roles", "value": [{"id": role["id"], "type": "role"}]}]
     patch_type = {"Content-Type": "application/json-patch+json"}
     assert client.patch(f"/users/{user_id}", json=patch, headers=patch_type).status_code == 200
     return policy
 
 
-def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+def send_patch(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
     return client.patch(path, json=list(operations), headers={"Content-Type": "application/json-patch+json"})
 
 
 @pytest.fixture
 def tables(administrator: httpx.Client, orders: Json) -> list[Json]:
     """Three tables, every other one tagged."""
-    more = [table(administrator, name, tags=[{"tagFQN": "PII.Sensitive"}]) for name in ("people", "salaries")]
-    return [orders, *more]
+    personal_tables = [
+        table(administrator, name, tags=[{"tagFQN": "PII.Sensitive"}]) for name in ("people", "salaries")
+    ]
+    return [orders, *personal_tables]
 
 
 def test_a_plain_user_describes_and_tags_and_follows_and_does_no_more(served: Served, orders: Json) -> None:
     user_id, alice = served.person("alice")
     path = f"/tables/{orders['id']}"
     with alice:
-        assert patched(alice, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
-        assert patched(alice, path, {"op": "add", "path": "/columns/0/description", "value": "x"}).status_code == 200
+        assert send_patch(alice, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
+        assert send_patch(alice, path, {"op": "add", "path": "/columns/0/description", "value": "x"}).status_code == 200
         assert alice.put(f"{path}/followers/{user_id}").status_code == 200
-        refused = patched(alice, path, {"op": "add", "path": "/displayName", "value": "x"})
+        refused = send_patch(alice, path, {"op": "add", "path": "/displayName", "value": "x"})
         assert refused.status_code == 403
         assert "EditDisplayName" in refused.json()["message"]
-        assert patched(alice, path, {"op": "remove", "path": "/columns/0"}).status_code == 403
+        assert send_patch(alice, path, {"op": "remove", "path": "/columns/0"}).status_code == 403
         assert alice.delete(path).status_code == 403
-        wanted = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": orders["columns"]}
-        assert alice.post("/tables", json=wanted).status_code == 403
+        request = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": orders["columns"]}
+        assert alice.post("/tables", json=request).status_code == 403
 
 
 def test_whoever_names_themselves_owner_of_what_has_none_may_everything_with_it(served: Served, orders: Json) -> None:
     user_id, alice = served.person("alice")
     path = f"/tables/{orders['id']}"
     with alice:
-        mine = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
-        assert patched(alice, path, mine).status_code == 200
-        assert patched(alice, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
+        handover = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+        assert send_patch(alice, path, handover).status_code == 200
+        assert send_patch(alice, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
         assert alice.delete(path).status_code == 200
 
 
@@ -83,11 +87,11 @@ def test_what_one_may_not_see_is_nowhere(
         assert {one["name"] for one in written["data"]} == {"orders"}
         page = alice.get("/tables?limit=1").json()
         assert ([one["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
-        seen = alice.get("/events?entityType=table&limit=100").json()["data"]
-        assert {one["entityFullyQualifiedName"] for one in seen} == {tables[0]["fullyQualifiedName"]}
+        events = alice.get("/events?entityType=table&limit=100").json()["data"]
+        assert {one["entityFullyQualifiedName"] for one in events} == {tables[0]["fullyQualifiedName"]}
         query = "/search/query?q=*&index=table_search_index&size=10"
-        found = alice.get(query).json()["hits"]
-        assert ([hit["_source"]["name"] for hit in found["hits"]], found["total"]["value"]) == (["orders"], 1)
+        hits = alice.get(query).json()["hits"]
+        assert ([hit["_source"]["name"] for hit in hits["hits"]], hits["total"]["value"]) == (["orders"], 1)
 
 
 def test_lists_that_are_filtered_keep_their_pages(served: Served, administrator: httpx.Client, orders: Json) -> None:
@@ -107,29 +111,29 @@ def test_lists_that_are_filtered_keep_their_pages(served: Served, administrator:
             after = f"&after={page['paging']['after']}"
         events = alice.get("/events?entityType=table&limit=3").json()
         assert len(events["data"]) == 3
-        more = alice.get(f"/events?entityType=table&limit=3&after={events['paging']['after']}").json()
-        assert len(more["data"]) == 2
+        next_page = alice.get(f"/events?entityType=table&limit=3&after={events['paging']['after']}").json()
+        assert len(next_page["data"]) == 2
     assert names == [["orders", "t00"], ["t03", "t06"], ["t09"]]
 
 
 def test_nobody_gives_powers_by_owning_things(served: Served, administrator: httpx.Client) -> None:
     user_id, alice = served.person("alice")
-    team = made(administrator, "/teams", name="Shop", owners=[{"id": user_id, "type": "user"}])
+    team = create_entity(administrator, "/teams", name="Shop", owners=[{"id": user_id, "type": "user"}])
     role = administrator.get("/roles/name/DataSteward").json()
     policy = administrator.get("/policies/name/DataConsumerPolicy").json()
-    mine = [{"id": user_id, "type": "user"}]
+    owners = [{"id": user_id, "type": "user"}]
     steward = [{"id": role["id"], "type": "role"}]
     with alice:
-        assert patched(alice, f"/teams/{team['id']}", {"op": "add", "path": "/description", "value": "x"}).is_success
+        assert send_patch(alice, f"/teams/{team['id']}", {"op": "add", "path": "/description", "value": "x"}).is_success
         for path, key, value in (
             (f"/users/{user_id}", "isAdmin", True),
             (f"/users/{user_id}", "roles", steward),
             (f"/teams/{team['id']}", "defaultRoles", steward),
             (f"/teams/{team['id']}", "policies", [{"id": policy["id"], "type": "policy"}]),
-            (f"/policies/{policy['id']}", "owners", mine),
+            (f"/policies/{policy['id']}", "owners", owners),
             (f"/policies/{policy['id']}", "rules", []),
         ):
-            assert patched(alice, path, {"op": "add", "path": f"/{key}", "value": value}).status_code == 403, key
+            assert send_patch(alice, path, {"op": "add", "path": f"/{key}", "value": value}).status_code == 403, key
         rules = [{"name": "r", "effect": "allow", "operations": ["All"], "resources": ["all"]}]
         assert alice.post("/policies", json={"name": "mine", "rules": rules}).status_code == 403
 
@@ -160,35 +164,35 @@ def test_a_domain_that_comes_from_above_opens_and_closes_what_lies_below(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     for name in ("Sales", "Web"):
-        made(administrator, "/domains", name=name, domainType="Aggregate", description="x")
-    other = table(administrator, "other", domains=["Web"])
+        create_entity(administrator, "/domains", name=name, domainType="Aggregate", description="x")
+    customers = table(administrator, "other", domains=["Web"])
     domain = administrator.get("/domains/name/Sales").json()
     reference = [{"id": domain["id"], "type": "domain"}]
     service = administrator.get("/services/databaseServices/name/warehouse").json()
     path = f"/services/databaseServices/{service['id']}"
-    assert patched(administrator, path, {"op": "add", "path": "/domains", "value": reference}).status_code == 200
+    assert send_patch(administrator, path, {"op": "add", "path": "/domains", "value": reference}).status_code == 200
     index_all(sqlite_engine)
     user_id, alice = served.person("alice", domains=["Sales"])
     rules = {"effect": "deny", "condition": "!hasDomain()", "resources": ["table"]}
     restrict(administrator, user_id, rules, {"effect": "allow", "resources": ["table"]})
     with alice:
         assert alice.get(f"/tables/{orders['id']}").status_code == 200
-        assert alice.get(f"/tables/{other['id']}").status_code == 403
+        assert alice.get(f"/tables/{customers['id']}").status_code == 403
         assert [one["name"] for one in alice.get("/tables").json()["data"]] == ["orders"]
         hits = alice.get("/search/query?q=*&index=table_search_index").json()["hits"]["hits"]
         assert [hit["_source"]["name"] for hit in hits] == ["orders"]
         described = {"op": "add", "path": "/description", "value": "x"}
-        assert patched(alice, f"/tables/{orders['id']}", described).status_code == 200
-        assert patched(alice, f"/tables/{other['id']}", described).status_code == 403
+        assert send_patch(alice, f"/tables/{orders['id']}", described).status_code == 200
+        assert send_patch(alice, f"/tables/{customers['id']}", described).status_code == 403
         new = {"name": "new", "databaseSchema": "warehouse.shop.public", "columns": []}
         assert alice.put("/tables/bulk", json=[new]).json()["numberOfRowsPassed"] == 1
-        allowed = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
-        assert {"deny"} != {one["access"] for one in allowed}
+        operations = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
+        assert {"deny"} != {one["access"] for one in operations}
         away = administrator.get("/domains/name/Web").json()
         moved = {"op": "add", "path": "/domains", "value": [{"id": away["id"], "type": "domain"}]}
-        assert patched(administrator, path, moved).status_code == 200
+        assert send_patch(administrator, path, moved).status_code == 200
         assert alice.get(f"/tables/{orders['id']}").status_code == 403
-        assert patched(alice, f"/tables/{orders['id']}", described).status_code == 403
+        assert send_patch(alice, f"/tables/{orders['id']}", described).status_code == 403
         assert alice.post("/tables", json=new | {"name": "more"}).status_code == 403
         assert alice.get("/tables").json()["paging"]["total"] == 0
 
@@ -200,26 +204,26 @@ def test_who_owns_what_something_lies_in_owns_it_until_somebody_else_does(
     rules = {"effect": "deny", "condition": "!isOwner() && !noOwner()", "resources": ["table"]}
     restrict(administrator, user_id, rules)
     schema = administrator.get("/databaseSchemas/name/warehouse.shop.public").json()
-    own = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
-    assert patched(administrator, f"/databaseSchemas/{schema['id']}", own).status_code == 200
+    customers = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+    assert send_patch(administrator, f"/databaseSchemas/{schema['id']}", customers).status_code == 200
     bob_id, bob = served.person("bob")
-    other = table(administrator, "other", owners=[{"id": bob_id, "type": "user"}])
+    handover = table(administrator, "other", owners=[{"id": bob_id, "type": "user"}])
     index_all(sqlite_engine)
     with alice, bob:
         assert [one["name"] for one in alice.get("/tables").json()["data"]] == ["orders"]
         hits = alice.get("/search/query?q=*&index=table_search_index").json()["hits"]["hits"]
         assert [hit["_source"]["name"] for hit in hits] == ["orders"]
-        named = {"op": "add", "path": "/displayName", "value": "Orders"}
-        assert patched(alice, f"/tables/{orders['id']}", named).status_code == 200
-        assert patched(bob, f"/tables/{orders['id']}", named | {"value": "x"}).status_code == 403
-        assert patched(alice, f"/tables/{other['id']}", named).status_code == 403
+        naming = {"op": "add", "path": "/displayName", "value": "Orders"}
+        assert send_patch(alice, f"/tables/{orders['id']}", naming).status_code == 200
+        assert send_patch(bob, f"/tables/{orders['id']}", naming | {"value": "x"}).status_code == 403
+        assert send_patch(alice, f"/tables/{handover['id']}", naming).status_code == 403
         new = {"name": "new", "databaseSchema": "warehouse.shop.public", "columns": []}
         assert alice.post("/tables", json=new).status_code == 201
         assert bob.post("/tables", json=new | {"name": "more"}).status_code == 403
-        allowed = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
-        assert {one["operation"]: one["access"] for one in allowed}["EditAll"] == "allow"
-        taken = own | {"value": [{"id": bob_id, "type": "user"}]}
-        assert patched(bob, f"/tables/{orders['id']}", taken).status_code == 403
+        operations = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
+        assert {one["operation"]: one["access"] for one in operations}["EditAll"] == "allow"
+        takeover = customers | {"value": [{"id": bob_id, "type": "user"}]}
+        assert send_patch(bob, f"/tables/{orders['id']}", takeover).status_code == 403
 
 
 def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
@@ -256,7 +260,7 @@ def test_permissions_say_what_one_may_and_by_which_rule(
         of_tables = alice.get("/permissions/table").json()
         of_orders = alice.get(f"/permissions/table/{orders['id']}").json()
         by_name = alice.get(f"/permissions/table/name/{orders['fullyQualifiedName']}").json()
-        every = alice.get("/permissions").json()
+        permissions = alice.get("/permissions").json()
         assert alice.get("/permissions?user=admin").status_code == 403
         assert alice.get("/permissions/nothing").status_code == 404
         policy = administrator.get("/policies/name/TeamOnlyPolicy").json()
@@ -268,7 +272,7 @@ def test_permissions_say_what_one_may_and_by_which_rule(
     assert access["GenerateToken"]["access"] == "notAllow"
     assert {one["operation"]: one["access"] for one in of_orders["permissions"]}["EditOwners"] == "allow"
     assert by_name == of_orders
-    assert "table" in {one["resource"] for one in every["data"]}
+    assert "table" in {one["resource"] for one in permissions["data"]}
     assert {one["access"] for one in together["data"][0]["permissions"]} <= {"deny", "notAllow"}
     of_somebody = administrator.get("/permissions/table?user=alice").json()
     assert of_somebody == of_tables
@@ -277,11 +281,11 @@ def test_permissions_say_what_one_may_and_by_which_rule(
 @standards.needs_standards
 def test_permissions_and_tokens_have_upstreams_shape(administrator: httpx.Client, served: Served) -> None:
     _, alice = served.person("alice")
-    bot = made(administrator, "/users", name="bot", email="bot@example.org", isBot=True)
+    bot = create_entity(administrator, "/users", name="bot", email="bot@example.org", isBot=True)
     token = administrator.put(f"/users/generateToken/{bot['id']}").json()
     assert standards.problems("auth/jwtAuth.json", {key: value for key, value in token.items() if value}) == []
     with alice:
         shape = "entity/policies/accessControl/resourcePermission.json"
         assert standards.problems(shape, alice.get("/permissions/table").json()) == []
-        own = alice.put("/users/security/token", json={"tokenName": "x", "JWTTokenExpiry": "1"}).json()
-    assert standards.problems("auth/personalAccessToken.json", own) == []
+        personal_token = alice.put("/users/security/token", json={"tokenName": "x", "JWTTokenExpiry": "1"}).json()
+    assert standards.problems("auth/personalAccessToken.json", personal_token) == []

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
-from tests.contract.test_alert_incidents import reported
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
@@ -35,7 +35,7 @@ class Failing(NamedTuple):
 
     def report(self, administrator: httpx.Client, status: str, at: int) -> None:
         """Report a result after the failure."""
-        reported(administrator, self.case["fullyQualifiedName"], status, int(self.case["updatedAt"]) + at)
+        report_result(administrator, self.case["fullyQualifiedName"], status, int(self.case["updatedAt"]) + at)
         notify_all(self.engine)
 
 
@@ -49,8 +49,10 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
     alert(administrator, "Quality", alertType="Observability", filteringRules=rules, destinations=to)
     link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
     cases = "/dataQuality/testCases"
-    case = made(administrator, cases, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull")
-    reported(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    case = create_entity(
+        administrator, cases, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull"
+    )
+    report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
     parts = served.app.state.parts
     records = parts.alert_stores.records.of_event(parts.log.readable_end(), limit=9)
@@ -125,7 +127,7 @@ def test_who_may_no_longer_see_the_asset_or_is_gone_cannot(failing: Failing, adm
 
 
 def test_who_no_longer_owns_the_asset_cannot(failing: Failing, administrator: httpx.Client, orders: Json) -> None:
-    assert patched(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": "/owners"}).is_success
+    assert send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": "/owners"}).is_success
     with failing.served.client() as nobody:
         for answer in (nobody.get(failing.link()), nobody.post(failing.link())):
             assert (answer.status_code, "INC-1" in answer.json()["message"]) == (403, True)

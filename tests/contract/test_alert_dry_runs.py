@@ -30,7 +30,7 @@ def put(client: httpx.Client, alert: Json, **query: str) -> httpx.Response:
     return client.put("/events/subscriptions", json=alert, params=query)
 
 
-def hooked(**config: Json) -> Json:
+def hook_alert(**config: Json) -> Json:
     return {**ALERT, "destinations": [{**HOOK, "config": {**HOOK["config"], **config}}]}  # type: ignore[dict-item]
 
 
@@ -61,17 +61,17 @@ def test_a_change_is_returned_and_not_made(administrator: httpx.Client) -> None:
 def test_secrets_that_would_change_are_named_and_stay(served: Served, administrator: httpx.Client) -> None:
     created = put(administrator, ALERT).json()
     subscriptions = served.app.state.parts.subscriptions
-    kept = subscriptions.secrets_of(created["id"])
-    changed = hooked(endpoint="https://example.org/hook/t2", secretKey="two", headers={"X-Key": "one"})
+    secrets = subscriptions.secrets_of(created["id"])
+    changed = hook_alert(endpoint="https://example.org/hook/t2", secretKey="two", headers={"X-Key": "one"})
     answer = put(administrator, changed, **DRY)
     assert sorted(json.loads(answer.headers["x-tocsin-changed-secrets"])) == [
         "destinations[0].config.endpoint",
         "destinations[0].config.secretKey",
     ]
     assert "two" not in answer.text
-    assert subscriptions.secrets_of(created["id"]) == kept
-    assert "x-tocsin-changed-secrets" not in put(administrator, hooked(secretKey="two")).headers
-    assert "x-tocsin-changed-secrets" not in put(administrator, hooked(secretKey="*********"), **DRY).headers
+    assert subscriptions.secrets_of(created["id"]) == secrets
+    assert "x-tocsin-changed-secrets" not in put(administrator, hook_alert(secretKey="two")).headers
+    assert "x-tocsin-changed-secrets" not in put(administrator, hook_alert(secretKey="*********"), **DRY).headers
 
 
 @pytest.mark.parametrize("is_known", [False, True])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_deliveries import Outbox
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -30,24 +30,33 @@ def mallory(served: Served, administrator: httpx.Client) -> Iterator[tuple[str, 
         yield user_id, client
 
 
-def _alert(word: str, **more: Json) -> Json:
+def _alert(word: str, **fields: Json) -> Json:
     rule = {"name": "guess", "effect": "include", "condition": f"entity.description.contains('{word}')"}
     return {
         "name": f"guess_{word}",
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": [rule]},
         "destinations": [_HOOK],
-        **more,
+        **fields,
     }
 
 
-def _counted(client: httpx.Client, alert: Json) -> dict[str, Json]:
+def counts_of(client: httpx.Client, alert: Json) -> dict[str, Json]:
     """Return all that can be counted or timed of an alert, without names, ids and offsets of the log."""
     answers = {}
-    for what in ("eventsRecord", "diagnosticInfo", "status", "destinations", "noise", "logs", "listEvents", "history"):
-        answer = client.get(f"{PATH}/{alert['id']}/{what}")
+    for aspect in (
+        "eventsRecord",
+        "diagnosticInfo",
+        "status",
+        "destinations",
+        "noise",
+        "logs",
+        "listEvents",
+        "history",
+    ):
+        answer = client.get(f"{PATH}/{alert['id']}/{aspect}")
         assert answer.status_code == 200, answer.text
-        answers[what] = answer.json()
+        answers[aspect] = answer.json()
     history = answers["history"]["data"]
     answers["history"] = [one["kind"] for one in history]
     diagnosis = answers["diagnosticInfo"]
@@ -67,15 +76,15 @@ def test_an_alert_tells_its_maker_nothing_of_what_is_hidden(
 ) -> None:
     _, client = mallory
     people = table(administrator, "people", tags=_HIDDEN)
-    alerts = [made(client, PATH, **_alert(word)) for word in ("salary", "nonsense")]
+    alerts = [create_entity(client, PATH, **_alert(word)) for word in ("salary", "nonsense")]
     change = {"op": "add", "path": "/description", "value": "The salary of everybody."}
-    assert patched(administrator, f"/tables/{people['id']}", change).is_success
-    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "before the pipeline looks"
+    assert send_patch(administrator, f"/tables/{people['id']}", change).is_success
+    assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "before the pipeline looks"
     notify_all(sqlite_engine)
-    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "after it looked"
+    assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "after it looked"
     Outbox(sqlite_engine).end(Delivered(200))
-    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "after everything is sent"
-    assert patched(administrator, f"/tables/{orders['id']}", change).is_success
+    assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "after everything is sent"
+    assert send_patch(administrator, f"/tables/{orders['id']}", change).is_success
     notify_all(sqlite_engine)
     assert client.get(f"{PATH}/{alerts[0]['id']}/eventsRecord").json()["totalEventsCount"] == 1, "what she may view"
 
@@ -86,19 +95,19 @@ def test_the_numbers_of_an_administrators_alert_leave_out_what_is_hidden(
     user_id, client = mallory
     owned = [{"id": user_id, "type": "user"}]
     people = table(administrator, "people", tags=_HIDDEN)
-    alerts = [made(administrator, PATH, **_alert(word, owners=owned)) for word in ("salary", "nonsense")]
+    alerts = [create_entity(administrator, PATH, **_alert(word, owners=owned)) for word in ("salary", "nonsense")]
     change = {"op": "add", "path": "/description", "value": "The salary of everybody."}
-    assert patched(administrator, f"/tables/{people['id']}", change).is_success
-    unread = _counted(client, alerts[0]), _counted(client, alerts[1])
+    assert send_patch(administrator, f"/tables/{people['id']}", change).is_success
+    unread = counts_of(client, alerts[0]), counts_of(client, alerts[1])
     notify_all(sqlite_engine)
     assert Outbox(sqlite_engine).end(Delivered(200)) == 1
     assert administrator.get(f"{PATH}/{alerts[0]['id']}/eventsRecord").json()["successfulEventsCount"] == 1
-    read = _counted(client, alerts[0]), _counted(client, alerts[1])
+    read = counts_of(client, alerts[0]), counts_of(client, alerts[1])
     assert (unread[0], read[0]) == (unread[1], read[1])
     for alert in alerts:
         described = {"op": "add", "path": "/description", "value": "Mine."}
-        assert patched(client, f"{PATH}/{alert['id']}", described).is_success
-    first, second = (_counted(client, alert) for alert in alerts)
+        assert send_patch(client, f"{PATH}/{alert['id']}", described).is_success
+    first, second = (counts_of(client, alert) for alert in alerts)
     for of_status in ("status", "destinations"):  # attempts of this test are made in the future
         first.pop(of_status), second.pop(of_status)
     assert first == second, "not of what came before she became an editor"
@@ -113,9 +122,9 @@ def test_an_explanation_says_that_it_is_withheld_and_to_administrators_for_whom(
 ) -> None:
     _, client = mallory
     people = table(administrator, "people", tags=_HIDDEN)
-    alert = made(client, PATH, **_alert("salary"))
+    alert = create_entity(client, PATH, **_alert("salary"))
     change = {"op": "add", "path": "/description", "value": "The salary of everybody."}
-    assert patched(administrator, f"/tables/{people['id']}", change).is_success
+    assert send_patch(administrator, f"/tables/{people['id']}", change).is_success
     (event,) = administrator.get("/events", params={"entityId": people["id"], "eventType": "entityUpdated"}).json()[
         "data"
     ]
@@ -134,7 +143,7 @@ def test_an_explanation_says_that_it_is_withheld_and_to_administrators_for_whom(
 def _hidden_events(administrator: httpx.Client, engine: Engine, people: Json, text: str) -> int:
     """Change a hidden table; return how many messages that gave."""
     change = {"op": "add", "path": "/description", "value": text}
-    assert patched(administrator, f"/tables/{people['id']}", change).is_success
+    assert send_patch(administrator, f"/tables/{people['id']}", change).is_success
     notify_all(engine)
     return Outbox(engine).end(Delivered(200))
 
@@ -144,13 +153,18 @@ def test_whoever_takes_an_alert_over_is_its_only_editor(
 ) -> None:
     user_id, client = mallory
     people = table(administrator, "people", tags=_HIDDEN)
-    alert = made(client, PATH, **_alert("salary"))
+    alert = create_entity(client, PATH, **_alert("salary"))
     editors, take_over = (f"{PATH}/{alert['id']}/{what}" for what in ("editors", "takeOver"))
     assert _hidden_events(administrator, sqlite_engine, people, "Its salary.") == 0
-    (told,) = administrator.get(editors).json()["data"]
-    assert (told["id"], told["name"], told["mayView"], told["withheld"]) == (user_id, "mallory", "part", 1)
-    (known,) = client.get(editors).json()["data"]
-    assert known.keys() == {"id", "type", "name", "deleted", "since"}, "she learns nothing of what is withheld"
+    (new_editor,) = administrator.get(editors).json()["data"]
+    assert (new_editor["id"], new_editor["name"], new_editor["mayView"], new_editor["withheld"]) == (
+        user_id,
+        "mallory",
+        "part",
+        1,
+    )
+    (editor,) = client.get(editors).json()["data"]
+    assert editor.keys() == {"id", "type", "name", "deleted", "since"}, "she learns nothing of what is withheld"
     answer = administrator.put(take_over)
     assert answer.status_code == 200, answer.text
     assert [one["name"] for one in answer.json()["data"]] == ["admin"]
@@ -158,14 +172,14 @@ def test_whoever_takes_an_alert_over_is_its_only_editor(
     assert _hidden_events(administrator, sqlite_engine, people, "Her salary.") == 1
     assert client.get(f"{PATH}/{alert['id']}/eventsRecord").json()["totalEventsCount"] == 0
     described = {"op": "add", "path": "/description", "value": "Mine again."}
-    assert patched(client, f"{PATH}/{alert['id']}", described).is_success, "who made it is still one of its owners"
+    assert send_patch(client, f"{PATH}/{alert['id']}", described).is_success, "who made it is still one of its owners"
     assert _hidden_events(administrator, sqlite_engine, people, "His salary.") == 0, "and an editor again"
 
 
 def test_only_who_may_edit_an_alert_sees_its_editors_and_takes_it_over(
     served: Served, administrator: httpx.Client
 ) -> None:
-    alert = made(administrator, PATH, **_alert("salary"))
+    alert = create_entity(administrator, PATH, **_alert("salary"))
     _, ben = served.person("ben")
     with ben:
         assert ben.get(f"{PATH}/{alert['id']}/editors").status_code == 403
@@ -176,17 +190,19 @@ def test_who_deletes_what_an_alert_names_does_not_become_its_editor(
     served: Served, administrator: httpx.Client
 ) -> None:
     user_id, ben = served.person("ben")
-    alert = made(administrator, PATH, **_alert("salary", triggers=[]))
+    alert = create_entity(administrator, PATH, **_alert("salary", triggers=[]))
     with ben:
-        other = made(ben, PATH, **_alert("other"))
-        link = {"op": "add", "path": "/triggers", "value": [{"id": other["id"], "type": "eventsubscription"}]}
-        assert patched(administrator, f"{PATH}/{alert['id']}", link).is_success
-        assert ben.delete(f"{PATH}/{other['id']}?hardDelete=true").is_success
+        other_alert = create_entity(ben, PATH, **_alert("other"))
+        link = {"op": "add", "path": "/triggers", "value": [{"id": other_alert["id"], "type": "eventsubscription"}]}
+        assert send_patch(administrator, f"{PATH}/{alert['id']}", link).is_success
+        assert ben.delete(f"{PATH}/{other_alert['id']}?hardDelete=true").is_success
         assert ben.get(f"{PATH}/{alert['id']}/editors").status_code == 403, "he still may not edit it"
         assert ben.put(f"{PATH}/{alert['id']}/takeOver").status_code == 403
-        seen = ben.get(f"{PATH}/{alert['id']}").json()
-        assert not seen.get("triggers")
-        assert seen["destinations"][0]["config"] == {"endpoint": "http://127.0.0.1:9/"}, "the address is for editors"
+        alert_now = ben.get(f"{PATH}/{alert['id']}").json()
+        assert not alert_now.get("triggers")
+        assert alert_now["destinations"][0]["config"] == {"endpoint": "http://127.0.0.1:9/"}, (
+            "the address is for editors"
+        )
     names = [one["name"] for one in administrator.get(f"{PATH}/{alert['id']}/editors").json()["data"]]
     assert (names, user_id in str(names)) == (["admin"], False)
 
@@ -205,7 +221,7 @@ def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     user_id, ben = served.person("ben")
     cleo_id, cleo = served.person("cleo")
     with ben:
-        alert = made(ben, PATH, **_alert("salary"))
+        alert = create_entity(ben, PATH, **_alert("salary"))
     job = editors.build(sqlite_engine)
     assert editors.look(job) == 0, "of an alert as it was made there is nothing to tell"
     policy = restrict(administrator, user_id, _DENIED)
@@ -247,24 +263,24 @@ def test_an_alert_tells_nothing_of_what_a_visible_asset_refers_to(
     wrong: str,
 ) -> None:
     _, client = mallory
-    made(administrator, "/domains", name="canary", description="x", domainType="Aggregate", tags=_HIDDEN)
+    create_entity(administrator, "/domains", name="canary", description="x", domainType="Aggregate", tags=_HIDDEN)
     secret = table(administrator, "canary", tags=_HIDDEN)
     alerts = [
-        made(
+        create_entity(
             client,
             PATH,
             **_alert(word) | {"filteringRules": {"resources": ["table"], "rules": [_rule(condition.format(word))]}},
         )
         for word in (right, wrong)
     ]
-    plain = made(client, PATH, **_alert("sold"))
+    plain = create_entity(client, PATH, **_alert("sold"))
     to = {"constraintType": "FOREIGN_KEY", "columns": ["id"], "referredColumns": [f"{secret['fullyQualifiedName']}.id"]}
     for key, value in (("domains", ["canary"]), ("tableConstraints", [to]), ("description", "What is sold.")):
         change = {"op": "add", "path": f"/{key}", "value": value}
-        assert patched(administrator, f"/tables/{orders['id']}", change).is_success
-    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "before the pipeline looks"
+        assert send_patch(administrator, f"/tables/{orders['id']}", change).is_success
+    assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "before the pipeline looks"
     notify_all(sqlite_engine)
-    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "after it looked"
+    assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "after it looked"
     counted = client.get(f"{PATH}/{plain['id']}/eventsRecord").json()["totalEventsCount"]
     assert counted == 1, "a condition that reads no references matches as ever"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tests.contract.test_subscriptions import alert, patched
+from tests.contract.test_subscriptions import alert, send_patch
 from tests.serving import Json
 
 PATH = "/events/subscriptions"
@@ -23,13 +23,13 @@ def client(administrator: httpx.Client) -> httpx.Client:
 
 def define(client: httpx.Client, name: str, kind: str) -> None:
     of_alerts = client.get("/metadata/types/name/eventsubscription").json()
-    held = client.get(f"/metadata/types/name/{kind}").json()
-    body = {"name": name, "description": "x", "propertyType": {"id": held["id"], "type": "type"}}
+    property_type = client.get(f"/metadata/types/name/{kind}").json()
+    body = {"name": name, "description": "x", "propertyType": {"id": property_type["id"], "type": "type"}}
     assert client.put(f"/metadata/types/{of_alerts['id']}", json=body).status_code == 200
 
 
-def create(client: httpx.Client, **more: Json) -> Json:
-    answer = client.post(PATH, json=alert(**more))
+def create(client: httpx.Client, **fields: Json) -> Json:
+    answer = client.post(PATH, json=alert(**fields))
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -44,49 +44,49 @@ FIELDS: dict[str, Json] = {
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_an_alert_keeps_it_from_creation_on(client: httpx.Client, field: str) -> None:
-    made = create(client, **{field: FIELDS[field]})
-    assert _plain(field, made) == _expected(field)
-    for path in (f"{PATH}/{made['id']}", f"{PATH}/name/{made['name']}"):
-        assert _plain(field, client.get(path, params={"fields": field}).json()) == _expected(field)
+    created = create(client, **{field: FIELDS[field]})
+    assert _plain(field, created) == _expected_value(field)
+    for path in (f"{PATH}/{created['id']}", f"{PATH}/name/{created['name']}"):
+        assert _plain(field, client.get(path, params={"fields": field}).json()) == _expected_value(field)
     listed = client.get(PATH, params={"fields": field, "limit": 100}).json()["data"]
-    assert _plain(field, next(one for one in listed if one["id"] == made["id"])) == _expected(field)
+    assert _plain(field, next(one for one in listed if one["id"] == created["id"])) == _expected_value(field)
 
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("by", ["patch", "put"])
 def test_an_alert_gets_and_loses_it_later_each_time_with_a_version(client: httpx.Client, field: str, by: str) -> None:
-    made = create(client)
+    created = create(client)
     value = _reference(client) if field == "domains" and by == "patch" else FIELDS[field]
     if by == "patch":
-        changed = patched(client, f"{PATH}/{made['id']}", {"op": "add", "path": f"/{field}", "value": value})
+        changed = send_patch(client, f"{PATH}/{created['id']}", {"op": "add", "path": f"/{field}", "value": value})
     else:
         changed = client.put(PATH, json=alert(**{field: value}))
     assert (changed.status_code, changed.json()["version"]) == (200, 0.2), changed.text
-    assert _plain(field, changed.json()) == _expected(field)
-    lost = patched(client, f"{PATH}/{made['id']}", {"op": "remove", "path": f"/{field}"})
-    assert (lost.status_code, lost.json()["version"]) == (200, 0.3), lost.text
-    assert not lost.json().get(field)
-    versions = [client.get(f"{PATH}/{made['id']}/versions/{number}").json() for number in ("0.1", "0.2", "0.3")]
+    assert _plain(field, changed.json()) == _expected_value(field)
+    reduced = send_patch(client, f"{PATH}/{created['id']}", {"op": "remove", "path": f"/{field}"})
+    assert (reduced.status_code, reduced.json()["version"]) == (200, 0.3), reduced.text
+    assert not reduced.json().get(field)
+    versions = [client.get(f"{PATH}/{created['id']}/versions/{number}").json() for number in ("0.1", "0.2", "0.3")]
     assert [bool(one.get(field)) for one in versions] == [False, True, False]
-    assert _plain(field, versions[1]) == _expected(field)
+    assert _plain(field, versions[1]) == _expected_value(field)
 
 
 def test_a_put_keeps_what_it_does_not_name_and_removes_no_tag(client: httpx.Client) -> None:
-    made = create(client, **FIELDS)
-    other = {"tagFQN": "PersonalData.Personal", "source": "Classification"}
-    put = client.put(PATH, json=alert(tags=[other])).json()
+    created = create(client, **FIELDS)
+    personal = {"tagFQN": "PersonalData.Personal", "source": "Classification"}
+    put = client.put(PATH, json=alert(tags=[personal])).json()
     assert put["version"] == 0.2
     assert [label["tagFQN"] for label in put["tags"]] == ["PII.Sensitive", "PersonalData.Personal"]
     assert {key: _plain(key, put) for key in FIELDS.keys() - {"tags"}} == {
-        key: _expected(key) for key in FIELDS.keys() - {"tags"}
+        key: _expected_value(key) for key in FIELDS.keys() - {"tags"}
     }
     again = client.put(PATH, json=alert(**FIELDS)).json()
-    assert (again["version"], again["id"]) == (0.2, made["id"])
+    assert (again["version"], again["id"]) == (0.2, created["id"])
 
 
 @pytest.mark.parametrize("by", ["post", "put", "patch"])
 @pytest.mark.parametrize(
-    ("given", "status", "place"),
+    ("fields", "status", "place"),
     [
         ({"extension": {"color": "red"}}, 400, "extension.color"),
         ({"extension": {"retentionDays": "many"}}, 400, "extension.retentionDays"),
@@ -101,17 +101,19 @@ def test_a_put_keeps_what_it_does_not_name_and_removes_no_tag(client: httpx.Clie
     ],
 )
 def test_what_is_not_defined_or_no_such_value_is_refused_with_its_place(
-    client: httpx.Client, by: str, given: Json, status: int, place: str
+    client: httpx.Client, by: str, fields: Json, status: int, place: str
 ) -> None:
     if by == "post":
-        answer = client.post(PATH, json=alert(**given))
+        answer = client.post(PATH, json=alert(**fields))
     else:
-        made = create(client)
-        (key, value), *_ = given.items()
+        created = create(client)
+        (key, value), *_ = fields.items()
         operation = {"op": "add", "path": f"/{key}", "value": value}
         put = by == "put"
-        answer = client.put(PATH, json=alert(**given)) if put else patched(client, f"{PATH}/{made['id']}", operation)
-        assert client.get(f"{PATH}/{made['id']}").json()["version"] == 0.1
+        answer = (
+            client.put(PATH, json=alert(**fields)) if put else send_patch(client, f"{PATH}/{created['id']}", operation)
+        )
+        assert client.get(f"{PATH}/{created['id']}").json()["version"] == 0.1
     assert answer.status_code == status, answer.text
     assert place in answer.text
     if by == "post":
@@ -119,44 +121,46 @@ def test_what_is_not_defined_or_no_such_value_is_refused_with_its_place(
 
 
 def test_a_property_that_goes_takes_its_values_from_alerts(client: httpx.Client) -> None:
-    made = create(client, **FIELDS)
+    created = create(client, **FIELDS)
     of_alerts = client.get("/metadata/types/name/eventsubscription", params={"fields": "customProperties"}).json()
     at = [one["name"] for one in of_alerts["customProperties"]].index("costCenter")
-    gone = patched(client, f"/metadata/types/{of_alerts['id']}", {"op": "remove", "path": f"/customProperties/{at}"})
-    assert gone.status_code == 200, gone.text
-    now = client.get(f"{PATH}/{made['id']}", params={"fields": "extension"}).json()
+    removal = send_patch(
+        client, f"/metadata/types/{of_alerts['id']}", {"op": "remove", "path": f"/customProperties/{at}"}
+    )
+    assert removal.status_code == 200, removal.text
+    now = client.get(f"{PATH}/{created['id']}", params={"fields": "extension"}).json()
     assert (now["extension"], now["version"]) == ({"retentionDays": 30}, 0.2)
 
 
 def test_a_tag_that_goes_for_good_goes_from_alerts(client: httpx.Client) -> None:
     tag = {"name": "Mine", "classification": "PII", "description": "x"}
     made_tag = client.post("/tags", json=tag).json()
-    made = create(client, tags=[{"tagFQN": "PII.Mine", "source": "Classification"}])
+    created = create(client, tags=[{"tagFQN": "PII.Mine", "source": "Classification"}])
     assert client.delete(f"/tags/{made_tag['id']}", params={"hardDelete": True}).status_code == 200
-    now = client.get(f"{PATH}/{made['id']}", params={"fields": "tags"}).json()
+    now = client.get(f"{PATH}/{created['id']}", params={"fields": "tags"}).json()
     assert (now.get("tags") or [], now["version"]) == ([], 0.2)
 
 
 def test_a_change_of_it_is_an_event(client: httpx.Client) -> None:
-    made = create(client)
+    created = create(client)
     for field, value in FIELDS.items():
         client.put(PATH, json=alert(**{field: value}))
     events = client.get("/events", params={"entityUpdated": "eventsubscription", "timestamp": 0}).json()["data"]
     added = {
         change["name"].partition(".")[0]
-        for one in events
-        if one["entityId"] == made["id"]
-        for change in one["changeDescription"]["fieldsAdded"]
+        for event in events
+        if event["entityId"] == created["id"]
+        for change in event["changeDescription"]["fieldsAdded"]
     }
     assert added == FIELDS.keys()
 
 
 def _reference(client: httpx.Client) -> Json:
-    found = client.get("/domains/name/finance").json()
-    return [{"id": found["id"], "type": "domain"}]
+    domain = client.get("/domains/name/finance").json()
+    return [{"id": domain["id"], "type": "domain"}]
 
 
-def _expected(field: str) -> Json:
+def _expected_value(field: str) -> Json:
     return {"tags": ["PII.Sensitive"]}.get(field, FIELDS[field])
 
 
@@ -172,7 +176,7 @@ def _plain(field: str, document: Json) -> Json:
 
 
 def test_an_alert_without_domains_has_those_of_its_owners(client: httpx.Client) -> None:
-    def named(alert_id: str) -> Json:
+    def domain_names(alert_id: str) -> Json:
         read = client.get(f"{PATH}/{alert_id}", params={"fields": "domains"}).json()
         return [(one["name"], one.get("inherited", False)) for one in read.get("domains") or ()]
 
@@ -182,13 +186,13 @@ def test_an_alert_without_domains_has_those_of_its_owners(client: httpx.Client) 
     member = {"name": "ann", "email": "ann@example.org", "teams": [team["id"]]}
     ann = client.post("/users", json=member).json()
     for owner in ({"id": team["id"], "type": "team"}, {"id": ann["id"], "type": "user"}):
-        made = create(client, name=f"of-{owner['type']}", owners=[owner])
-        assert named(made["id"]) == [("finance", True)]
-        assert "domains" not in client.get(f"{PATH}/{made['id']}", params={"fields": "owners"}).json()
-    read = client.get(f"{PATH}/{made['id']}", params={"fields": "*"}).json()
+        created = create(client, name=f"of-{owner['type']}", owners=[owner])
+        assert domain_names(created["id"]) == [("finance", True)]
+        assert "domains" not in client.get(f"{PATH}/{created['id']}", params={"fields": "owners"}).json()
+    read = client.get(f"{PATH}/{created['id']}", params={"fields": "*"}).json()
     again = client.put(PATH, json=read)
-    assert (again.status_code, again.json()["version"], named(made["id"])) == (200, 0.1, [("finance", True)])
-    own = {"op": "add", "path": "/domains", "value": [{"id": sales["id"], "type": "domain"}]}
-    assert patched(client, f"{PATH}/{made['id']}", own).status_code == 200
-    assert named(made["id"]) == [("sales", False)]
-    assert finance["id"] not in client.get(f"{PATH}/{made['id']}").text
+    assert (again.status_code, again.json()["version"], domain_names(created["id"])) == (200, 0.1, [("finance", True)])
+    domains_change = {"op": "add", "path": "/domains", "value": [{"id": sales["id"], "type": "domain"}]}
+    assert send_patch(client, f"{PATH}/{created['id']}", domains_change).status_code == 200
+    assert domain_names(created["id"]) == [("sales", False)]
+    assert finance["id"] not in client.get(f"{PATH}/{created['id']}").text

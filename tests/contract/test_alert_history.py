@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import patched, restrict
+from tests.contract.test_access import restrict, send_patch
 from tests.contract.test_explain import Person, alert, describe, own, person
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -14,24 +14,24 @@ __all__ = ["person"]  # a fixture
 
 
 @pytest.fixture
-def made(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Json:
+def fired_alert(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Json:
     """An alert on descriptions that fired for ``orders``, for ``people``, and for ``orders`` again after an edit."""
     user_id, ann = served.person("ann")
     ann.close()
-    made = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    described = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
     own(administrator, orders, user_id)
     people = table(administrator, "people")
     describe(administrator, orders, "one")
     describe(administrator, people, "two")
     change = {"op": "add", "path": "/displayName", "value": "Descriptions"}
-    assert patched(administrator, f"/events/subscriptions/{made['id']}", change).is_success
+    assert send_patch(administrator, f"/events/subscriptions/{described['id']}", change).is_success
     describe(administrator, orders, "three")
     notify_all(sqlite_engine)
-    return {**made, "people": people}
+    return {**described, "people": people}
 
 
-def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Client, made: Json) -> None:
-    path = f"/events/subscriptions/{made['id']}/history"
+def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Client, fired_alert: Json) -> None:
+    path = f"/events/subscriptions/{fired_alert['id']}/history"
     answered = administrator.get(path).json()
     assert [(one["kind"], one.get("notified"), one.get("suppressed")) for one in answered["data"]] == [
         ("firing", 1, 0),
@@ -48,53 +48,53 @@ def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Clie
         "Descriptions: display name added",
         "entityUpdated",
     )
-    found, after = [], None
+    entries, after = [], None
     while True:
         page = administrator.get(path, params={"limit": 2, **({"after": after} if after else {})}).json()
-        found += page["data"]
+        entries += page["data"]
         if (after := page["paging"].get("after")) is None:
             break
-    assert found == answered["data"]
+    assert entries == answered["data"]
     assert [one["kind"] for one in administrator.get(f"{path}?kind=edit").json()["data"]] == ["edit", "edit"]
     assert administrator.get(f"{path}?since={newest['timestamp']}").json()["data"][0] == newest
     assert administrator.get(f"{path}?until=2001-01-01").json()["data"] == []
 
 
 def test_events_that_may_not_be_seen_are_not_in_a_history(
-    person: Person, administrator: httpx.Client, made: Json
+    person: Person, administrator: httpx.Client, fired_alert: Json
 ) -> None:
     user_id, mallory = person("mallory")
-    path = f"/events/subscriptions/{made['id']}/history"
+    path = f"/events/subscriptions/{fired_alert['id']}/history"
     assert len(mallory.get(path).json()["data"]) == 5
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     hide = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
-    assert patched(administrator, f"/tables/{made['people']['id']}", hide).is_success
+    assert send_patch(administrator, f"/tables/{fired_alert['people']['id']}", hide).is_success
     for query in ("", "?limit=1", "?limit=2", "?kind=firing"):
-        found, after = [], ""
+        entries, after = [], ""
         while after is not None:
             page = mallory.get(f"{path}{query or '?limit=500'}{after}").json()
-            found += page["data"]
+            entries += page["data"]
             after = f"&after={page['paging']['after']}" if "after" in page["paging"] else None
-        names = {one["entityFullyQualifiedName"] for one in found}
+        names = {one["entityFullyQualifiedName"] for one in entries}
         assert "warehouse.shop.public.people" not in names
-        assert len(found) == (2 if "firing" in query else 4)
+        assert len(entries) == (2 if "firing" in query else 4)
 
 
 def test_what_may_not_be_seen_of_a_visible_event_is_left_out(
-    person: Person, administrator: httpx.Client, made: Json
+    person: Person, administrator: httpx.Client, fired_alert: Json
 ) -> None:
     user_id, mallory = person("mallory")
     restrict(administrator, user_id, {"effect": "deny", "resources": ["user"], "condition": "noOwner() || !isOwner()"})
-    found = mallory.get(f"/events/subscriptions/{made['id']}/history")
-    assert (found.status_code, len(found.json()["data"])) == (200, 5)
+    response = mallory.get(f"/events/subscriptions/{fired_alert['id']}/history")
+    assert (response.status_code, len(response.json()["data"])) == (200, 5)
 
 
 def test_the_history_of_an_alert_that_may_not_be_seen_is_refused(
-    person: Person, administrator: httpx.Client, made: Json
+    person: Person, administrator: httpx.Client, fired_alert: Json
 ) -> None:
     user_id, mallory = person("mallory")
     restrict(administrator, user_id, {"effect": "deny", "resources": ["eventsubscription"]})
-    answer = mallory.get(f"/events/subscriptions/{made['id']}/history")
+    answer = mallory.get(f"/events/subscriptions/{fired_alert['id']}/history")
     assert answer.status_code == 403
 
 
@@ -111,9 +111,9 @@ def test_the_history_of_an_alert_that_may_not_be_seen_is_refused(
     ],
 )
 def test_a_broken_question_about_a_history_is_refused(
-    administrator: httpx.Client, made: Json, query: str, status: int
+    administrator: httpx.Client, fired_alert: Json, query: str, status: int
 ) -> None:
-    answer = administrator.get(f"/events/subscriptions/{made['id']}/history?{query}")
+    answer = administrator.get(f"/events/subscriptions/{fired_alert['id']}/history?{query}")
     assert (answer.status_code, set(answer.json())) == (status, {"code", "message"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_explain import Person, alert, person
 from tests.notifying import notify_all
 from tests.serving import Json
@@ -15,7 +15,7 @@ __all__ = ["person"]  # a fixture
 _CASES = "/dataQuality/testCases"
 
 
-def reported(client: httpx.Client, fqn: str, status: str, at_ms: int) -> None:
+def report_result(client: httpx.Client, fqn: str, status: str, at_ms: int) -> None:
     result = {"timestamp": at_ms, "testCaseStatus": status}
     assert client.post(f"{_CASES}/testCaseResults/{fqn}", json=result).is_success
 
@@ -32,10 +32,12 @@ def case(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Js
     }
     alert(administrator, "Quality", **rules)
     link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
-    case = made(administrator, _CASES, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull")
+    case = create_entity(
+        administrator, _CASES, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull"
+    )
     now_ms = int(case["updatedAt"])
     for at_ms in (now_ms, now_ms + 1):
-        reported(administrator, case["fullyQualifiedName"], "Failed", at_ms)
+        report_result(administrator, case["fullyQualifiedName"], "Failed", at_ms)
     notify_all(sqlite_engine)
     return {**case, "now": now_ms}
 
@@ -43,8 +45,13 @@ def case(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Js
 def test_an_incident_is_handled_and_keeps_a_timeline(
     administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
 ) -> None:
-    (one,) = administrator.get("/incidents?status=open").json()["data"]
-    assert (one["name"], one["alert"]["name"], one["entity"]["fullyQualifiedName"], one["assignee"]) == (
+    (incident,) = administrator.get("/incidents?status=open").json()["data"]
+    assert (
+        incident["name"],
+        incident["alert"]["name"],
+        incident["entity"]["fullyQualifiedName"],
+        incident["assignee"],
+    ) == (
         "INC-1",
         "Quality",
         case["fullyQualifiedName"],
@@ -54,19 +61,19 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     acknowledged = administrator.put("/incidents/INC-1/acknowledge")
     assert (acknowledged.status_code, acknowledged.json()["status"]) == (200, "acknowledged")
     body = {"assignee": {"type": "user", "name": "ann"}, "comment": "the feed was late"}
-    assigned = administrator.put(f"/incidents/{one['id']}/assign", json=body).json()
+    assigned = administrator.put(f"/incidents/{incident['id']}/assign", json=body).json()
     assert (assigned["assignee"]["name"], assigned["status"]) == ("ann", "acknowledged")
-    reported(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
+    report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
     notify_all(sqlite_engine)
-    shown = administrator.get("/incidents/inc-1").json()
-    assert (shown["status"], shown["resolvedBy"]) == ("resolved", "recovered")
-    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in shown["timeline"]] == [
+    resolved = administrator.get("/incidents/inc-1").json()
+    assert (resolved["status"], resolved["resolvedBy"]) == ("resolved", "recovered")
+    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in resolved["timeline"]] == [
         ("opened", None),
         ("acknowledged", "admin"),
         ("assigned", "admin"),
         ("recovered", None),
     ]
-    assert shown["timeline"][2]["comment"] == "the feed was late"
+    assert resolved["timeline"][2]["comment"] == "the feed was late"
     events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body)
@@ -75,7 +82,7 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
 
 def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Json, sqlite_engine: Engine) -> None:
     assert administrator.put("/incidents/INC-1/resolve", json={"comment": "known"}).json()["resolvedBy"] == "resolved"
-    reported(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 3)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 3)
     notify_all(sqlite_engine)
 
     def names(**query: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.standards import ROOT, problems
 from tests.contract.test_access import restrict
-from tests.contract.test_alert_incidents import reported
+from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_deliveries import BROKEN, HOOK, Outbox
 from tests.contract.test_subscriptions import alert
 from tests.notifying import notify_all
@@ -32,8 +32,8 @@ def outbox(sqlite_engine: Engine) -> Outbox:
 def hooks(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outbox: Outbox) -> Json:
     """An alert of whose five events one arrived, one failed, one was muted, one waits, and one is not read yet."""
     request = alert(name="Hooks", filteringRules={"resources": ["table"]}, destinations=[HOOK])
-    made = administrator.post(PATH, json=request)
-    assert made.status_code == 201, made.text
+    response = administrator.post(PATH, json=request)
+    assert response.status_code == 201, response.text
     ends = {"arrived": Delivered(200), "failed": BROKEN, "muted": Rejected(OutcomeReason.MUTED)}
     for name, outcome in ends.items():
         table(administrator, name)
@@ -42,7 +42,7 @@ def hooks(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outb
     table(administrator, "waits")
     notify_all(sqlite_engine)
     table(administrator, "unread")
-    return made.json()
+    return response.json()
 
 
 @pytest.fixture
@@ -52,11 +52,11 @@ def ana(served: Served) -> Iterator[tuple[str, httpx.Client]]:
         yield user_id, client
 
 
-def read(client: httpx.Client, hooks: Json, what: str, **query: Json) -> Json:
+def read(client: httpx.Client, hooks: Json, subject: str, **query: Json) -> Json:
     """Return an answer, which is the same at all paths."""
     answers = []
     for path in (hooks["id"], f"id/{hooks['id']}", "name/Hooks"):
-        answer = client.get(f"{PATH}/{path}/{what}", params=query)
+        answer = client.get(f"{PATH}/{path}/{subject}", params=query)
         assert answer.status_code == 200, answer.text
         answers.append(answer.json())
     assert answers[0] == answers[1] == answers[2]
@@ -84,16 +84,20 @@ def test_the_record_counts_every_event_once(administrator: httpx.Client, hooks: 
 
 
 def test_the_diagnosis_says_how_far_it_is(administrator: httpx.Client, hooks: Json) -> None:
-    found = read(administrator, hooks, "diagnosticInfo")
-    assert found["currentOffset"] == found["latestOffset"] - 1
-    assert 0 < found["startingOffset"] < found["currentOffset"]
-    assert not found["hasProcessedAllEvents"]
-    assert (found["relevantUnprocessedEventsCount"], found["totalUnprocessedEventsCount"]) == (1, 1)
-    assert names(found["relevantUnprocessedEventsList"]) == names(found["totalUnprocessedEventsList"]) == ["unread"]
-    assert (found["successfulEventsCount"], found["failedEventsCount"]) == (2, 1)
-    check_against("events/api/eventSubscriptionDiagnosticInfo.json", found)
+    diagnosis = read(administrator, hooks, "diagnosticInfo")
+    assert diagnosis["currentOffset"] == diagnosis["latestOffset"] - 1
+    assert 0 < diagnosis["startingOffset"] < diagnosis["currentOffset"]
+    assert not diagnosis["hasProcessedAllEvents"]
+    assert (diagnosis["relevantUnprocessedEventsCount"], diagnosis["totalUnprocessedEventsCount"]) == (1, 1)
+    assert (
+        names(diagnosis["relevantUnprocessedEventsList"])
+        == names(diagnosis["totalUnprocessedEventsList"])
+        == ["unread"]
+    )
+    assert (diagnosis["successfulEventsCount"], diagnosis["failedEventsCount"]) == (2, 1)
+    check_against("events/api/eventSubscriptionDiagnosticInfo.json", diagnosis)
     counts = read(administrator, hooks, "diagnosticInfo", listCountOnly=True)
-    assert counts == {key: value for key, value in found.items() if not key.endswith("List")}
+    assert counts == {key: value for key, value in diagnosis.items() if not key.endswith("List")}
     assert read(administrator, hooks, "diagnosticInfo", paginationOffset=1)["relevantUnprocessedEventsList"] == []
 
 
@@ -112,10 +116,10 @@ def test_other_events_do_not_wait_for_the_query_that_reads_only_reports(
     notify_all(sqlite_engine)
     record = read(administrator, hooks, "eventsRecord")
     assert record["totalEventsCount"] == 5, "each event once"
-    found = read(administrator, hooks, "diagnosticInfo")
-    assert (found["hasProcessedAllEvents"], found["currentOffset"]) == (True, log.readable_end())
+    diagnosis = read(administrator, hooks, "diagnosticInfo")
+    assert (diagnosis["hasProcessedAllEvents"], diagnosis["currentOffset"]) == (True, log.readable_end())
     assert administrator.get(path).json() is True
-    reported(administrator, case.json()["fullyQualifiedName"], "Failed", case.json()["updatedAt"])
+    report_result(administrator, case.json()["fullyQualifiedName"], "Failed", case.json()["updatedAt"])
     notify_all(sqlite_engine)
     assert administrator.get(path).json() is False, "a report waits for that query"
     Notifications(sqlite_engine).advance(STREAK_STREAM, log.readable_end(), now_ms=2)
@@ -139,8 +143,8 @@ def test_failed_and_sent_events_are_listed(administrator: httpx.Client, hooks: J
 def test_typed_events_say_what_became_of_each(administrator: httpx.Client, hooks: Json) -> None:
     page = read(administrator, hooks, "listEvents")["data"]
     assert sorted(one["status"] for one in page) == ["failed", "successful", "successful"]
-    for one in page:
-        check_against("events/api/typedEvent.json", one)
+    for typed_event in page:
+        check_against("events/api/typedEvent.json", typed_event)
     assert [one["status"] for one in read(administrator, hooks, "listEvents", status="failed")["data"]] == ["failed"]
     assert len(read(administrator, hooks, "listEvents", limit=1, paginationOffset=2)["data"]) == 1
     refused = administrator.get(f"{PATH}/{hooks['id']}/listEvents", params={"status": "lost"})
@@ -179,8 +183,8 @@ def test_the_log_says_to_whom_what_was_sent_and_what_came_of_it(administrator: h
     assert [one["reason"] for one in page["data"]] == [None, "muted", "serverError", "ok"]
     assert page["data"][0]["recipient"].startswith("https://hooks.example.org/services/*********?*********")
     first = administrator.get(path, params={"limit": 3}).json()
-    rest = administrator.get(path, params={"limit": 3, "after": first["paging"]["after"]}).json()
-    assert [*first["data"], *rest["data"]] == page["data"]
+    next_page = administrator.get(path, params={"limit": 3, "after": first["paging"]["after"]}).json()
+    assert [*first["data"], *next_page["data"]] == page["data"]
     days = {"startDate": "2020-01-01", "endDate": "2020-01-31"}
     assert administrator.get(path, params=days).json()["data"] == []
     assert len(administrator.get(path, params={"startDate": "2020-01-01"}).json()["data"]) == 4
@@ -197,14 +201,14 @@ def test_what_may_not_be_seen_is_not_shown(
     assert client.get(f"{PATH}/{hooks['id']}/logs").status_code == 403
     assert client.put(f"{PATH}/{hooks['id']}/syncOffset").status_code == 403
     restrict(administrator, user_id, {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]})
-    for what in ("failedEvents", "listSuccessfullySentChangeEvents"):
-        assert read(client, hooks, what) == []
+    for listing in ("failedEvents", "listSuccessfullySentChangeEvents"):
+        assert read(client, hooks, listing) == []
     assert read(client, hooks, "listEvents")["data"] == []
     assert read(client, hooks, "diagnosticInfo")["relevantUnprocessedEventsList"] == []
 
 
-@pytest.mark.parametrize("what", ["diagnosticInfo", "eventsRecord", "failedEvents", "listEvents", "destinations"])
-def test_an_alert_that_is_not_there_is_not_found(administrator: httpx.Client, what: str) -> None:
+@pytest.mark.parametrize("listing", ["diagnosticInfo", "eventsRecord", "failedEvents", "listEvents", "destinations"])
+def test_an_alert_that_is_not_there_is_not_found(administrator: httpx.Client, listing: str) -> None:
     nobody = "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001"
     for path, status in ((nobody, 404), (f"id/{nobody}", 404), ("id/x", 400), ("name/Nobody", 404), ("x/y", 400)):
-        assert administrator.get(f"{PATH}/{path}/{what}").status_code == status, path
+        assert administrator.get(f"{PATH}/{path}/{listing}").status_code == status, path

@@ -19,14 +19,14 @@ def groups(administrator: httpx.Client, served: Served) -> dict[str, str]:
         "glossaryTerms": {"name": "Customer", "glossary": "Words", "description": "Who buys."},
         "teams": {"name": "crew", "teamType": "Group"},
     }
-    made = {}
+    ids = {}
     for collection, request in requests.items():
         answer = administrator.post(f"/{collection}", json=request)
         assert answer.status_code == 201, answer.text
-        made[collection] = answer.json()["id"]
-    made["users"], client = served.person("olga")
+        ids[collection] = answer.json()["id"]
+    ids["users"], client = served.person("olga")
     client.close()
-    return made
+    return ids
 
 
 FIELDS = {
@@ -106,5 +106,5 @@ def test_nonsense_is_refused(
 
 def _totals(client: httpx.Client, collection: str, name: str, groups: dict[str, str]) -> list[int]:
     pages = [client.get(f"/{collection}/{which}/assets").json() for which in (groups[collection], f"name/{name}")]
-    own = 1 if collection == "domains" else 0  # the data product that was made in it
-    return [page["paging"]["total"] - own for page in pages]
+    own_count = 1 if collection == "domains" else 0  # the data product that was made in it
+    return [page["paging"]["total"] - own_count for page in pages]

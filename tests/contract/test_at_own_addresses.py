@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine, select
-from tests.contract.test_access import made, patched, restrict
-from tests.contract.test_explain import Person, alert, describe, explained, of, own, person
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_explain import Person, alert, describe, explanation_of, of, own, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -19,13 +19,13 @@ OWNERS = [{"category": "Owners", "type": "Slack"}]
 
 
 def give(client: httpx.Client, path: str, addresses: Json = SLACK) -> None:
-    set_ = patched(client, path, {"op": "add", "path": "/profile", "value": {"subscription": addresses}})
+    set_ = send_patch(client, path, {"op": "add", "path": "/profile", "value": {"subscription": addresses}})
     assert set_.status_code == 200, set_.text
 
 
 def targets(engine: Engine, event_id: str) -> list[str]:
-    found = select(message.c.target).join(notification, notification.c.message_id == message.c.id)
-    query = found.where(notification.c.event_id == event_id, message.c.channel == "Slack")
+    targets_of_messages = select(message.c.target).join(notification, notification.c.message_id == message.c.id)
+    query = targets_of_messages.where(notification.c.event_id == event_id, message.c.channel == "Slack")
     with engine.connect() as connection:
         return [target.rpartition(":")[0] for target in connection.scalars(query)]
 
@@ -33,7 +33,7 @@ def targets(engine: Engine, event_id: str) -> list[str]:
 @pytest.mark.parametrize("channel", ["Slack", "MsTeams", "GChat", "Webhook"])
 @pytest.mark.parametrize("category", ["Owners", "Teams"])
 def test_owners_and_teams_need_no_endpoint(administrator: httpx.Client, channel: str, category: str) -> None:
-    made(administrator, "/teams", name="crew", teamType="Group")
+    create_entity(administrator, "/teams", name="crew", teamType="Group")
     config = {"receivers": ["crew"]} if category == "Teams" else {}
     created = alert(administrator, "Own", destinations=[{"category": category, "type": channel, "config": config}])
     (destination,) = created["destinations"]
@@ -59,11 +59,11 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
     event = describe(administrator, orders, "New.")
     notify_all(sqlite_engine)
     assert targets(sqlite_engine, event) == [f"own:user:{ann}"]
-    answer = explained(administrator, event, subscription="Own", user="ben")["answer"]
+    answer = explanation_of(administrator, event, subscription="Own", user="ben")["answer"]
     assert answer == "No: Own matched, but ben has no address for Slack in the profile."
-    whole = explained(administrator, event, subscription="Own")
-    assert whole["disagreements"] == []
-    assert whole["answer"] == "1 notification, by Own."
+    explanation = explanation_of(administrator, event, subscription="Own")
+    assert explanation["disagreements"] == []
+    assert explanation["answer"] == "1 notification, by Own."
     administrator.delete(f"/users/{ann}")
     event = describe(administrator, orders, "Newer.")
     notify_all(sqlite_engine)
@@ -74,14 +74,14 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
 def test_who_set_the_address_of_a_team_must_may_view(
     administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine, hidden_from: str
 ) -> None:
-    (ann, client), (ben, other) = person("ann"), person("ben")
-    team = made(administrator, "/teams", name="crew", teamType="Group", users=[ann])
+    (ann, client), (ben, client_of_ben) = person("ann"), person("ben")
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann])
     own(administrator, orders, team["id"], kind="team")
     editing = {"effect": "allow", "resources": ["team"], "operations": ["EditAll"]}
     denied = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
     restrict(administrator, ann, editing, *([denied] if hidden_from == "setter" else []))
     give(client, f"/teams/{team['id']}")
-    alert(other, "Own", destinations=OWNERS)
+    alert(client_of_ben, "Own", destinations=OWNERS)
     if hidden_from == "editor":
         restrict(administrator, ben, denied)
     if hidden_from == "deleted setter":
@@ -89,7 +89,7 @@ def test_who_set_the_address_of_a_team_must_may_view(
     event = describe(administrator, orders, "Hidden.")
     notify_all(sqlite_engine)
     assert targets(sqlite_engine, event) == ([f"own:team:{team['id']}"] if hidden_from == "nobody" else [])
-    answer = explained(administrator, event, subscription="Own")
+    answer = explanation_of(administrator, event, subscription="Own")
     assert answer["disagreements"] == []
     if hidden_from in ("setter", "nobody"):
         assert [one["name"] for one in of(answer, "Own")["reached"]["data"]] == ["team crew"]

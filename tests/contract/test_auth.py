@@ -117,7 +117,7 @@ def test_a_password_is_changed_by_who_knows_the_old_one(served: Served) -> None:
         assert alice.put("/users/changePassword", json=short).status_code == 400
         right = {"oldPassword": "alice-password", "newPassword": "another-password"}
         assert alice.put("/users/changePassword", json=right).status_code == 200
-        others = {"username": "admin", "oldPassword": "another-password", "newPassword": "another-password"}
-        assert alice.put("/users/changePassword", json=others).status_code == 404
+        change_for_admin = {"username": "admin", "oldPassword": "another-password", "newPassword": "another-password"}
+        assert alice.put("/users/changePassword", json=change_for_admin).status_code == 404
     served.tokens.clear()
     assert served.log_in("alice@example.org", "another-password")

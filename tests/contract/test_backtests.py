@@ -36,8 +36,8 @@ def ana(served: Served, orders: Json) -> Iterator[httpx.Client]:
         yield client
 
 
-def ask(client: httpx.Client, wait: float = 0, **more: Json) -> httpx.Response:
-    return client.post(PATH, params={"wait": wait}, json={**alert(), **more})
+def ask(client: httpx.Client, wait: float = 0, **fields: Json) -> httpx.Response:
+    return client.post(PATH, params={"wait": wait}, json={**alert(), **fields})
 
 
 def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
@@ -45,34 +45,34 @@ def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
 ) -> None:
     answer = ask(administrator, since="90d")
     assert answer.status_code == 202, answer.text
-    shown = answer.json()
-    assert (shown["state"], shown["progress"]) == ("waiting", {"done": 0, "total": 0})
-    assert shown["requestedAt"] - shown["since"] == 90 * 86_400_000
-    assert "message" not in shown
+    backtest = answer.json()
+    assert (backtest["state"], backtest["progress"]) == ("waiting", {"done": 0, "total": 0})
+    assert backtest["requestedAt"] - backtest["since"] == 90 * 86_400_000
+    assert "message" not in backtest
     now_ms = SystemClock().now_ms()
-    taken = pipeline.claim("pipeline", now_ms=now_ms, lost_after_ms=60_000)
-    assert taken is not None and taken.id == shown["id"]
-    destination = taken.alert["destinations"][0]
+    claimed = pipeline.claim("pipeline", now_ms=now_ms, lost_after_ms=60_000)
+    assert claimed is not None and claimed.id == backtest["id"]
+    destination = claimed.alert["destinations"][0]
     assert destination["config"]["secretKey"] == MASK
-    assert pipeline.note_progress(taken, "pipeline", 4, 10, now_ms=now_ms)
+    assert pipeline.note_progress(claimed, "pipeline", 4, 10, now_ms=now_ms)
     running = administrator.get(answer.headers["Location"]).json()
     assert (running["state"], running["progress"]) == ("running", {"done": 4, "total": 10})
-    assert pipeline.finish(taken, "pipeline", {"matched": 3}, now_ms=now_ms)
-    done = administrator.get(f"{PATH}/{shown['id']}")
-    assert (done.status_code, done.json()["state"], done.json()["result"]) == (200, "done", {"matched": 3})
+    assert pipeline.finish(claimed, "pipeline", {"matched": 3}, now_ms=now_ms)
+    finished = administrator.get(f"{PATH}/{backtest['id']}")
+    assert (finished.status_code, finished.json()["state"], finished.json()["result"]) == (200, "done", {"matched": 3})
 
 
 def test_whoever_waits_is_answered_as_soon_as_it_is_over(
     administrator: httpx.Client, orders: Json, pipeline: Backtests
 ) -> None:
-    asked = ask(administrator).json()
-    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
-    assert taken is not None
-    ending = threading.Timer(0.3, pipeline.finish, (taken, "pipeline", {"matched": 3}), {"now_ms": 1})
+    backtest = ask(administrator).json()
+    claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert claimed is not None
+    ending = threading.Timer(0.3, pipeline.finish, (claimed, "pipeline", {"matched": 3}), {"now_ms": 1})
     ending.start()
     began_s = time.monotonic()
-    assert administrator.get(f"{PATH}/{asked['id']}").json()["state"] == "running"
-    assert administrator.get(f"{PATH}/{asked['id']}", params={"wait": 20}).json()["state"] == "done"
+    assert administrator.get(f"{PATH}/{backtest['id']}").json()["state"] == "running"
+    assert administrator.get(f"{PATH}/{backtest['id']}", params={"wait": 20}).json()["state"] == "done"
     assert time.monotonic() - began_s < 10
     ending.join()
 
@@ -84,11 +84,11 @@ def test_a_stored_alert_is_taken_with_what_is_different_about_it(
     rules = {"resources": ["topic"], "rules": []}
     answer = administrator.post(PATH, params={"wait": 0}, json={"id": created["id"], "filteringRules": rules})
     assert answer.status_code == 202, answer.text
-    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
-    assert taken is not None
-    assert (taken.alert["id"], taken.alert["name"]) == (created["id"], created["name"])
-    assert taken.alert["filteringRules"]["resources"] == ["topic"]
-    assert taken.alert["destinations"][0]["id"] == created["destinations"][0]["id"]
+    claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert claimed is not None
+    assert (claimed.alert["id"], claimed.alert["name"]) == (created["id"], created["name"])
+    assert claimed.alert["filteringRules"]["resources"] == ["topic"]
+    assert claimed.alert["destinations"][0]["id"] == created["destinations"][0]["id"]
     assert administrator.get(f"/events/subscriptions/{created['id']}").json()["version"] == created["version"]
 
 
@@ -98,8 +98,8 @@ def test_alerts_that_it_names_are_completed_or_refused_with_their_place(
     second = administrator.post("/events/subscriptions", json={**alert(), "name": "Second"}).json()
     answer = ask(administrator, name="First", triggers=["Second"])
     assert answer.status_code == 202, answer.text
-    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
-    assert taken is not None and [one["id"] for one in taken.alert["triggers"]] == [second["id"]]
+    claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert claimed is not None and [one["id"] for one in claimed.alert["triggers"]] == [second["id"]]
     unknown = ask(administrator, triggers=["Secnd"])
     assert (unknown.status_code, unknown.json()["message"]) == (
         400,
@@ -115,25 +115,25 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
     user_id, client = served.person("ann")
     second = administrator.post("/events/subscriptions", json={**alert(), "name": "Second"}).json()
     with client:
-        asked = ask(client).json()
-        taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
-        assert taken is not None
+        backtest = ask(client).json()
+        claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+        assert claimed is not None
         counts = {"channel": "Webhook", "notified": 2, "because": ["external"]}
-        own, other = taken.alert["id"], second["id"]
-        found = {
-            "triggered": [{"id": other, "name": "Second", "notified": 2, "heldBack": 0}],
+        first_id, second_id = claimed.alert["id"], second["id"]
+        outcome = {
+            "triggered": [{"id": second_id, "name": "Second", "notified": 2, "heldBack": 0}],
             "recipients": [
-                counts | {"target": "https://own.example.com", "alerts": [own, other]},
-                counts | {"target": "https://other.example.com", "alerts": [other]},
+                counts | {"target": "https://own.example.com", "alerts": [first_id, second_id]},
+                counts | {"target": "https://other.example.com", "alerts": [second_id]},
             ],
         }
-        assert pipeline.finish(taken, "pipeline", found, now_ms=1)
-        assert client.get(f"{PATH}/{asked['id']}").json()["result"] == found
+        assert pipeline.finish(claimed, "pipeline", outcome, now_ms=1)
+        assert client.get(f"{PATH}/{backtest['id']}").json()["result"] == outcome
         restrict(administrator, user_id, {"effect": "deny", "resources": ["eventsubscription"]})
-        assert client.get(f"{PATH}/{asked['id']}").json()["result"] == {
+        assert client.get(f"{PATH}/{backtest['id']}").json()["result"] == {
             "triggered": [{"notified": 2, "heldBack": 0}],
             "recipients": [
-                counts | {"target": "https://own.example.com", "alerts": [own]},
+                counts | {"target": "https://own.example.com", "alerts": [first_id]},
                 counts | {"alerts": []},
             ],
         }
@@ -182,9 +182,9 @@ def test_without_a_pipeline_it_says_so_and_gives_up(
 
 
 def test_it_is_ones_own(administrator: httpx.Client, ana: httpx.Client, pipeline: Backtests) -> None:
-    mine, hers = ask(administrator).json()["id"], ask(ana).json()["id"]
+    backtest_id, hers = ask(administrator).json()["id"], ask(ana).json()["id"]
     assert ana.get(f"{PATH}/{hers}").status_code == 200
-    assert ana.get(f"{PATH}/{mine}").status_code == ana.delete(f"{PATH}/{mine}").status_code == 404
+    assert ana.get(f"{PATH}/{backtest_id}").status_code == ana.delete(f"{PATH}/{backtest_id}").status_code == 404
     assert administrator.get(f"{PATH}/{hers}").status_code == 200
     cancelled = ana.delete(f"{PATH}/{hers}").json()
     assert (cancelled["state"], cancelled["message"]) == ("cancelled", "The backtest was cancelled.")

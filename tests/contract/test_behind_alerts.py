@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine, func, select
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -15,13 +15,13 @@ _HIDDEN = [{"tagFQN": "PII.Sensitive"}]
 _DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}
 
 
-def _hook(name: str, **more: Json) -> Json:
+def _hook(name: str, **fields: Json) -> Json:
     endpoint = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/ours"}}
     rules = {"filteringRules": {"resources": ["table"]}, "destinations": [endpoint]}
-    return {"name": name, "alertType": "Notification", **rules, **more}
+    return {"name": name, "alertType": "Notification", **rules, **fields}
 
 
-def _sent(engine: Engine) -> int:
+def message_count(engine: Engine) -> int:
     notify_all(engine)
     with engine.connect() as connection:
         return int(connection.execute(select(func.count()).select_from(message)).scalar_one())
@@ -37,16 +37,16 @@ def test_an_alert_sends_no_more_than_all_its_editors_may_see(
     with mallory:
         if is_edited:
             owner = [{"id": mallory_id, "type": "user"}]
-            alert = made(administrator, "/events/subscriptions", **_hook("ours", owners=owner))
+            alert = create_entity(administrator, "/events/subscriptions", **_hook("ours", owners=owner))
             path = "/destinations/0/config/endpoint"
             elsewhere = {"op": "replace", "path": path, "value": "http://127.0.0.1:9/mine"}
-            assert patched(mallory, f"/events/subscriptions/{alert['id']}", elsewhere).status_code == 200
+            assert send_patch(mallory, f"/events/subscriptions/{alert['id']}", elsewhere).status_code == 200
         else:
-            made(mallory, "/events/subscriptions", **_hook("ours"))
+            create_entity(mallory, "/events/subscriptions", **_hook("ours"))
             assert administrator.delete(f"/users/{mallory_id}?hardDelete=true").is_success
-    before = _sent(sqlite_engine)
+    before = message_count(sqlite_engine)
     changed = {"op": "add", "path": "/description", "value": "Who they are."}
-    assert patched(administrator, f"/tables/{people['id']}", changed).is_success
-    assert _sent(sqlite_engine) == before, "of what mallory may not see, the webhook hears nothing"
-    assert patched(administrator, f"/tables/{orders['id']}", changed).is_success
-    assert _sent(sqlite_engine) == before + is_edited, "of what she may see, it does while she is there"
+    assert send_patch(administrator, f"/tables/{people['id']}", changed).is_success
+    assert message_count(sqlite_engine) == before, "of what mallory may not see, the webhook hears nothing"
+    assert send_patch(administrator, f"/tables/{orders['id']}", changed).is_success
+    assert message_count(sqlite_engine) == before + is_edited, "of what she may see, it does while she is there"

@@ -22,12 +22,12 @@ def alert(administrator: httpx.Client) -> Json:
     return answer.json()
 
 
-def request(body: str, endpoint: str = "https://example.org/hook", **more: Any) -> Json:
+def request(body: str, endpoint: str = "https://example.org/hook", **fields: Any) -> Json:
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": endpoint, "bodyTemplate": body}}
-    return {"name": "Pager", "alertType": "Notification", "resources": ["table"], "destinations": [hook], **more}
+    return {"name": "Pager", "alertType": "Notification", "resources": ["table"], "destinations": [hook], **fields}
 
 
-def stored(served: Served, alert: Json) -> str:
+def stored_template(served: Served, alert: Json) -> str:
     (destination,) = served.app.state.parts.subscriptions.with_secrets(alert["id"]).destinations
     return str(destination.config.body_template)
 
@@ -39,8 +39,8 @@ def test_editors_read_a_mask_and_others_nothing(served: Served, administrator: h
     with somebody:
         assert "bodyTemplate" not in str(somebody.get(path).json()["destinations"])
         for client in (administrator, somebody):
-            for what in ("", "/versions", "/versions/0.1", "/diff", "/history"):
-                assert WORD not in client.get(f"{path}{what}").text, what
+            for subpath in ("", "/versions", "/versions/0.1", "/diff", "/history"):
+                assert WORD not in client.get(f"{path}{subpath}").text, subpath
             assert WORD not in client.get("/events?limit=1000&format=tocsin").text
 
 
@@ -48,20 +48,20 @@ def test_what_was_read_can_be_sent_back(served: Served, administrator: httpx.Cli
     answer = administrator.put(ROUTE, json=alert)
     assert (answer.status_code, answer.json()["version"]) == (200, alert["version"])
     assert administrator.put(ROUTE, json=request(MASK, description="mine")).status_code == 200
-    assert stored(served, alert) == BODY
+    assert stored_template(served, alert) == BODY
 
 
 def test_a_new_one_replaces_it_and_a_dry_run_names_it_without_showing_it(
     served: Served, administrator: httpx.Client, alert: Json
 ) -> None:
-    other = BODY.replace("text", "words")
-    dry = administrator.put(f"{ROUTE}?dryRun=true", json=request(other))
+    new_template = BODY.replace("text", "words")
+    dry = administrator.put(f"{ROUTE}?dryRun=true", json=request(new_template))
     assert WORD not in dry.text
     assert json.loads(dry.headers["X-Tocsin-Changed-Secrets"]) == ["destinations[0].config.bodyTemplate"]
-    patch = [{"op": "replace", "path": "/destinations/0/config/bodyTemplate", "value": other}]
+    patch = [{"op": "replace", "path": "/destinations/0/config/bodyTemplate", "value": new_template}]
     changed = administrator.patch(f"{ROUTE}/{alert['id']}", content=json.dumps(patch), headers=PATCH)
     assert (changed.status_code, WORD in changed.text) == (200, False)
-    assert stored(served, alert) == other
+    assert stored_template(served, alert) == new_template
 
 
 def test_it_stays_with_its_receiver(administrator: httpx.Client, alert: Json) -> None:

@@ -14,11 +14,11 @@ FIELDS = {"fields": "owners,tags,columns,domains,extension"}
 PUT = ("single", "bulk")
 
 
-def bot(served: Served, name: str = "connector", **more: Json) -> httpx.Client:
-    request = {"name": name, "email": f"{name}@example.org", "isBot": True} | more
+def bot(served: Served, name: str = "connector", **fields: Json) -> httpx.Client:
+    request = {"name": name, "email": f"{name}@example.org", "isBot": True} | fields
     with served.administrator() as administrator:
-        made = administrator.put("/users", json=request).json()
-        token = administrator.put(f"/users/generateToken/{made['id']}").json()["JWTToken"]
+        user = administrator.put("/users", json=request).json()
+        token = administrator.put(f"/users/generateToken/{user['id']}").json()["JWTToken"]
     return served.client(token)
 
 
@@ -30,8 +30,8 @@ def connector(served: Served, orders: Json) -> Iterator[httpx.Client]:
         yield client
 
 
-def columns(description: str | None = None, **more: Json) -> list[Json]:
-    email = {"name": "email", "dataType": "VARCHAR", "dataLength": 200} | more
+def columns(description: str | None = None, **fields: Json) -> list[Json]:
+    email = {"name": "email", "dataType": "VARCHAR", "dataLength": 200} | fields
     return [{"name": "id", "dataType": "BIGINT"}, email | ({"description": description} if description else {})]
 
 
@@ -87,16 +87,16 @@ def test_texts_of_people_stay(administrator: httpx.Client, connector: httpx.Clie
 
 @pytest.mark.parametrize("how", PUT)
 def test_texts_of_bots_are_replaced(served: Served, connector: httpx.Client, how: str) -> None:
-    with bot(served, "other") as other:
-        after = put(other, how, description="New.", displayName="New", columns=columns("New.", displayName="New"))
+    with bot(served, "other") as other_bot:
+        after = put(other_bot, how, description="New.", displayName="New", columns=columns("New.", displayName="New"))
     assert (after["description"], after["displayName"]) == ("New.", "New")
     assert (email_of(after)["description"], email_of(after)["displayName"]) == ("New.", "New")
 
 
 @pytest.mark.parametrize("how", PUT)
 def test_what_is_empty_is_filled(administrator: httpx.Client, connector: httpx.Client, how: str) -> None:
-    gone = patch(administrator, ("/description", ""), ("/displayName", ""), ("/columns/1/description", ""))
-    assert not gone.get("description")
+    emptied = patch(administrator, ("/description", ""), ("/displayName", ""), ("/columns/1/description", ""))
+    assert not emptied.get("description")
     after = put(connector, how, description="Again.", displayName="Again", columns=columns("Again."))
     assert (after["description"], after["displayName"]) == ("Again.", "Again")
     assert email_of(after)["description"] == "Again."
@@ -208,8 +208,8 @@ def test_a_renamed_entity_keeps_what_people_wrote(administrator: httpx.Client, c
 def test_a_custom_property_of_a_person_stays(administrator: httpx.Client, connector: httpx.Client) -> None:
     types = administrator.get("/metadata/types/name/table").json()["id"]
     kind = administrator.get("/metadata/types/name/string").json()
-    wanted = {"name": "criticality", "description": "x", "propertyType": {"id": kind["id"], "type": "type"}}
-    assert administrator.put(f"/metadata/types/{types}", json=wanted).status_code == 200
+    custom_property = {"name": "criticality", "description": "x", "propertyType": {"id": kind["id"], "type": "type"}}
+    assert administrator.put(f"/metadata/types/{types}", json=custom_property).status_code == 200
     assert put(connector, "single", extension={"criticality": "low"})["extension"] == {"criticality": "low"}
     patch(administrator, ("/extension/criticality", "high"))
     assert put(connector, "single", extension={"criticality": "low"})["extension"] == {"criticality": "high"}

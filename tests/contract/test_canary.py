@@ -207,9 +207,9 @@ def _each(template: str, *, query: str = "") -> Probe:
 
     def probe(aviary: Canaries) -> Iterator[str]:
         for collection in aviary.collections():
-            for one in aviary.every(collection):
-                name = quote(one["fullyQualifiedName"], safe="")
-                values = {"collection": collection, "id": one["id"], "name": name}
+            for entity in aviary.every(collection):
+                name = quote(entity["fullyQualifiedName"], safe="")
+                values = {"collection": collection, "id": entity["id"], "name": name}
                 yield template.format(**values, type=_type_of(collection)) + (f"?{query}" if query else "")
 
     return probe
@@ -219,9 +219,9 @@ def _of(collection: str, template: str, *, query: str = "") -> Probe:
     """Ask a route for each thing in one collection."""
 
     def probe(aviary: Canaries) -> Iterator[str]:
-        for one in aviary.every(collection):
-            name = quote(one["fullyQualifiedName"], safe="")
-            yield template.format(id=one["id"], name=name) + (f"?{query}" if query else "")
+        for entity in aviary.every(collection):
+            name = quote(entity["fullyQualifiedName"], safe="")
+            yield template.format(id=entity["id"], name=name) + (f"?{query}" if query else "")
 
     return probe
 
@@ -259,8 +259,8 @@ def _people(template: str) -> Probe:
 
 
 def _edges(aviary: Canaries) -> Iterator[str]:
-    every = aviary.every("tables")
-    yield from (f"/lineage/getLineageEdge/{one['id']}/{other['id']}" for one in every for other in every)
+    tables = aviary.every("tables")
+    yield from (f"/lineage/getLineageEdge/{one['id']}/{other['id']}" for one in tables for other in tables)
 
 
 def _named_edges(aviary: Canaries) -> Iterator[str]:
@@ -271,14 +271,14 @@ def _named_edges(aviary: Canaries) -> Iterator[str]:
 def _filters(aviary: Canaries) -> Iterator[str]:
     yield "/events?limit=10000"
     yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents"))
-    for one in aviary.every("tables"):
-        yield f"/events?limit=10000&entityId={one['id']}"
+    for table in aviary.every("tables"):
+        yield f"/events?limit=10000&entityId={table['id']}"
     for query in ("entityCreated=*", "entityUpdated=table", "entityDeleted=*", "eventType=policyViolation"):
         yield f"/events?limit=10000&{query}"
     yield "/events?limit=1&userName=admin"
 
 
-def _sought(template: str) -> Probe:
+def _search_probe(template: str) -> Probe:
     return lambda _: (template.format(word) for word in (CANARY, f"{CANARY}_case", "%2A", "email", "mixed"))
 
 
@@ -374,9 +374,9 @@ _SHOWS: dict[str, Probe] = {
         _always("/search/aggregate?index=all&field=fullyQualifiedName"),
     ),
     "POST /search/aggregate": _always(),
-    "GET /search/fieldQuery": _sought("/search/fieldQuery?fieldName=name&fieldValue={}&index=all"),
-    "GET /search/query": _sought("/search/query?q={}&index=all&size=100"),
-    "GET /search/suggest": _sought("/search/suggest?q={}&index=all"),
+    "GET /search/fieldQuery": _search_probe("/search/fieldQuery?fieldName=name&fieldValue={}&index=all"),
+    "GET /search/query": _search_probe("/search/query?q={}&index=all&size=100"),
+    "GET /search/suggest": _search_probe("/search/suggest?q={}&index=all"),
     "GET /services/ingestionPipelines/{fqn}/pipelineStatus": _of(
         "tables", "/services/ingestionPipelines/{name}/pipelineStatus"
     ),
@@ -438,7 +438,7 @@ _STREAMS = {"GET /users/{user_id}/notifications/stream": "test_the_stream_says_n
 
 
 @pytest.fixture
-def asked(
+def aviary_and_mallory(
     served: Served, administrator: httpx.Client, sqlite_engine: Engine
 ) -> Iterator[tuple[Canaries, httpx.Client]]:
     aviary, mallory = furnish(served, administrator, sqlite_engine)
@@ -446,8 +446,8 @@ def asked(
         yield aviary, mallory
 
 
-def test_no_route_shows_what_one_may_not_see(asked: tuple[Canaries, httpx.Client]) -> None:
-    aviary, mallory = asked
+def test_no_route_shows_what_one_may_not_see(aviary_and_mallory: tuple[Canaries, httpx.Client]) -> None:
+    aviary, mallory = aviary_and_mallory
     leaks: dict[str, str] = {}
     for route, probe in _SHOWS.items():
         for path in probe(aviary):
@@ -459,8 +459,8 @@ def test_no_route_shows_what_one_may_not_see(asked: tuple[Canaries, httpx.Client
     assert "\n\n".join(f"{route}\n   {said}" for route, said in leaks.items()) == ""
 
 
-def test_no_event_of_what_is_hidden_is_there(asked: tuple[Canaries, httpx.Client]) -> None:
-    aviary, mallory = asked
+def test_no_event_of_what_is_hidden_is_there(aviary_and_mallory: tuple[Canaries, httpx.Client]) -> None:
+    aviary, mallory = aviary_and_mallory
     page = mallory.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     assert len(page["data"]) > 5, "what is open is still notified"
     hidden = {one["id"] for many in aviary.hidden.values() for one in many}
@@ -468,9 +468,9 @@ def test_no_event_of_what_is_hidden_is_there(asked: tuple[Canaries, httpx.Client
 
 
 def test_the_administrator_is_shown_everything(
-    asked: tuple[Canaries, httpx.Client], administrator: httpx.Client
+    aviary_and_mallory: tuple[Canaries, httpx.Client], administrator: httpx.Client
 ) -> None:
-    aviary, _ = asked
+    aviary, _ = aviary_and_mallory
     silent = [
         path
         for route in ("GET /events", "GET /feed", "GET /search/query", "GET /lineage/getLineage")
@@ -480,8 +480,8 @@ def test_the_administrator_is_shown_everything(
     assert silent == []
 
 
-def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Canaries, httpx.Client]) -> None:
-    aviary, mallory = asked
+def test_the_stream_says_nothing_of_what_is_hidden(aviary_and_mallory: tuple[Canaries, httpx.Client]) -> None:
+    aviary, mallory = aviary_and_mallory
     listed = mallory.get(f"/users/{aviary.mallory_id}/notifications?limit=1000").json()["data"]
     assert len(listed) > 5, "what is open is still notified"
     lines: list[str] = []
@@ -497,7 +497,7 @@ def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Canaries, httpx.
 def test_every_route_is_classified(served: Served) -> None:
     paths: Json = served.app.openapi()["paths"]
     routes = {f"{method.upper()} {path.removeprefix(API)}" for path, methods in paths.items() for method in methods}
-    known = [set(_SHOWS), set(NO_ASSET), set(_STREAMS), {route.strip() for route in WRITES}]
-    assert routes - set().union(*known) == set(), "say what these show, or why they show no asset"
-    assert set().union(*known) - routes == set(), "these are there no more"
-    assert sum(len(some) for some in known) == len(set().union(*known)), "each belongs to one"
+    classes = [set(_SHOWS), set(NO_ASSET), set(_STREAMS), {route.strip() for route in WRITES}]
+    assert routes - set().union(*classes) == set(), "say what these show, or why they show no asset"
+    assert set().union(*classes) - routes == set(), "these are there no more"
+    assert sum(len(some) for some in classes) == len(set().union(*classes)), "each belongs to one"

@@ -9,28 +9,30 @@ from tests.serving import Json, Served
 PATH = "/events/subscriptions/capabilities"
 
 
-def ask(client: httpx.Client, alert_type: str, *sources: str, **more: Json) -> Json:
-    answer = client.post(PATH, json={"alertType": alert_type, "sources": list(sources), **more})
+def ask(client: httpx.Client, alert_type: str, *sources: str, **fields: Json) -> Json:
+    answer = client.post(PATH, json={"alertType": alert_type, "sources": list(sources), **fields})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def named(rows: list[Json]) -> dict[str, list[str]]:
-    return {row["condition"]["name"]: row["sources"] for row in rows}
+def sources_by_condition(resources: list[Json]) -> dict[str, list[str]]:
+    return {row["condition"]["name"]: row["sources"] for row in resources}
 
 
 def sources_of(answer: Json) -> dict[str, Json]:
     return {source["name"]: source for source in answer["sources"]}
 
 
-def chosen(name: str, **arguments: list[str]) -> Json:
+def choice(name: str, **arguments: list[str]) -> Json:
     return {"name": name, "effect": "include", "arguments": [{"name": a, "input": b} for a, b in arguments.items()]}
 
 
 def test_every_resource_of_the_type_is_listed_with_its_kind(administrator: httpx.Client) -> None:
-    known = {one["name"] for one in administrator.get("/events/subscriptions/Observability/resources").json()["data"]}
+    resource_names = {
+        one["name"] for one in administrator.get("/events/subscriptions/Observability/resources").json()["data"]
+    }
     sources = sources_of(ask(administrator, "Observability", "table"))
-    assert sources.keys() == known
+    assert sources.keys() == resource_names
     assert {source["kind"] for source in sources.values()} == {"entity"}
     assert [name for name, source in sources.items() if source["selected"]] == ["table"]
     assert sources["topic"] == {"name": "topic", "kind": "entity", "selected": False, "canJoin": True}
@@ -40,12 +42,12 @@ def test_every_resource_of_the_type_is_listed_with_its_kind(administrator: httpx
 
 def test_filters_are_those_of_every_resource_and_triggers_those_of_any(administrator: httpx.Client) -> None:
     answer = ask(administrator, "Observability", "Table", "topic")
-    triggers = named(answer["triggers"])
+    triggers = sources_by_condition(answer["triggers"])
     assert triggers["GetTableSchemaChanges"] == ["table"]
     assert triggers["GetTopicSchemaChanges"] == ["topic"]
     assert triggers["GetTagChanges"] == ["table", "topic"]
-    assert named(answer["filters"])["filterByFqn"] == ["table", "topic"]
-    together = named(ask(administrator, "Notification", "table", "user")["filters"])
+    assert sources_by_condition(answer["filters"])["filterByFqn"] == ["table", "topic"]
+    together = sources_by_condition(ask(administrator, "Notification", "table", "user")["filters"])
     assert "filterByEventType" in together
     assert "filterByOwnerName" not in together, "a user has no owner"
     assert ask(administrator, "Notification")["filters"] == []
@@ -66,11 +68,11 @@ def test_nothing_joins_all_which_covers_everything(administrator: httpx.Client) 
 
 
 def test_a_resource_that_can_never_match_has_a_warning(administrator: httpx.Client) -> None:
-    trigger = {"actions": [chosen("GetTableSchemaChanges")]}
+    trigger = {"actions": [choice("GetTableSchemaChanges")]}
     sources = sources_of(ask(administrator, "Observability", "table", "topic", input=trigger))
     assert "warning" not in sources["table"]
     assert sources["topic"]["warning"].startswith("None of the chosen triggers is for it")
-    login = {"filters": [chosen("filterByEventType", eventTypeList=["userLogin"])]}
+    login = {"filters": [choice("filterByEventType", eventTypeList=["userLogin"])]}
     sources = sources_of(ask(administrator, "Notification", "user", "table", input=login))
     assert "warning" not in sources["user"]
     assert sources["table"]["warning"] == "None of its events can match the chosen filters and triggers"

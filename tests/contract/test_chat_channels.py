@@ -41,12 +41,12 @@ def test_the_address_of_a_chat_is_stored_sealed_and_shown_masked(
     administrator: httpx.Client, sqlite_engine: Engine, chat: str
 ) -> None:
     address, masked = CHATS[chat]
-    made = administrator.post("/events/subscriptions", json=alert(chat, {"endpoint": address}))
-    assert made.status_code == 201, made.text
-    assert made.json()["destinations"][0]["config"]["endpoint"] == masked
+    response = administrator.post("/events/subscriptions", json=alert(chat, {"endpoint": address}))
+    assert response.status_code == 201, response.text
+    assert response.json()["destinations"][0]["config"]["endpoint"] == masked
     with sqlite_engine.connect() as connection:
-        kept = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
-    assert "s3cret" not in kept
+        dump = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
+    assert "s3cret" not in dump
     read = administrator.get("/events/subscriptions/name/chat").json()
     again = administrator.put("/events/subscriptions", json=read)
     assert again.status_code == 200, "what is shown can be sent back"
@@ -94,15 +94,15 @@ TOKEN = "xoxb-12-34-s3cret"
 def test_the_token_of_a_bot_is_stored_sealed_and_shown_masked(
     administrator: httpx.Client, sqlite_engine: Engine, config: dict[str, Any], category: str
 ) -> None:
-    made = administrator.post("/events/subscriptions", json=alert("Slack", {"botToken": TOKEN, **config}, category))
-    assert made.status_code == 201, made.text
-    assert made.json()["destinations"][0]["config"]["botToken"] == "*********"
+    response = administrator.post("/events/subscriptions", json=alert("Slack", {"botToken": TOKEN, **config}, category))
+    assert response.status_code == 201, response.text
+    assert response.json()["destinations"][0]["config"]["botToken"] == "*********"
     with sqlite_engine.connect() as connection:
-        kept = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
-    assert "s3cret" not in kept
+        dump = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
+    assert "s3cret" not in dump
     again = administrator.put("/events/subscriptions", json=administrator.get("/events/subscriptions/name/chat").json())
     assert again.status_code == 200, "what is shown can be sent back"
-    (destination,) = Subscriptions(sqlite_engine).with_secrets(made.json()["id"]).destinations  # type: ignore[union-attr]
+    (destination,) = Subscriptions(sqlite_engine).with_secrets(response.json()["id"]).destinations  # type: ignore[union-attr]
     assert destination.config.bot_token == TOKEN
     assert "s3cret" not in json.dumps(administrator.get("/events?limit=100").json())
 

@@ -17,18 +17,18 @@ PLACES = {
 }
 
 
-def exported(client: httpx.Client, path: str, **query: str) -> list[dict[str, str]]:
+def export_rows(client: httpx.Client, path: str, **query: str) -> list[dict[str, str]]:
     answer = client.get(f"/{path}/export", params=query)
     assert answer.status_code == 200, answer.text
-    header, *rows = csv.reader(io.StringIO(answer.text, newline=""))
-    return [dict(zip([name.removesuffix("*") for name in header], row, strict=True)) for row in rows]
+    header, *records = csv.reader(io.StringIO(answer.text, newline=""))
+    return [dict(zip([name.removesuffix("*") for name in header], row, strict=True)) for row in records]
 
 
-def imported(client: httpx.Client, path: str, rows: list[dict[str, str]], **query: str) -> Json:
+def import_rows(client: httpx.Client, path: str, records: list[dict[str, str]], **query: str) -> Json:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]))
+    writer = csv.DictWriter(text, list(records[0]))
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(records)
     answer = client.put(f"/{path}/import", params=query, content=text.getvalue().encode(), headers=TEXT)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -42,10 +42,10 @@ def test_what_lies_under_an_asset_goes_out_and_comes_back(
     domain = {"name": "Sales", "domainType": "Aggregate", "description": "x"}
     assert administrator.post("/domains", json=domain).status_code == 201
     path = f"{collection}/name/{fqn}"
-    (row,) = exported(administrator, path)
+    (row,) = export_rows(administrator, path)
     assert (row["name"], row["tags"]) == (name, "")
     assert (
-        imported(administrator, path, [row])["importResultsCsv"]
+        import_rows(administrator, path, [row])["importResultsCsv"]
         .splitlines()[1]
         .endswith(f"unchanged,{name},,,,,,,,,,,")
     )
@@ -58,20 +58,20 @@ def test_what_lies_under_an_asset_goes_out_and_comes_back(
         "certification": "Certification.Gold",
         "domains": "Sales",
     }
-    rows = [changed, changed | {"name": "fresh"}, row | {"name": "bad", "tags": "No.Such"}]
-    tried = imported(administrator, path, rows, dryRun="true")
+    records = [changed, changed | {"name": "fresh"}, row | {"name": "bad", "tags": "No.Such"}]
+    tried = import_rows(administrator, path, records, dryRun="true")
     assert (tried["status"], tried["numberOfRowsPassed"], tried["numberOfRowsFailed"]) == ("partialSuccess", 2, 1)
     assert administrator.get(f"/{below}/name/{fresh}").status_code == 404
-    assert imported(administrator, path, rows)["numberOfRowsPassed"] == 2
-    shown = administrator.get(f"/{below}/name/{fresh}?fields=*").json()
-    assert (shown["displayName"], shown["description"]) == ("Shop!", "All of it.")
-    assert {label["tagFQN"] for label in shown["tags"]} == {"PII.Sensitive", "Tier.Tier1"}
-    assert [one["name"] for one in (*shown["owners"], *shown["domains"])] == ["admin", "Sales"]
-    assert shown["certification"]["tagLabel"]["tagFQN"] == "Certification.Gold"
-    again = exported(administrator, path)
+    assert import_rows(administrator, path, records)["numberOfRowsPassed"] == 2
+    shown_entity = administrator.get(f"/{below}/name/{fresh}?fields=*").json()
+    assert (shown_entity["displayName"], shown_entity["description"]) == ("Shop!", "All of it.")
+    assert {label["tagFQN"] for label in shown_entity["tags"]} == {"PII.Sensitive", "Tier.Tier1"}
+    assert [one["name"] for one in (*shown_entity["owners"], *shown_entity["domains"])] == ["admin", "Sales"]
+    assert shown_entity["certification"]["tagLabel"]["tagFQN"] == "Certification.Gold"
+    again = export_rows(administrator, path)
     assert [one["name"] for one in again] == sorted((name, "fresh"))
-    assert "updated" not in imported(administrator, path, again)["importResultsCsv"]
-    wrong = imported(administrator, path, [row | {"name": "fresh", "tags": "Tier.Tier1"}])
+    assert "updated" not in import_rows(administrator, path, again)["importResultsCsv"]
+    wrong = import_rows(administrator, path, [row | {"name": "fresh", "tags": "Tier.Tier1"}])
     assert "a tier must have a tier as parent" in wrong["importResultsCsv"]
 
 
@@ -80,19 +80,19 @@ def test_the_teams_under_a_team_go_out_and_come_back(administrator: httpx.Client
     row |= {"isJoinable": "true", "defaultRoles": "DataSteward", "policies": ""}
     crew = row | {"name": "crew", "teamType": "Group", "parents": "north", "defaultRoles": "", "isJoinable": ""}
     path = "teams/name/Organization"
-    made = imported(administrator, path, [row, crew])
-    assert made["status"] == "success", made["importResultsCsv"]
-    assert [one["name"] for one in exported(administrator, path)] == ["north", "crew"]
-    below = exported(administrator, "teams/name/north")
+    report = import_rows(administrator, path, [row, crew])
+    assert report["status"] == "success", report["importResultsCsv"]
+    assert [one["name"] for one in export_rows(administrator, path)] == ["north", "crew"]
+    below = export_rows(administrator, "teams/name/north")
     assert [(one["name"], one["parents"]) for one in below] == [("crew", "north")]
-    assert "updated" not in imported(administrator, path, exported(administrator, path))["importResultsCsv"]
-    under_north = imported(administrator, "teams/name/north", [crew | {"name": "new", "parents": ""}])
+    assert "updated" not in import_rows(administrator, path, export_rows(administrator, path))["importResultsCsv"]
+    under_north = import_rows(administrator, "teams/name/north", [crew | {"name": "new", "parents": ""}])
     assert under_north["status"] == "success"
     parents = administrator.get("/teams/name/new?fields=parents").json()["parents"]
     assert [one["name"] for one in parents] == ["north"]
-    outside = imported(administrator, "teams/name/crew", [row])
+    outside = import_rows(administrator, "teams/name/crew", [row])
     assert "is not below" in outside["importResultsCsv"]
-    wrong = imported(administrator, path, [row | {"name": "bad", "isJoinable": "maybe"}])
+    wrong = import_rows(administrator, path, [row | {"name": "bad", "isJoinable": "maybe"}])
     assert (wrong["status"], "must be true or false" in wrong["importResultsCsv"]) == ("failure", True)
 
 

@@ -20,15 +20,15 @@ def test_the_profilers_settings_are_the_defaults(administrator: httpx.Client) ->
         "config_type": "profilerConfiguration",
         "config_value": {"metricConfiguration": []},
     }
-    other = administrator.get("/system/settings/profilerConfig")
-    assert (other.status_code, "profilerConfiguration" in other.json()["message"]) == (404, True)
+    response = administrator.get("/system/settings/profilerConfig")
+    assert (response.status_code, "profilerConfiguration" in response.json()["message"]) == (404, True)
 
 
 def test_every_seeded_test_definition_names_the_class_that_validates_it(administrator: httpx.Client) -> None:
     listed = administrator.get("/dataQuality/testDefinitions", params={"limit": 100}).json()["data"]
-    named = {one["name"]: one["validatorClass"] for one in listed}
-    assert len(named) == 25
-    assert all(of == f"{name[0].upper()}{name[1:]}Validator" for name, of in named.items())
+    validators = {one["name"]: one["validatorClass"] for one in listed}
+    assert len(validators) == 25
+    assert all(of == f"{name[0].upper()}{name[1:]}Validator" for name, of in validators.items())
 
 
 def test_a_run_that_has_not_reported_yet_is_an_empty_answer(administrator: httpx.Client) -> None:
@@ -50,8 +50,8 @@ def test_a_run_that_has_not_reported_yet_is_an_empty_answer(administrator: httpx
     run = {"runId": run_id, "pipelineState": "running", "timestamp": 1_700_000_000_000}
     assert administrator.put(path, json=run).status_code == 200
     assert administrator.get(f"{path}/{run_id}").json()["pipelineState"] == "running"
-    other = "/services/ingestionPipelines/warehouse.weekly/pipelineStatus"
-    assert administrator.get(f"{other}/{run_id}").status_code == 404
+    weekly_status = "/services/ingestionPipelines/warehouse.weekly/pipelineStatus"
+    assert administrator.get(f"{weekly_status}/{run_id}").status_code == 404
 
 
 def test_the_cost_of_a_query_is_kept_per_moment(administrator: httpx.Client, orders: Json) -> None:
@@ -65,9 +65,9 @@ def test_the_cost_of_a_query_is_kept_per_moment(administrator: httpx.Client, ord
     record = {"timestamp": 1_700_000_000_000, "jsonSchema": "queryCostRecord", "cost": 1.5, "count": 3}
     body = record | {"queryReference": {"id": query_id, "type": "query", "name": None}}
     for cost in (1.5, 2.5):
-        kept = administrator.post("/queryCostRecord", json=body | {"cost": cost})
-        assert kept.status_code == 201, kept.text
-        assert problems("entity/data/queryCostRecord.json", kept.json()) == []
+        response = administrator.post("/queryCostRecord", json=body | {"cost": cost})
+        assert response.status_code == 201, response.text
+        assert problems("entity/data/queryCostRecord.json", response.json()) == []
     listed = administrator.get(f"/queries/{query_id}/costs").json()
     assert [(one["cost"], one["count"], one["totalDuration"]) for one in listed["data"]] == [(2.5, 3, 0)]
     version = administrator.get(f"/queries/{query_id}").json()["version"]
@@ -106,28 +106,28 @@ def test_a_metadata_workflow_does_not_patch_away_what_dbt_found(administrator: h
 
 
 def test_columns_come_a_page_at_a_time(administrator: httpx.Client, orders: Json) -> None:
-    every = [one["name"] for one in orders["columns"]]
+    column_names = [one["name"] for one in orders["columns"]]
     for path in (f"/tables/{orders['id']}/columns", f"/tables/name/{orders['fullyQualifiedName']}/columns"):
-        whole = administrator.get(path, params={"fields": "tags"}).json()
-        assert [one["name"] for one in whole["data"]] == every
-        assert whole["paging"]["total"] == len(every)
-        assert "tags" in whole["data"][0]
+        columns = administrator.get(path, params={"fields": "tags"}).json()
+        assert [one["name"] for one in columns["data"]] == column_names
+        assert columns["paging"]["total"] == len(column_names)
+        assert "tags" in columns["data"][0]
         part = administrator.get(path, params={"limit": 1, "offset": 1}).json()
-        assert ([one["name"] for one in part["data"]], part["paging"]["offset"]) == (every[1:2], 1)
+        assert ([one["name"] for one in part["data"]], part["paging"]["offset"]) == (column_names[1:2], 1)
         assert administrator.get(path, params={"offset": 10**6}).json()["data"] == []
         assert administrator.get(path, params={"fields": "tag"}).status_code == 400
 
 
 def test_what_a_connector_no_longer_sees_is_soft_deleted(administrator: httpx.Client, orders: Json) -> None:
-    more, most = table(administrator, "more"), table(administrator, "most")
+    stale, also_stale = table(administrator, "more"), table(administrator, "most")
     body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": [orders["fullyQualifiedName"]]}
-    said = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
-    assert problems("type/bulkOperationResult.json", said) == []
-    assert (said["status"], said["numberOfRowsPassed"]) == ("success", 2)
-    left = administrator.get("/tables", params={"databaseSchema": _PUBLIC}).json()["data"]
-    assert [one["name"] for one in left] == [orders["name"]]
-    for one in (more, most):
-        assert administrator.get(f"/tables/{one['id']}", params={"include": "deleted"}).json()["deleted"]
+    report = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
+    assert problems("type/bulkOperationResult.json", report) == []
+    assert (report["status"], report["numberOfRowsPassed"]) == ("success", 2)
+    remaining = administrator.get("/tables", params={"databaseSchema": _PUBLIC}).json()["data"]
+    assert [one["name"] for one in remaining] == [orders["name"]]
+    for stale_table in (stale, also_stale):
+        assert administrator.get(f"/tables/{stale_table['id']}", params={"include": "deleted"}).json()["deleted"]
     again = administrator.request(
         "DELETE", "/tables/deleteStale", json=body | {"scopeEntityType": "service", "scopeFqn": "warehouse"}
     )
@@ -135,21 +135,21 @@ def test_what_a_connector_no_longer_sees_is_soft_deleted(administrator: httpx.Cl
 
 
 def test_what_would_be_deleted_is_listed_without_deleting_it(administrator: httpx.Client, orders: Json) -> None:
-    more = table(administrator, "more")
+    stale = table(administrator, "more")
     body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": [orders["fullyQualifiedName"]]}
-    said = administrator.request("DELETE", "/tables/deleteStale", json=body | {"dryRun": True}).json()
-    assert problems("type/bulkOperationResult.json", said) == []
-    assert (said["dryRun"], said["successRequest"]) == (
+    report = administrator.request("DELETE", "/tables/deleteStale", json=body | {"dryRun": True}).json()
+    assert problems("type/bulkOperationResult.json", report) == []
+    assert (report["dryRun"], report["successRequest"]) == (
         True,
-        [{"request": more["fullyQualifiedName"], "status": 200, "message": "deleted"}],
+        [{"request": stale["fullyQualifiedName"], "status": 200, "message": "deleted"}],
     )
-    assert administrator.get(f"/tables/{more['id']}").status_code == 200
+    assert administrator.get(f"/tables/{stale['id']}").status_code == 200
 
 
 def test_a_connector_that_saw_nothing_deletes_nothing(administrator: httpx.Client, orders: Json) -> None:
     body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": []}
-    said = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
-    assert (said["status"], said["numberOfRowsProcessed"]) == ("success", 0)
+    report = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
+    assert (report["status"], report["numberOfRowsProcessed"]) == ("success", 0)
     assert administrator.get(f"/tables/{orders['id']}").status_code == 200
 
 
@@ -158,17 +158,17 @@ def test_a_list_that_may_be_cut_off_deletes_nothing(administrator: httpx.Client,
     fqns = [table(administrator, f"part_{number}")["fullyQualifiedName"] for number in range(20)]
     body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": fqns[:9]}
 
-    def deleted(**parameters: int) -> httpx.Response:
+    def delete_stale(**parameters: int) -> httpx.Response:
         return administrator.request("DELETE", "/tables/deleteStale", json=body, params=parameters)
 
-    refused = deleted()
+    refused = delete_stale()
     assert refused.status_code == 400
     assert refused.json()["message"] == (
         "seenFqns: 12 of 21 would be deleted, more than 20 %; if the list is complete, send maxDeletedPercent=100"
     )
-    assert deleted(maxDeletedPercent=57).status_code == 400
-    assert deleted(maxDeletedPercent=101).status_code == 400
-    assert deleted(maxDeletedPercent=58).json()["numberOfRowsPassed"] == 12
+    assert delete_stale(maxDeletedPercent=57).status_code == 400
+    assert delete_stale(maxDeletedPercent=101).status_code == 400
+    assert delete_stale(maxDeletedPercent=58).json()["numberOfRowsPassed"] == 12
 
 
 @pytest.mark.parametrize(

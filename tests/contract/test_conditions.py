@@ -14,35 +14,35 @@ from tests.serving import Json
 BELL = [{"category": "Admins", "type": "ActivityFeed"}]
 
 
-def validated(client: httpx.Client, condition: object) -> Json:
+def validate_condition(client: httpx.Client, condition: object) -> Json:
     answer = client.post("/conditions/validate", json={"condition": condition})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def test_an_invalid_condition_is_reported_with_position_and_nearest_name(administrator: httpx.Client) -> None:
-    said = validated(administrator, "isBot() &&\n  evntType == 'a'")
-    assert said["valid"] is False
-    (error,) = said["errors"]
+    verdict = validate_condition(administrator, "isBot() &&\n  evntType == 'a'")
+    assert verdict["valid"] is False
+    (error,) = verdict["errors"]
     assert (error["line"], error["column"], error["suggestion"]) == (2, 3, "eventType")
     assert "eventType" in error["expected"]
 
 
 def test_a_valid_condition_may_get_warnings(administrator: httpx.Client) -> None:
-    assert validated(administrator, "isBot()") == {
+    assert validate_condition(administrator, "isBot()") == {
         "valid": True,
         "errors": [],
         "warnings": [],
         "indexedBy": [["isBot"]],
         "asksOfPeople": [],
     }
-    assert [one["kind"] for one in validated(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]] == [
-        "neverTrue"
-    ]
-    unindexed = validated(administrator, "entity.name.startsWith('a')")
+    assert [
+        one["kind"] for one in validate_condition(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]
+    ] == ["neverTrue"]
+    unindexed = validate_condition(administrator, "entity.name.startsWith('a')")
     assert unindexed["indexedBy"] == []
     assert [one["kind"] for one in unindexed["warnings"]] == ["unindexed"]
-    assert validated(administrator, "user.isMemberOf('a')")["asksOfPeople"] == ["isMemberOf:a"]
+    assert validate_condition(administrator, "user.isMemberOf('a')")["asksOfPeople"] == ["isMemberOf:a"]
 
 
 @pytest.mark.parametrize("body", [{}, {"condition": 1}, {"condition": None}, []])
@@ -142,8 +142,8 @@ def test_resources_are_offered_in_upstreams_shape(administrator: httpx.Client, a
     assert answer.status_code == 200
     offered = {one["name"]: one for one in answer.json()["data"]}
     assert {"table", "container", "storedProcedure"} <= offered.keys()
-    for one in offered.values():
-        assert standards.problems("events/filterResourceDescriptor.json", one) == []
+    for resource in offered.values():
+        assert standards.problems("events/filterResourceDescriptor.json", resource) == []
     actions = [one["name"] for one in offered["table"]["supportedActions"]]
     assert ("GetTableSchemaChanges" in actions) == (alert_type == "Observability")
 

@@ -14,10 +14,10 @@ def test_the_context_of_a_table_says_what_it_is_whose_and_what_it_is_made_from(
     columns = [{"name": "id", "dataType": "BIGINT", "description": "Its\nnumber."}, {"name": "paid", "dataType": "INT"}]
     tags = [{"tagFQN": "PII.Sensitive"}]
     owners = [{"id": user_id, "type": "user"}]
-    made = table(
+    paid_orders = table(
         administrator, "paid_orders", columns=columns, tags=tags, owners=owners, description="Every *paid* order."
     )
-    edge = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": made["id"], "type": "table"}}
+    edge = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": paid_orders["id"], "type": "table"}}
     assert administrator.put("/lineage", json={"edge": edge}).is_success
     answer = administrator.get("/tables/name/warehouse.shop.public.paid_orders/context")
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"

@@ -19,10 +19,10 @@ PATCH = {"Content-Type": "application/json-patch+json"}
 
 def give(client: httpx.Client, name: str, kind: str, config: Any = None) -> httpx.Response:
     table = client.get("/metadata/types/name/table?fields=customProperties").json()
-    held = client.get(f"/metadata/types/name/{kind}?category=field").json()
-    body = {"name": name, "description": "x", "propertyType": {"id": held["id"], "type": "type"}}
-    more = {} if config is None else {"customPropertyConfig": {"config": config}}
-    return client.put(f"/metadata/types/{table['id']}", json=body | more)
+    property_kind = client.get(f"/metadata/types/name/{kind}?category=field").json()
+    body = {"name": name, "description": "x", "propertyType": {"id": property_kind["id"], "type": "type"}}
+    config_field = {} if config is None else {"customPropertyConfig": {"config": config}}
+    return client.put(f"/metadata/types/{table['id']}", json=body | config_field)
 
 
 def extend(client: httpx.Client, table: Json, extension: Json) -> httpx.Response:
@@ -165,13 +165,13 @@ def test_a_patch_of_a_type_defines_properties_as_a_put_of_one_does(administrator
     kind = administrator.get("/metadata/types/name/integer").json()["id"]
     path = f"/metadata/types/{administrator.get('/metadata/types/name/table').json()['id']}"
 
-    def patched(kind_id: str) -> httpx.Response:
+    def patch_type(kind_id: str) -> httpx.Response:
         value = {"name": "cost", "description": "x", "propertyType": {"id": kind_id, "type": "type"}}
         patch = [{"op": "add", "path": "/customProperties", "value": [value]}]
         return administrator.patch(path, content=json.dumps(patch), headers=PATCH)
 
-    assert patched("00000000-0000-0000-0000-000000000000").status_code == 404
-    assert patched(kind).json()["customProperties"][0]["propertyType"]["name"] == "integer"
+    assert patch_type("00000000-0000-0000-0000-000000000000").status_code == 404
+    assert patch_type(kind).json()["customProperties"][0]["propertyType"]["name"] == "integer"
     assert give(administrator, "cost", "integer").status_code == 200
     assert extend(administrator, orders, {"cost": "five"}).status_code == 400
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made
+from tests.contract.test_access import create_entity
 from tests.contract.test_alert_incidents import case
-from tests.contract.test_explain import Person, alert, describe, explained, own, person
+from tests.contract.test_explain import Person, alert, describe, explanation_of, own, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -29,7 +29,7 @@ def ann(person: Person, administrator: httpx.Client, orders: Json) -> str:
     ann, _ = person("ann")
     own(administrator, orders, ann)
     assert administrator.put(f"/tables/{orders['id']}/followers", json=ann).status_code == 200
-    made(administrator, "/teams", name="crew", teamType="Group", users=[ann])
+    create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann])
     return ann
 
 
@@ -64,13 +64,13 @@ def test_nobody_is_notified_until_they_are_restored(
     remove(administrator, ann)
     event = describe(administrator, orders, "Nobody's.")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Owned")
+    answer = explanation_of(administrator, event, subscription="Owned")
     assert answer["answer"] == "Nobody was notified: Owned matched, but nobody owns it: ann is deleted."
     assert answer["disagreements"] == []
     restore(administrator, ann)
     event = describe(administrator, orders, "Ann's.")
     notify_all(sqlite_engine)
-    notified = explained(administrator, event, subscription="Owned")["notified"]["data"]
+    notified = explanation_of(administrator, event, subscription="Owned")["notified"]["data"]
     assert [one["recipientId"] for one in notified] == [ann]
 
 
@@ -80,18 +80,18 @@ def test_followers_who_are_all_deleted_are_named(
     ben, _ = person("ben")
     administrator.put(f"/tables/{orders['id']}/followers", json=ben)
     alert(administrator, "Followed", destinations=[{"category": "Followers", "type": "ActivityFeed"}])
-    for one in (ann, ben):
-        remove(administrator, one)
+    for user_id in (ann, ben):
+        remove(administrator, user_id)
     event = describe(administrator, orders, "Unseen.")
     notify_all(sqlite_engine)
-    said = explained(administrator, event, subscription="Followed")["answer"]
-    assert said == "Nobody was notified: Followed matched, but nobody is among the recipients: ann, ben are deleted."
+    answer = explanation_of(administrator, event, subscription="Followed")["answer"]
+    assert answer == "Nobody was notified: Followed matched, but nobody is among the recipients: ann, ben are deleted."
 
 
 def test_open_tasks_and_incidents_say_so(administrator: httpx.Client, case: Json, ann: str) -> None:
     to_ann = {"id": ann, "type": "user"}
     details = {"type": "RequestDescription", "assignees": [to_ann]}
-    task = made(administrator, "/feed", about=ABOUT, message="What is it?", type="Task", taskDetails=details)
+    task = create_entity(administrator, "/feed", about=ABOUT, message="What is it?", type="Task", taskDetails=details)
     step = {
         "testCaseReference": case["fullyQualifiedName"],
         "testCaseResolutionStatusType": "Assigned",
@@ -100,7 +100,7 @@ def test_open_tasks_and_incidents_say_so(administrator: httpx.Client, case: Json
     assert administrator.post(INCIDENTS, json=step).status_code == 200
     assert administrator.put("/incidents/INC-1/assign", json={"assignee": to_ann}).status_code == 200
 
-    def deleted() -> list[bool]:
+    def deleted_flags() -> list[bool]:
         thread = administrator.get(f"/feed/{task['id']}").json()
         (latest,) = administrator.get(INCIDENTS, params={"latest": "true"}).json()["data"]
         incident = administrator.get("/incidents/INC-1").json()
@@ -112,11 +112,11 @@ def test_open_tasks_and_incidents_say_so(administrator: httpx.Client, case: Json
         ]
         return [one.get("deleted", False) for one in assignees]
 
-    assert deleted() == [False] * 4
+    assert deleted_flags() == [False] * 4
     remove(administrator, ann)
-    assert deleted() == [True] * 4
+    assert deleted_flags() == [True] * 4
     restore(administrator, ann)
-    assert deleted() == [False] * 4
+    assert deleted_flags() == [False] * 4
 
 
 def test_nothing_is_assigned_to_who_is_deleted(administrator: httpx.Client, orders: Json, case: Json, ann: str) -> None:
@@ -140,18 +140,20 @@ def test_nothing_is_assigned_to_who_is_deleted(administrator: httpx.Client, orde
 
 
 @pytest.mark.parametrize(
-    ("others", "said"), [((), "owned by nobody"), (("ben",), "owned by @ben")], ids=["nobody else", "somebody else"]
+    ("other_owners", "ownership"),
+    [((), "owned by nobody"), (("ben",), "owned by @ben")],
+    ids=["nobody else", "somebody else"],
 )
 def test_a_message_does_not_name_an_owner_who_was_deleted_since(
-    others: tuple[str, ...],
-    said: str,
+    other_owners: tuple[str, ...],
+    ownership: str,
     administrator: httpx.Client,
     orders: Json,
     ann: str,
     person: Person,
     sqlite_engine: Engine,
 ) -> None:
-    own(administrator, orders, ann, *(person(one)[0] for one in others))
+    own(administrator, orders, ann, *(person(one)[0] for one in other_owners))
     chats = ("Slack", "MsTeams", "GChat")
     to = [{"category": "External", "type": one, "config": {"endpoint": f"{_HOOKS}/{one}"}} for one in chats]
     mail = {"category": "External", "type": "Email", "config": {"receivers": ["desk@example.com"]}}
@@ -166,5 +168,5 @@ def test_a_message_does_not_name_an_owner_who_was_deleted_since(
     assert {one.message.channel for one in about} == {*chats, "Email"}
     for dispatch in about:
         (section,) = message_content(dispatch, dispatch.entries, base_url="", lines_each=3).sections
-        assert section.signature_with_owners().endswith(f"; {said}")
-        assert owned_by_text(dispatch.event) == said.removeprefix("owned by ")
+        assert section.signature_with_owners().endswith(f"; {ownership}")
+        assert owned_by_text(dispatch.event) == ownership.removeprefix("owned by ")

@@ -46,10 +46,10 @@ class Outbox:
         shares = dict.fromkeys(self._messages.replayed_destinations(LATER_MS), 100)
         claimed = self._messages.claim("worker", 100, now_ms=LATER_MS)
         claimed += self._messages.claim_replayed("worker", shares, now_ms=LATER_MS)
-        for one in claimed:
-            attempt = Attempt(one.id, one.attempt_count + 1, LATER_MS, 5, outcome)
-            done = Finished(one, attempt, next_step(attempt, retries=0, wait_s=0.0))
-            self._messages.record("worker", [done], now_ms=LATER_MS)
+        for claimed_message in claimed:
+            attempt = Attempt(claimed_message.id, claimed_message.attempt_count + 1, LATER_MS, 5, outcome)
+            finished = Finished(claimed_message, attempt, next_step(attempt, retries=0, wait_s=0.0))
+            self._messages.record("worker", [finished], now_ms=LATER_MS)
         return len(claimed)
 
 
@@ -61,13 +61,13 @@ def outbox(sqlite_engine: Engine) -> Outbox:
 @pytest.fixture
 def letters(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outbox: Outbox) -> list[Json]:
     """Three dead letters of one alert."""
-    made = administrator.post("/events/subscriptions", json=_alert("Hooks"))
-    assert made.status_code == 201, made.text
+    response = administrator.post("/events/subscriptions", json=_alert("Hooks"))
+    assert response.status_code == 201, response.text
     for name in ("one", "two", "three"):
         table(administrator, name)
     notify_all(sqlite_engine)
     assert outbox.end() == 3
-    return listed(administrator)
+    return messages_of(administrator)
 
 
 def _alert(name: str) -> Json:
@@ -81,14 +81,14 @@ def ana(served: Served) -> Iterator[httpx.Client]:
         yield client
 
 
-def listed(client: httpx.Client, **query: Json) -> list[Json]:
+def messages_of(client: httpx.Client, **query: Json) -> list[Json]:
     answer = client.get(PATH, params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]
 
 
-def replayed(client: httpx.Client, **what: Json) -> Json:
-    answer = client.post(f"{PATH}/replays", json=what)
+def start_replay(client: httpx.Client, **selection: Json) -> Json:
+    answer = client.post(f"{PATH}/replays", json=selection)
     assert answer.status_code == 202, answer.text
     assert answer.headers["Location"].endswith(f"{PATH}/replays/{answer.json()['id']}")
     return answer.json()
@@ -101,12 +101,16 @@ def test_they_are_listed_in_pages_and_by_what_is_asked(administrator: httpx.Clie
     assert (first["isDeadLetter"], first["notificationCount"], len(first["events"])) == (True, 1, 1)
     assert "the receiver's words" not in json.dumps(letters)
     page = administrator.get(PATH, params={"limit": 2}).json()
-    rest = administrator.get(PATH, params={"limit": 2, "after": page["paging"]["after"]}).json()
-    assert [one["id"] for one in [*page["data"], *rest["data"]]] == [one["id"] for one in letters]
-    assert "after" not in rest["paging"]
-    assert len(listed(administrator, alert="Hooks")) == len(listed(administrator, alert=first["alert"]["id"])) == 3
-    assert len(listed(administrator, destination=first["destination"]["id"], reason="serverError")) == 3
-    assert listed(administrator, reason="timeout") == listed(administrator, until="2020-01-01") == []
+    next_page = administrator.get(PATH, params={"limit": 2, "after": page["paging"]["after"]}).json()
+    assert [one["id"] for one in [*page["data"], *next_page["data"]]] == [one["id"] for one in letters]
+    assert "after" not in next_page["paging"]
+    assert (
+        len(messages_of(administrator, alert="Hooks"))
+        == len(messages_of(administrator, alert=first["alert"]["id"]))
+        == 3
+    )
+    assert len(messages_of(administrator, destination=first["destination"]["id"], reason="serverError")) == 3
+    assert messages_of(administrator, reason="timeout") == messages_of(administrator, until="2020-01-01") == []
 
 
 @pytest.mark.parametrize(
@@ -121,45 +125,45 @@ def test_a_wrong_filter_is_refused(administrator: httpx.Client, query: Json, wor
 def test_one_is_read_with_its_request_and_answers_and_without_secrets(
     administrator: httpx.Client, letters: list[Json]
 ) -> None:
-    found = administrator.get(f"{PATH}/{letters[0]['id']}").json()
-    (made,) = found["attempts"]
-    assert (made["outcome"], made["detail"]) == ("retry", "the receiver's words")
-    (request,) = found["requests"]
+    letter = administrator.get(f"{PATH}/{letters[0]['id']}").json()
+    (attempt,) = letter["attempts"]
+    assert (attempt["outcome"], attempt["detail"]) == ("retry", "the receiver's words")
+    (request,) = letter["requests"]
     assert request["address"] == "https://hooks.example.org/services/*********?*********"
     assert request["headers"]["webhook-id"] == letters[0]["id"]
     assert request["headers"]["X-Api-Key"] == request["headers"]["webhook-signature"] == "*********"
     assert json.loads(request["body"])["id"] == letters[0]["events"][0]["id"]
-    assert SECRET not in json.dumps(found)
+    assert SECRET not in json.dumps(letter)
     assert administrator.get(f"{PATH}/{letters[0]['events'][0]['id']}").status_code == 404
 
 
 def test_a_replay_of_one_is_followed_to_its_end(
     administrator: httpx.Client, letters: list[Json], outbox: Outbox
 ) -> None:
-    started = replayed(administrator, message=letters[0]["id"])
+    started = start_replay(administrator, message=letters[0]["id"])
     path = f"{PATH}/replays/{started['id']}"
     waiting = {"total": 1, "waiting": 1, "delivered": 0, "failed": 0, "takenBack": 0}
     assert (started["state"], started["progress"]) == ("sending", waiting)
     again = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
     assert (again.status_code, "awaitingReplay" in again.json()["message"]) == (409, True)
-    assert len(listed(administrator)) == 2
+    assert len(messages_of(administrator)) == 2
     assert outbox.end(Delivered(200)) == 1
     ended = administrator.get(path).json()
     assert (ended["state"], ended["progress"]["delivered"]) == ("done", 1)
     assert administrator.get(f"{PATH}/{letters[0]['id']}").json()["status"] == "delivered"
     refused = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
     assert (refused.status_code, "delivered: true" in refused.json()["message"]) == (409, True)
-    assert replayed(administrator, message=letters[0]["id"], delivered=True)["progress"]["total"] == 1
+    assert start_replay(administrator, message=letters[0]["id"], delivered=True)["progress"]["total"] == 1
     assert [one["id"] for one in administrator.get(f"{PATH}/replays").json()["data"]][-1] == started["id"]
 
 
 def test_a_replay_of_an_alert_is_cancelled(administrator: httpx.Client, letters: list[Json], outbox: Outbox) -> None:
-    started = replayed(administrator, alert="Hooks", since="2020-01-01")
+    started = start_replay(administrator, alert="Hooks", since="2020-01-01")
     assert started["progress"]["total"] == 3
     cancelled = administrator.delete(f"{PATH}/replays/{started['id']}").json()
     assert (cancelled["state"], cancelled["progress"]["takenBack"]) == ("cancelled", 3)
     assert outbox.end() == 0
-    assert {one["id"] for one in listed(administrator)} == {one["id"] for one in letters}
+    assert {one["id"] for one in messages_of(administrator)} == {one["id"] for one in letters}
 
 
 @pytest.mark.parametrize(
@@ -184,26 +188,26 @@ def test_a_wrong_request_for_a_replay_is_refused(administrator: httpx.Client, bo
 def test_only_editors_of_the_alert_see_and_replay_its_messages(
     administrator: httpx.Client, ana: httpx.Client, letters: list[Json], sqlite_engine: Engine, outbox: Outbox
 ) -> None:
-    one = letters[0]["id"]
-    assert listed(ana) == []
+    message_id = letters[0]["id"]
+    assert messages_of(ana) == []
     assert ana.get(PATH, params={"alert": "Hooks"}).status_code == 403
-    assert ana.get(f"{PATH}/{one}").status_code == 403
-    assert ana.post(f"{PATH}/replays", json={"message": one}).status_code == 403
+    assert ana.get(f"{PATH}/{message_id}").status_code == 403
+    assert ana.post(f"{PATH}/replays", json={"message": message_id}).status_code == 403
     assert ana.post(f"{PATH}/replays", json={"alert": "Hooks"}).status_code == 403
     assert ana.post(f"{PATH}/replays", json={"since": "2020-01-01"}).json()["progress"]["total"] == 0
-    started = replayed(administrator, message=one)
+    started = start_replay(administrator, message=message_id)
     assert ana.get(f"{PATH}/replays/{started['id']}").status_code == 404
     assert ana.delete(f"{PATH}/replays/{started['id']}").status_code == 404
     assert ana.post("/events/subscriptions", json=_alert("Anas")).status_code == 201
     table(administrator, "four")
     notify_all(sqlite_engine)
     outbox.end()
-    (own,) = listed(ana)
-    assert own["alert"]["name"] == "Anas"
-    found = ana.get(f"{PATH}/{own['id']}").json()
-    assert "detail" not in found["attempts"][0], "receivers' answers are for administrators"
-    assert len(found["requests"]) == 1
-    assert replayed(ana, alert="Anas")["progress"]["total"] == 1
+    (letter_of_ana,) = messages_of(ana)
+    assert letter_of_ana["alert"]["name"] == "Anas"
+    letter = ana.get(f"{PATH}/{letter_of_ana['id']}").json()
+    assert "detail" not in letter["attempts"][0], "receivers' answers are for administrators"
+    assert len(letter["requests"]) == 1
+    assert start_replay(ana, alert="Anas")["progress"]["total"] == 1
 
 
 def test_messages_about_what_may_not_be_seen_are_not_there(
@@ -215,11 +219,11 @@ def test_messages_about_what_may_not_be_seen_are_not_there(
         table(administrator, "payroll")
         notify_all(sqlite_engine)
         outbox.end()
-        (own,) = listed(ana)
+        (letter_of_ana,) = messages_of(ana)
         restrict(
             administrator, ana_id, {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
         )
-        assert listed(ana) == []
-        assert ana.get(f"{PATH}/{own['id']}").status_code == 404
-        assert ana.post(f"{PATH}/replays", json={"message": own["id"]}).status_code == 404
-        assert [one["id"] for one in listed(administrator)] == [own["id"]]
+        assert messages_of(ana) == []
+        assert ana.get(f"{PATH}/{letter_of_ana['id']}").status_code == 404
+        assert ana.post(f"{PATH}/replays", json={"message": letter_of_ana["id"]}).status_code == 404
+        assert [one["id"] for one in messages_of(administrator)] == [letter_of_ana["id"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched
+from tests.contract.test_access import create_entity, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -18,15 +18,15 @@ ORDERS = "/tables/name/warehouse.shop.public.orders"
 
 def label(administrator: httpx.Client, table: Json) -> None:
     """Give a table a tag and a term whose names contain dots."""
-    made(administrator, "/classifications", name="Data.EU", description="x")
-    made(administrator, "/tags", name="P.I.I", classification='"Data.EU"', description="x")
-    made(administrator, "/glossaries", name="Sales.EU", description="x")
-    made(administrator, "/glossaryTerms", name="Revenue", glossary='"Sales.EU"', description="x")
-    made(
+    create_entity(administrator, "/classifications", name="Data.EU", description="x")
+    create_entity(administrator, "/tags", name="P.I.I", classification='"Data.EU"', description="x")
+    create_entity(administrator, "/glossaries", name="Sales.EU", description="x")
+    create_entity(administrator, "/glossaryTerms", name="Revenue", glossary='"Sales.EU"', description="x")
+    create_entity(
         administrator, "/glossaryTerms", name="Q.1", glossary='"Sales.EU"', parent='"Sales.EU".Revenue', description="x"
     )
     labels = [{"tagFQN": TAG, "source": "Classification"}, {"tagFQN": TERM, "source": "Glossary"}]
-    written = patched(administrator, f"/tables/{table['id']}", {"op": "add", "path": "/tags", "value": labels})
+    written = send_patch(administrator, f"/tables/{table['id']}", {"op": "add", "path": "/tags", "value": labels})
     assert written.status_code == 200, written.text
 
 
@@ -39,7 +39,7 @@ def labelled(administrator: httpx.Client, orders: Json) -> Json:
 
 def alert(administrator: httpx.Client, name: str, condition: str) -> Json:
     rules = [{"name": "r", "effect": "include", "condition": condition}]
-    return made(
+    return create_entity(
         administrator,
         "/events/subscriptions",
         name=name,
@@ -56,7 +56,7 @@ def condition_of(administrator: httpx.Client, made_alert: Json) -> str:
 
 def rename(administrator: httpx.Client) -> None:
     for path, name in (('/classifications/name/"Data.EU"', "Data.UK"), ('/glossaries/name/"Sales.EU"', "Trade")):
-        answer = patched(administrator, path, {"op": "replace", "path": "/name", "value": name})
+        answer = send_patch(administrator, path, {"op": "replace", "path": "/name", "value": name})
         assert answer.status_code == 200, answer.text
 
 
@@ -98,7 +98,7 @@ def test_assets_show_the_new_names_and_policies_and_lists_follow(
 ) -> None:
     rule = {"name": "r", "effect": "deny", "operations": ["EditAll"], "resources": ["table"]}
     rule["condition"] = f"matchAnyTag('{TAG}', '{TERM}')"
-    policy = made(administrator, "/policies", name="p", rules=[rule])
+    policy = create_entity(administrator, "/policies", name="p", rules=[rule])
     version = administrator.get(ORDERS).json()["version"]
     rename(administrator)
     now = administrator.get(ORDERS, params={"fields": "tags"}).json()
@@ -117,7 +117,7 @@ def test_a_name_gets_and_loses_its_quotes(administrator: httpx.Client, labelled:
     condition = f"matchAnyTag('{TAG}') && tags.startsWith('\"Data.EU\".')"
     made_alert = alert(administrator, "ours", condition)
     for path, name, root in (('"Data.EU"', "Data", "Data"), ("Data", "Data.US", '"Data.US"')):
-        answer = patched(
+        answer = send_patch(
             administrator, f"/classifications/name/{path}", {"op": "replace", "path": "/name", "value": name}
         )
         assert answer.status_code == 200, answer.text
@@ -131,7 +131,7 @@ def test_a_deletion_for_good_leaves_no_label_with_quotes(
     administrator: httpx.Client, labelled: Json, sqlite_engine: Engine
 ) -> None:
     rule = {"name": "r", "effect": "allow", "operations": ["EditAll"], "resources": ["table"]}
-    policy = made(administrator, "/policies", name="p", rules=[rule | {"condition": f"matchAnyTag('{TAG}')"}])
+    policy = create_entity(administrator, "/policies", name="p", rules=[rule | {"condition": f"matchAnyTag('{TAG}')"}])
     tag_id = administrator.get(f"/tags/name/{TAG}").json()["id"]
     answer = administrator.delete('/classifications/name/"Data.EU"', params={"hardDelete": True, "recursive": True})
     assert answer.is_success, answer.text

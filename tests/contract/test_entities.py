@@ -12,7 +12,7 @@ from tests.serving import Json, Served, table
 PATCH = {"Content-Type": "application/json-patch+json"}
 
 
-def patched(client: httpx.Client, path: str, *operations: Json, **headers: str) -> httpx.Response:
+def send_patch(client: httpx.Client, path: str, *operations: Json, **headers: str) -> httpx.Response:
     return client.patch(path, content=json.dumps(operations), headers={**PATCH, **headers})
 
 
@@ -34,17 +34,17 @@ def test_a_trailing_slash_is_no_redirect(administrator: httpx.Client, orders: Js
 
 
 def test_a_name_may_hold_a_slash_a_dot_and_a_quotation_mark(administrator: httpx.Client, orders: Json) -> None:
-    made = table(administrator, 'a.b/c "d" %2F é')
-    answer = administrator.get(f"/tables/name/{quote(made['fullyQualifiedName'], safe='')}")
+    slashed = table(administrator, 'a.b/c "d" %2F é')
+    answer = administrator.get(f"/tables/name/{quote(slashed['fullyQualifiedName'], safe='')}")
     assert answer.status_code == 200
-    assert answer.json()["id"] == made["id"]
+    assert answer.json()["id"] == slashed["id"]
 
 
 def test_only_the_fields_asked_for_appear(administrator: httpx.Client, orders: Json) -> None:
     plain = administrator.get(f"/tables/{orders['id']}").json()
     assert not {"owners", "tags", "followers", "domains"} & plain.keys()
-    asked = administrator.get(f"/tables/{orders['id']}?fields=owners,tags,followers").json()
-    assert (asked["owners"], asked["tags"], asked["followers"]) == ([], [], [])
+    fields = administrator.get(f"/tables/{orders['id']}?fields=owners,tags,followers").json()
+    assert (fields["owners"], fields["tags"], fields["followers"]) == ([], [], [])
     assert administrator.get(f"/tables/{orders['id']}?fields=*").status_code == 200
     assert administrator.get(f"/tables/{orders['id']}?fields=usageSummary").status_code == 200
 
@@ -88,14 +88,14 @@ def test_if_match_takes_every_form_of_the_present_version(administrator: httpx.C
         "list": f'"bogus", W/"9.9", {strong}',
     }[form]
     operation = {"op": "add", "path": "/description", "value": "All orders."}
-    answer = patched(administrator, f"/tables/{orders['id']}", operation, **{"If-Match": tag})
+    answer = send_patch(administrator, f"/tables/{orders['id']}", operation, **{"If-Match": tag})
     assert (answer.status_code, answer.json()["version"]) == (200, 0.2)
 
 
 def test_a_stale_if_match_is_412(administrator: httpx.Client, orders: Json) -> None:
     operation = {"op": "add", "path": "/description", "value": "All orders."}
     for tag in ('W/"0.7"', '"0123456789abcdef"', "nonsense"):
-        answer = patched(administrator, f"/tables/{orders['id']}", operation, **{"If-Match": tag})
+        answer = send_patch(administrator, f"/tables/{orders['id']}", operation, **{"If-Match": tag})
         assert (answer.status_code, answer.json()["code"]) == (412, 412)
 
 
@@ -104,7 +104,7 @@ def test_a_patch_by_name_adds_an_owner_to_the_empty_list(
 ) -> None:
     user_id, _ = served.person("alice")
     operation = {"op": "add", "path": "/owners/0", "value": {"id": user_id, "type": "user"}}
-    answer = patched(administrator, "/tables/name/warehouse.shop.public.orders", operation)
+    answer = send_patch(administrator, "/tables/name/warehouse.shop.public.orders", operation)
     assert answer.status_code == 200
     assert [owner["name"] for owner in answer.json()["owners"]] == ["alice"]
 
@@ -167,13 +167,13 @@ def test_the_ancestors_of_a_container_are_listed_from_the_outermost(
 
 
 def test_versions_are_json_texts_newest_first(administrator: httpx.Client, orders: Json) -> None:
-    patched(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "Orders."})
+    send_patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "Orders."})
     history = administrator.get(f"/tables/{orders['id']}/versions").json()
     assert history["entityType"] == "table"
     assert [json.loads(text)["version"] for text in history["versions"]] == [0.2, 0.1]
     assert "words" not in history
-    said = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
-    assert (said["versions"], said["words"]) == (history["versions"], [["description added"], ["created"]])
+    worded = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
+    assert (worded["versions"], worded["words"]) == (history["versions"], [["description added"], ["created"]])
     assert "description" not in administrator.get(f"/tables/{orders['id']}/versions/0.1").json()
     assert administrator.get(f"/tables/{orders['id']}/versions/7.7").status_code == 404
     assert administrator.get(f"/tables/{orders['id']}/versions/latest").status_code == 400
@@ -184,10 +184,10 @@ def test_a_list_is_read_page_by_page(administrator: httpx.Client, orders: Json) 
         table(administrator, name)
     first = administrator.get("/tables?limit=3").json()
     assert (len(first["data"]), first["paging"]["total"]) == (3, 4)
-    rest = administrator.get(f"/tables?limit=3&after={first['paging']['after']}").json()
-    assert [one["name"] for one in first["data"] + rest["data"]] == ["a", "b", "c", "orders"]
-    assert "after" not in rest["paging"]
-    back = administrator.get(f"/tables?limit=3&before={rest['paging']['before']}").json()
+    next_page = administrator.get(f"/tables?limit=3&after={first['paging']['after']}").json()
+    assert [one["name"] for one in first["data"] + next_page["data"]] == ["a", "b", "c", "orders"]
+    assert "after" not in next_page["paging"]
+    back = administrator.get(f"/tables?limit=3&before={next_page['paging']['before']}").json()
     assert [one["name"] for one in back["data"]] == ["a", "b", "c"]
     assert administrator.get("/tables?limit=0").json() == {"data": [], "paging": {"total": 4}}
     assert administrator.get("/tables?databaseSchema=warehouse.shop.public").json()["paging"]["total"] == 4
@@ -208,12 +208,12 @@ def test_people_are_made_by_administrators_only(served: Served, administrator: h
         assert alice.post("/users", json={"name": "eve", "email": "eve@example.org"}).status_code == 403
         assert alice.get("/users/loggedInUser").json()["name"] == "alice"
         grab = {"op": "add", "path": "/isAdmin", "value": True}
-        assert patched(alice, f"/users/{user_id}", grab).status_code == 403
+        assert send_patch(alice, f"/users/{user_id}", grab).status_code == 403
         me = alice.get(f"/users/{user_id}").json()
-        whole = {"op": "replace", "path": "", "value": {**me, "isAdmin": True}}
-        assert patched(alice, f"/users/{user_id}", whole).status_code == 403
+        whole_user = {"op": "replace", "path": "", "value": {**me, "isAdmin": True}}
+        assert send_patch(alice, f"/users/{user_id}", whole_user).status_code == 403
         name = {"op": "add", "path": "/displayName", "value": "Alice"}
-        assert patched(alice, f"/users/{user_id}", name).json()["displayName"] == "Alice"
+        assert send_patch(alice, f"/users/{user_id}", name).json()["displayName"] == "Alice"
     assert "password" not in administrator.get(f"/users/{user_id}").text
 
 
@@ -233,11 +233,11 @@ def test_an_administrator_cannot_delete_themselves(administrator: httpx.Client) 
 
 
 def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(administrator: httpx.Client, orders: Json) -> None:
-    made = administrator.post("/users", json={"name": "dana.whitlock", "email": "dana@example.org"})
-    assert made.status_code == 201
+    creation = administrator.post("/users", json={"name": "dana.whitlock", "email": "dana@example.org"})
+    assert creation.status_code == 201
     request = {"name": "more", "databaseSchema": "warehouse.shop.pulbic", "columns": orders["columns"]}
     about = {"about": "<#E::table::warehouse.shop.public.ordrs>", "message": "x"}
-    for answer, meant in (
+    for answer, nearest_name in (
         (administrator.get("/tables/name/warehouse.shop.publc.orders"), "warehouse.shop.public.orders"),
         (administrator.get("/users/name/dana.witlock"), "dana.whitlock"),
         (administrator.get("/permissions?user=dana.whitlok"), "dana.whitlock"),
@@ -245,7 +245,7 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(administrator: 
         (administrator.post("/feed", json=about), "warehouse.shop.public.orders"),
     ):
         assert answer.status_code == 404
-        assert answer.json()["message"].endswith(f" not found; did you mean {meant}?")
-    gone = administrator.delete("/tables/name/warehouse.shop.public.orders")
-    assert gone.status_code == 200
+        assert answer.json()["message"].endswith(f" not found; did you mean {nearest_name}?")
+    response = administrator.delete("/tables/name/warehouse.shop.public.orders")
+    assert response.status_code == 200
     assert "did you mean" not in administrator.get("/tables/name/warehouse.shop.public.ordrs").json()["message"]

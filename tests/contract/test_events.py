@@ -24,8 +24,8 @@ def test_events_come_oldest_first_in_upstreams_shape(administrator: httpx.Client
     assert [one["eventType"] for one in events] == ["entityCreated", "entityUpdated"]
     assert "userId" not in events[0]
     assert json.loads(events[0]["entity"])["name"] == "orders"
-    one = administrator.get(f"/events/{events[1]['id']}").json()
-    assert one == events[1]
+    event = administrator.get(f"/events/{events[1]['id']}").json()
+    assert event == events[1]
 
 
 def test_the_seeds_shape_is_asked_for(administrator: httpx.Client, orders: Json) -> None:
@@ -43,9 +43,9 @@ def test_every_event_can_be_read_as_the_schema_of_the_seed_has_it(administrator:
     assert administrator.put("/tables/restore", json={"id": orders["id"]}).is_success
     assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
     validator = seedschema.seed_validator()
-    logged, shown = (administrator.get(f"/events?format={one}").json()["data"] for one in ("default", "seed"))
+    logged, in_seed_format = (administrator.get(f"/events?format={one}").json()["data"] for one in ("default", "seed"))
     assert {"entityRestored", "entityDeleted"} <= {event["eventType"] for event in logged}
-    for event, document in zip(logged, shown, strict=True):
+    for event, document in zip(logged, in_seed_format, strict=True):
         validator.validate(document)
         assert document["entityId"] == event["entityId"]
         assert administrator.get(f"/events/{event['id']}?format=seed").json() == document
@@ -56,8 +56,8 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
     administrator.delete(f"/services/databaseServices/name/{'warehouse'}?recursive=true")
 
     def kinds(query: str) -> list[tuple[str, str]]:
-        found = administrator.get(f"/events?{query}").json()["data"]
-        return [(one["eventType"], one["entityType"]) for one in found]
+        events = administrator.get(f"/events?{query}").json()["data"]
+        return [(one["eventType"], one["entityType"]) for one in events]
 
     assert kinds("entityDeleted=*") == [
         ("entitySoftDeleted", kind) for kind in ("table", "databaseSchema", "database", "databaseService")
@@ -73,11 +73,11 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
 
 def test_the_filters_of_the_seed_select_events(administrator: httpx.Client, orders: Json) -> None:
     describe(administrator, orders, "Orders.")
-    named = [{"op": "add", "path": "/displayName", "value": "Orders"}]
-    assert administrator.patch(f"/tables/{orders['id']}", content=json.dumps(named), headers=PATCH).is_success
+    naming = [{"op": "add", "path": "/displayName", "value": "Orders"}]
+    assert administrator.patch(f"/tables/{orders['id']}", content=json.dumps(naming), headers=PATCH).is_success
     assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
 
-    def changed(query: str) -> list[str]:
+    def changed_fields(query: str) -> list[str]:
         found = administrator.get(f"/events?{query}").json()["data"]
         return [
             change["name"]
@@ -87,11 +87,13 @@ def test_the_filters_of_the_seed_select_events(administrator: httpx.Client, orde
         ]
 
     of_tables = "eventTypes=entityUpdated,entityDeleted&entityTypes=table,dashboard"
-    assert changed(of_tables) == ["description", "displayName", "entity"]
-    assert changed(f"{of_tables}&includeFields=tags,description") == ["description", "entity"]
-    assert changed(f"{of_tables}&includeFields=tags,owner") == ["entity"]
-    assert changed("eventTypes=entityUpdated&entityTypes=dashboard") == []
-    assert changed("eventTypes=entityUpdated,entityDeleted&eventType=entityDeleted&entityTypes=table") == ["entity"]
+    assert changed_fields(of_tables) == ["description", "displayName", "entity"]
+    assert changed_fields(f"{of_tables}&includeFields=tags,description") == ["description", "entity"]
+    assert changed_fields(f"{of_tables}&includeFields=tags,owner") == ["entity"]
+    assert changed_fields("eventTypes=entityUpdated&entityTypes=dashboard") == []
+    assert changed_fields("eventTypes=entityUpdated,entityDeleted&eventType=entityDeleted&entityTypes=table") == [
+        "entity"
+    ]
 
 
 def _changed_names(event: Json) -> list[str]:
@@ -103,11 +105,11 @@ def _changed_names(event: Json) -> list[str]:
 
 
 def test_types_of_events_have_the_names_of_upstreams_2_0(administrator: httpx.Client, orders: Json) -> None:
-    other = table(administrator, "customers")
+    customers = table(administrator, "customers")
     describe(administrator, orders, "Orders.")
-    edge = {"fromEntity": {"id": other["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
+    edge = {"fromEntity": {"id": customers["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
     assert administrator.put("/lineage", json={"edge": edge}).is_success
-    assert administrator.delete(f"/lineage/table/{other['id']}/table/{orders['id']}").is_success
+    assert administrator.delete(f"/lineage/table/{customers['id']}/table/{orders['id']}").is_success
     link = f"<#E::table::{orders['fullyQualifiedName']}>"
     admin = administrator.get("/users/loggedInUser").json()["id"]
     task = {
@@ -116,53 +118,57 @@ def test_types_of_events_have_the_names_of_upstreams_2_0(administrator: httpx.Cl
         "oldValue": "",
         "suggestion": "Orders.",
     }
-    for more in ({}, {"type": "Task", "taskDetails": task}):
-        asked = administrator.post("/feed", json={"about": link, "message": "Why?"} | more)
-        assert asked.status_code == 201, asked.text
+    for task_fields in ({}, {"type": "Task", "taskDetails": task}):
+        response = administrator.post("/feed", json={"about": link, "message": "Why?"} | task_fields)
+        assert response.status_code == 201, response.text
 
-    def changed(query: str) -> list[tuple[str, list[str]]]:
+    def types_and_fields(query: str) -> list[tuple[str, list[str]]]:
         found = administrator.get(f"/events?{query}").json()["data"]
         return [(one["eventType"], _changed_names(one)) for one in found]
 
     added, task_made = ("entityUpdated", ["lineage"]), ("threadCreated", ["Task"])
-    assert set(map(str, changed("eventType=entityLineageAdded"))) == {str(added)}
-    assert len(changed("eventType=entityLineageAdded,entityLineageDeleted")) > len(
-        changed("eventType=entityLineageAdded")
+    assert set(map(str, types_and_fields("eventType=entityLineageAdded"))) == {str(added)}
+    assert len(types_and_fields("eventType=entityLineageAdded,entityLineageDeleted")) > len(
+        types_and_fields("eventType=entityLineageAdded")
     )
-    assert changed("eventType=entityLineageUpdated") == []
-    assert changed("eventType=taskCreated") == changed("eventTypes=threadCreated&eventType=taskCreated") == [task_made]
-    assert changed("eventType=taskUpdated") == []
-    types = {kind for kind, _ in changed(f"eventType=entityCreated,taskCreated&entityId={orders['id']}")}
+    assert types_and_fields("eventType=entityLineageUpdated") == []
+    assert (
+        types_and_fields("eventType=taskCreated")
+        == types_and_fields("eventTypes=threadCreated&eventType=taskCreated")
+        == [task_made]
+    )
+    assert types_and_fields("eventType=taskUpdated") == []
+    types = {kind for kind, _ in types_and_fields(f"eventType=entityCreated,taskCreated&entityId={orders['id']}")}
     assert types == {"entityCreated"}
     assert "entityLineageAdded" in administrator.get("/events?eventType=entityLineageAded").json()["message"]
 
 
 @pytest.mark.parametrize(
-    ("asked", "wrong", "near"),
+    ("query", "wrong", "near"),
     [
         ("eventTypes=entityUpdate", "eventTypes", "entityUpdated"),
         ("entityTypes=tabel", "entityTypes", "table"),
         ("includeFields=tag", "includeFields", "tags"),
     ],
 )
-def test_a_wrong_filter_of_the_seed_is_refused(administrator: httpx.Client, asked: str, wrong: str, near: str) -> None:
-    answer = administrator.get(f"/events?{asked}")
+def test_a_wrong_filter_of_the_seed_is_refused(administrator: httpx.Client, query: str, wrong: str, near: str) -> None:
+    answer = administrator.get(f"/events?{query}")
     assert answer.status_code == 400
     assert answer.json()["message"].startswith(f"{wrong}:")
     assert f"did you mean {near}?" in answer.json()["message"]
 
 
-@pytest.mark.parametrize("asked", ["offset", "after"])
-def test_an_offset_beyond_the_log_is_a_conflict(administrator: httpx.Client, asked: str) -> None:
+@pytest.mark.parametrize("parameter", ["offset", "after"])
+def test_an_offset_beyond_the_log_is_a_conflict(administrator: httpx.Client, parameter: str) -> None:
     end = administrator.get("/events?offset=latest").json()["paging"]["offset"]
-    assert administrator.get(f"/events?{asked}={end}").json()["data"] == []
-    answer = administrator.get(f"/events?{asked}={end + 1}")
+    assert administrator.get(f"/events?{parameter}={end}").json()["data"] == []
+    answer = administrator.get(f"/events?{parameter}={end + 1}")
     assert (answer.status_code, f"ends at offset {end}" in answer.json()["message"]) == (409, True)
 
 
-@pytest.mark.parametrize("asked", ["entityCreated=tabel", "entityDeleted=table,tabel", "entityType=tabel"])
-def test_a_type_that_there_is_not_is_refused_with_the_nearest(administrator: httpx.Client, asked: str) -> None:
-    answer = administrator.get(f"/events?{asked}")
+@pytest.mark.parametrize("query", ["entityCreated=tabel", "entityDeleted=table,tabel", "entityType=tabel"])
+def test_a_type_that_there_is_not_is_refused_with_the_nearest(administrator: httpx.Client, query: str) -> None:
+    answer = administrator.get(f"/events?{query}")
     assert answer.status_code == 400
     assert "did you mean table?" in answer.json()["message"]
     assert administrator.get("/events?entityCreated=spaceship").status_code == 400
@@ -183,9 +189,9 @@ def test_the_log_is_read_on_from_an_offset(administrator: httpx.Client, orders: 
         f"/events?offset={end['paging']['offset']}&limit=1&after={first['paging']['after']}"
     ).json()
     assert second["data"][0]["currentVersion"] == 0.3
-    rest = administrator.get(f"/events?offset={second['paging']['offset']}").json()
-    assert rest["data"] == []
-    assert "after" not in rest["paging"]
+    next_page = administrator.get(f"/events?offset={second['paging']['offset']}").json()
+    assert next_page["data"] == []
+    assert "after" not in next_page["paging"]
 
 
 @pytest.mark.parametrize(
@@ -212,20 +218,20 @@ def test_lineage_is_put_read_and_removed(administrator: httpx.Client, orders: Js
     assert [node["name"] for node in near["nodes"]] == ["b"]
     assert near["entity"]["id"] == orders["id"]
     details = near["downstreamEdges"][0]["lineageDetails"]
-    said = {
+    edge_details = {
         "sqlQuery": "select 1",
         "source": "Manual",
         "createdBy": "admin",
         "updatedBy": "admin",
         "columnsLineage": [],
     }
-    assert details == said | {"createdAt": details["createdAt"], "updatedAt": details["createdAt"]}
+    assert details == edge_details | {"createdAt": details["createdAt"], "updatedAt": details["createdAt"]}
     assert near["upstreamEdges"] == []
     far = administrator.get("/lineage/table/name/warehouse.shop.public.orders?upstreamDepth=9&downstreamDepth=9").json()
     assert [node["name"] for node in far["nodes"]] == ["b", "c", "d"]
     edge = f"{orders['id']}/{chain[1]['id']}"
-    whole = administrator.get(f"/lineage/getLineageEdge/{edge}").json()["edge"]
-    assert whole == details | {"columnsLineage": []}  # there for clients that patch it
+    whole_edge = administrator.get(f"/lineage/getLineageEdge/{edge}").json()["edge"]
+    assert whole_edge == details | {"columnsLineage": []}  # there for clients that patch it
     path = f"/lineage/table/{orders['id']}/table/{chain[1]['id']}"
     assert administrator.delete(path).status_code == 200
     assert administrator.delete(path).status_code == 404

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine, select
-from tests.contract.test_access import made, patched
-from tests.contract.test_explain import alert, describe, explained, of, own
+from tests.contract.test_access import create_entity, send_patch
+from tests.contract.test_explain import alert, describe, explanation_of, of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -20,23 +20,23 @@ def _rule(condition: str) -> Json:
 
 
 def _rename(client: httpx.Client, path: str, name: str) -> None:
-    assert patched(client, path, {**_RENAME, "value": name}).is_success
+    assert send_patch(client, path, {**_RENAME, "value": name}).is_success
 
 
 def _tag(client: httpx.Client, orders: Json, *fqns: str) -> None:
     labels = [{"tagFQN": one, "source": "Classification"} for one in fqns]
-    assert patched(client, f"/tables/{orders['id']}", {"op": "add", "path": "/tags", "value": labels}).is_success
+    assert send_patch(client, f"/tables/{orders['id']}", {"op": "add", "path": "/tags", "value": labels}).is_success
 
 
 def _tags(client: httpx.Client, *names: str) -> None:
     if client.get("/classifications/name/Secret").status_code == 404:
-        made(client, "/classifications", name="Secret", description="x")
+        create_entity(client, "/classifications", name="Secret", description="x")
     for name in names:
-        made(client, "/tags", name=name, classification="Secret", description="x")
+        create_entity(client, "/tags", name=name, classification="Secret", description="x")
 
 
-def _matched(client: httpx.Client, event_id: str, name: str) -> bool:
-    return bool(of(explained(client, event_id, subscription=name), name)["matched"])
+def has_matched(client: httpx.Client, event_id: str, name: str) -> bool:
+    return bool(of(explanation_of(client, event_id, subscription=name), name)["matched"])
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_a_tag(condition: str, administrator: httpx.Client, orders: Json, owner:
     after = describe(administrator, orders, "after")
     notify_all(sqlite_engine)
     for event in (before, after):
-        assert _matched(administrator, event, "secret")
-        assert not _matched(administrator, event, "other")
+        assert has_matched(administrator, event, "secret")
+        assert not has_matched(administrator, event, "other")
     inbox = administrator.get(f"/users/{owner}/notifications").json()["data"]
     assert {before, after} <= {one["eventId"] for one in inbox}
 
@@ -82,7 +82,7 @@ def test_the_trace_shows_the_condition_with_the_name_of_the_event(
     _rename(administrator, "/tags/name/Secret.Old", "New")
     after = describe(administrator, orders, "after")
     for event, name in ((before, "Secret.Old"), (after, "Secret.New")):
-        (rule,) = of(explained(administrator, event, subscription="secret"), "secret")["rules"]
+        (rule,) = of(explanation_of(administrator, event, subscription="secret"), "secret")["rules"]
         assert (rule["holds"], rule["condition"]) == (True, f"matchAnyTag('{name}')")
 
 
@@ -94,7 +94,7 @@ def test_two_renames_and_a_name_that_comes_back(administrator: httpx.Client, ord
     for old, new in (("A", "B"), ("B", "C"), ("C", "A")):
         _rename(administrator, f"/tags/name/Secret.{old}", new)
         events.append(describe(administrator, orders, new))
-    assert [_matched(administrator, one, "a") for one in events] == [True] * 4
+    assert [has_matched(administrator, one, "a") for one in events] == [True] * 4
 
 
 def test_two_tags_that_swap_their_names(administrator: httpx.Client, orders: Json, owner: str) -> None:
@@ -107,7 +107,7 @@ def test_two_tags_that_swap_their_names(administrator: httpx.Client, orders: Jso
         _rename(administrator, f"/tags/name/Secret.{old}", new)
     after = describe(administrator, orders, "after")
     for event in (before, after):
-        assert [_matched(administrator, event, one) for one in "ab"] == [True, False]
+        assert [has_matched(administrator, event, one) for one in "ab"] == [True, False]
 
 
 def test_a_new_tag_of_the_name_was_not_meant_before(administrator: httpx.Client, orders: Json, owner: str) -> None:
@@ -119,15 +119,15 @@ def test_a_new_tag_of_the_name_was_not_meant_before(administrator: httpx.Client,
     _rename(administrator, "/tags/name/Secret.A", "B")
     _tags(administrator, "A")
     rule = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "matchAnyTag('Secret.A')"}
-    assert patched(administrator, f"/events/subscriptions/{made_alert['id']}", rule).is_success
-    assert [_matched(administrator, before, one) for one in ("first", "second")] == [True, False]
+    assert send_patch(administrator, f"/events/subscriptions/{made_alert['id']}", rule).is_success
+    assert [has_matched(administrator, before, one) for one in ("first", "second")] == [True, False]
     _tag(administrator, orders, "Secret.A")
     after = describe(administrator, orders, "after")
-    assert [_matched(administrator, after, one) for one in ("first", "second")] == [False, True]
+    assert [has_matched(administrator, after, one) for one in ("first", "second")] == [False, True]
 
 
 def test_owners_and_places(administrator: httpx.Client, orders: Json) -> None:
-    team = made(administrator, "/teams", name="sales", teamType="Group")
+    team = create_entity(administrator, "/teams", name="sales", teamType="Group")
     own(administrator, orders, team["id"], kind="team")
     schema, asset = orders["databaseSchema"]["fullyQualifiedName"], orders["fullyQualifiedName"]
     conditions = {
@@ -143,13 +143,13 @@ def test_owners_and_places(administrator: httpx.Client, orders: Json) -> None:
     _rename(administrator, f"/teams/{team['id']}", "reve.nue")
     after = describe(administrator, orders, "after")
     for event in (before, after):
-        assert [name for name in conditions if not _matched(administrator, event, name)] == []
+        assert [name for name in conditions if not has_matched(administrator, event, name)] == []
 
 
 def test_renames_of_what_is_gone_for_good_are_forgotten(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    team = made(administrator, "/teams", name="sales", teamType="Group")
+    team = create_entity(administrator, "/teams", name="sales", teamType="Group")
     _rename(administrator, f"/teams/{team['id']}", "revenue")
     with sqlite_engine.connect() as connection:
         assert connection.scalars(select(renaming.c.old_fqn)).all() == ["sales"]

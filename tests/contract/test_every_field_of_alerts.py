@@ -43,12 +43,12 @@ def webhook(**config: Any) -> Json:
     return alert(destinations=[{**HOOK, "config": {"endpoint": "https://x.example.org/hook", **config}}])
 
 
-def mail(category: str = "Owners", **more: Any) -> Json:
-    return alert(destinations=[{"category": category, "type": "Email", **more}])
+def mail(category: str = "Owners", **fields: Any) -> Json:
+    return alert(destinations=[{"category": category, "type": "Email", **fields}])
 
 
-def rule(**more: Any) -> Json:
-    rules = [{"name": "r", "effect": "include", "condition": "isBot()", **more}]
+def rule(**fields: Any) -> Json:
+    rules = [{"name": "r", "effect": "include", "condition": "isBot()", **fields}]
     return alert(filteringRules={"resources": ["table"], "rules": rules})
 
 
@@ -158,11 +158,11 @@ REFUSED: dict[str, Refused] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_would_do_nothing_is_refused_with_its_place(administrator: httpx.Client, what: str) -> None:
-    answer = administrator.post("/events/subscriptions", json=REFUSED[what].request)
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_would_do_nothing_is_refused_with_its_place(administrator: httpx.Client, case: str) -> None:
+    answer = administrator.post("/events/subscriptions", json=REFUSED[case].request)
     assert answer.status_code == 400, answer.text
-    assert answer.json()["message"].partition(": ")[0].endswith(REFUSED[what].place), answer.text
+    assert answer.json()["message"].partition(": ")[0].endswith(REFUSED[case].place), answer.text
 
 
 @pytest.mark.parametrize("path", [path for path, found in FIELDS.items() if isinstance(found, str) and "::" in found])
@@ -173,9 +173,9 @@ def test_the_test_that_the_table_names_is_there(path: str) -> None:
 
 
 def test_what_the_server_writes_may_be_sent_back(administrator: httpx.Client) -> None:
-    made = administrator.post("/events/subscriptions", json=alert()).json()
-    read = administrator.get(f"/events/subscriptions/{made['id']}", params={"fields": "*"}).json()
-    status = administrator.get(f"/events/subscriptions/{made['id']}/status").json()["data"][0]["statusDetails"]
+    created = administrator.post("/events/subscriptions", json=alert()).json()
+    read = administrator.get(f"/events/subscriptions/{created['id']}", params={"fields": "*"}).json()
+    status = administrator.get(f"/events/subscriptions/{created['id']}/status").json()["data"][0]["statusDetails"]
     read["destinations"][0]["statusDetails"] = status
     again = administrator.put("/events/subscriptions", json={**read, "version": 7.0, "updatedBy": "me"})
     assert (again.status_code, again.json()["version"], again.json()["updatedBy"]) == (200, 0.1, "admin")
@@ -203,13 +203,15 @@ def _paths(schema: str) -> Iterator[str]:
     yield from _within(standards.schema(schema), standards.schema(schema), _BESIDE.get(schema, ""))
 
 
-def _within(node: Json, whole: Json, at: str) -> Iterator[str]:
+def _within(node: Json, schema_document: Json, at: str) -> Iterator[str]:
     for name, inner in node.get("properties", {}).items():
         yield at + name
         reference = str((inner.get("items") or inner).get("$ref", ""))
-        found = inner.get("items") or inner
+        subschema = inner.get("items") or inner
         if reference.startswith("#/definitions/") or "eventSubscription.json#/definitions/" in reference:
-            whole_of = whole if reference.startswith("#") else standards.schema("events/eventSubscription.json")
+            whole_of = (
+                schema_document if reference.startswith("#") else standards.schema("events/eventSubscription.json")
+            )
             yield from _within(whole_of["definitions"][reference.rpartition("/")[2]], whole_of, f"{at}{name}.")
-        elif "properties" in found:
-            yield from _within(found, whole, f"{at}{name}.")
+        elif "properties" in subschema:
+            yield from _within(subschema, schema_document, f"{at}{name}.")

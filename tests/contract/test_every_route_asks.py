@@ -88,7 +88,7 @@ def test_every_route_refuses_or_shows_nothing_to_who_may_nothing(
     for method, path in _routes(served):
         if f"{method} {path}" in OPEN or f"{method} {path}" in OWN or path.endswith("/stream"):
             continue
-        answer = client.request(method, _filled(path, orders), json=_body(method, path, orders))
+        answer = client.request(method, _filled_path(path, orders), json=_body(method, path, orders))
         if answer.status_code in _REFUSED or (answer.status_code in _FILTERED and _shows_nothing(answer, orders)):
             continue
         answered.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
@@ -106,7 +106,7 @@ def test_every_other_route_needs_a_token(served: Served, orders: Json) -> None:
             f"{method} {path}": status
             for method, path in _routes(served)
             if f"{method} {path}" not in OPEN
-            and (status := client.request(method, _filled(path, orders)).status_code) != 401
+            and (status := client.request(method, _filled_path(path, orders)).status_code) != 401
         }
     assert unasked == {}
 
@@ -121,11 +121,11 @@ def _routes(served: Served) -> list[tuple[str, str]]:
     )
 
 
-def _filled(path: str, orders: Json) -> str:
+def _filled_path(path: str, orders: Json) -> str:
     """Return the path with something that is there in every place."""
     is_group = "/assets" in path
-    named = "Sales" if is_group else orders["fullyQualifiedName"]
-    values = {"collection:collection": "domains" if is_group else "tables", "fqn": named, "version": "0.1"}
+    fqn = "Sales" if is_group else orders["fullyQualifiedName"]
+    values = {"collection:collection": "domains" if is_group else "tables", "fqn": fqn, "version": "0.1"}
     values |= {
         "of": "table",
         "timestamp": "1",
@@ -138,7 +138,7 @@ def _filled(path: str, orders: Json) -> str:
     }
     values |= {"entity_type": "table", "resource": "table", "from_type": "table", "to_type": "table"}
     values |= {"from_fqn": orders["fullyQualifiedName"], "to_fqn": orders["fullyQualifiedName"]}
-    values |= {"fqn": f"{named}.id"} if path.endswith("/columnProfile") else {}
+    values |= {"fqn": f"{fqn}.id"} if path.endswith("/columnProfile") else {}
     filled = re.sub(r"\{([^}]+)\}", lambda found: str(values.get(found[1], orders["id"])), path)
     return filled + _QUERIES.get(path, "").format(**orders)
 

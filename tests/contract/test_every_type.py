@@ -51,17 +51,17 @@ def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def made(client: httpx.Client) -> dict[str, Json]:
+def entities(client: httpx.Client) -> dict[str, Json]:
     """One entity of every type, by type."""
     return make_one_of_each(client)
 
 
-def patched(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
+def send_patch(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
     operations = [{"op": "add", "path": "/description", "value": text}]
     return client.patch(path, content=json.dumps(operations), headers={**PATCH, **headers})
 
 
-def refused(answer: httpx.Response, status: int) -> str:
+def assert_refused(answer: httpx.Response, status: int) -> str:
     """Check that an answer is an error as upstream's client reads it; return its message."""
     body = answer.json()
     assert (answer.status_code, body["code"]) == (status, status), answer.text
@@ -78,9 +78,9 @@ def strong(document: Json) -> str:
 
 
 @EVERY
-def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, made: dict[str, Json], name: str) -> None:
-    path = f"{path_of(name)}/{made[name]['id']}"
-    by_name = f"{path_of(name)}/name/{quote(made[name]['fullyQualifiedName'], safe='')}"
+def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
+    path = f"{path_of(name)}/{entities[name]['id']}"
+    by_name = f"{path_of(name)}/name/{quote(entities[name]['fullyQualifiedName'], safe='')}"
     for number, form in enumerate(("etag", "strong", "weak", "star", "list")):
         read = client.get(path)
         assert read.headers["ETag"] == client.get(by_name).headers["ETag"]
@@ -92,22 +92,22 @@ def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, made: dict[
             "list": f'"bogus", {read.headers["ETag"]}',
         }
         where = path if number % 2 else by_name
-        written = patched(client, where, f"Text {number}.", **{"If-Match": present[form]})
+        written = send_patch(client, where, f"Text {number}.", **{"If-Match": present[form]})
         assert written.status_code == 200, (form, written.text)
         assert written.headers["ETag"] == client.get(path).headers["ETag"] != read.headers["ETag"]
         if form != "star":
             for at in (path, by_name):
-                refused(patched(client, at, "Too late.", **{"If-Match": present[form]}), 412)
+                assert_refused(send_patch(client, at, "Too late.", **{"If-Match": present[form]}), 412)
 
 
 @EVERY
-def test_a_name_that_is_taken_is_a_conflict(client: httpx.Client, made: dict[str, Json], name: str) -> None:
-    refused(create(client, name, "base"), 409)
+def test_a_name_that_is_taken_is_a_conflict(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
+    assert_refused(create(client, name, "base"), 409)
     assert client.put(path_of(name), json=request(name, "base")).status_code == 200
 
 
 @EVERY
-def test_any_name_travels_percent_encoded(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_any_name_travels_percent_encoded(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
     for strange in WORDS if name == "type" else STRANGE:  # upstream's schema allows a type's name no more
         answer = create(client, name, strange)
         assert answer.status_code == 201, answer.text
@@ -116,23 +116,25 @@ def test_any_name_travels_percent_encoded(client: httpx.Client, made: dict[str, 
         address = f"{path_of(name)}/name/{quote(document['fullyQualifiedName'], safe='')}"
         assert client.get(address).json()["id"] == document["id"]
         assert client.get(f"{address}&include=all").json()["id"] == document["id"]
-        assert patched(client, address, "Found by its name.").json()["description"] == "Found by its name."
+        assert send_patch(client, address, "Found by its name.").json()["description"] == "Found by its name."
         assert client.delete(address, params={"hardDelete": "true"}).status_code == 200
-        refused(client.get(address), 404)
+        assert_refused(client.get(address), 404)
 
 
 @EVERY
-def test_pages_hold_everything_exactly_once_both_ways(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_pages_hold_everything_exactly_once_both_ways(
+    client: httpx.Client, entities: dict[str, Json], name: str
+) -> None:
     names = [f"page{number}é" if name == "type" else f"page {number} {sign}" for number, sign in enumerate("abc/.é?")]
     new = {create(client, name, one).json()["id"] for one in names}
     everything = client.get(path_of(name), params={"limit": 1000, "include": "all"}).json()
-    wanted = [one["id"] for one in everything["data"]]
-    assert new <= set(wanted)
-    assert len(set(wanted)) == len(wanted) == everything["paging"]["total"]
-    size = max(2, len(wanted) // 4)
+    expected_ids = [one["id"] for one in everything["data"]]
+    assert new <= set(expected_ids)
+    assert len(set(expected_ids)) == len(expected_ids) == everything["paging"]["total"]
+    size = max(2, len(expected_ids) // 4)
     forwards, last = _walk(client, name, "after", size)
     backwards, first = _walk(client, name, "before", size, start=last)
-    assert [one for page in forwards for one in page] == wanted
+    assert [one for page in forwards for one in page] == expected_ids
     assert [one for page in reversed(backwards) for one in page] == [one for page in forwards[:-1] for one in page]
     assert first is None
     for entity_id in new:
@@ -151,78 +153,84 @@ def _walk(
         page = client.get(address).json()  # the cursor is in the URL unescaped
         pages.append([one["id"] for one in page["data"]])
         cursor, back = page["paging"].get(way), page["paging"].get("before" if way == "after" else "after")
-        for one in (cursor, back):
-            assert one is None or re.fullmatch(r"[A-Za-z0-9_-]+", one)
+        for page_cursor in (cursor, back):
+            assert page_cursor is None or re.fullmatch(r"[A-Za-z0-9_-]+", page_cursor)
         if cursor is None:
             return pages, back if way == "after" else None
         assert len(pages) < 100
 
 
 @EVERY
-def test_what_is_not_there_is_404(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_what_is_not_there_is_404(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
     path = path_of(name)
     for address in (f"{path}/{NOWHERE}", f"{path}/name/no%2Fsuch.thing", f"{path}/{NOWHERE}/versions"):
-        refused(client.get(address), 404)
-    refused(client.delete(f"{path}/{NOWHERE}"), 404)
-    refused(client.delete(f"{path}/name/nothing"), 404)
-    refused(patched(client, f"{path}/{NOWHERE}", "x"), 404)
-    refused(patched(client, f"{path}/name/nothing", "x"), 404)
-    refused(client.put(f"{path}/restore", json={"id": NOWHERE}), 404)
-    refused(client.get(f"{path}/{made[name]['id']}/versions/77.7"), 404)
+        assert_refused(client.get(address), 404)
+    assert_refused(client.delete(f"{path}/{NOWHERE}"), 404)
+    assert_refused(client.delete(f"{path}/name/nothing"), 404)
+    assert_refused(send_patch(client, f"{path}/{NOWHERE}", "x"), 404)
+    assert_refused(send_patch(client, f"{path}/name/nothing", "x"), 404)
+    assert_refused(client.put(f"{path}/restore", json={"id": NOWHERE}), 404)
+    assert_refused(client.get(f"{path}/{entities[name]['id']}/versions/77.7"), 404)
 
 
 @EVERY
-def test_garbage_is_400_and_says_where(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_garbage_is_400_and_says_where(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
     path = path_of(name)
-    for address in (path, f"{path}/{made[name]['id']}", f"{path}/name/{quote(made[name]['fullyQualifiedName'])}"):
-        assert "spoon" in refused(client.get(address, params={"fields": "name,spoon"}), 400)
-        refused(client.get(address, params={"include": "spoon"}), 400)
+    for address in (
+        path,
+        f"{path}/{entities[name]['id']}",
+        f"{path}/name/{quote(entities[name]['fullyQualifiedName'])}",
+    ):
+        assert "spoon" in assert_refused(client.get(address, params={"fields": "name,spoon"}), 400)
+        assert_refused(client.get(address, params={"include": "spoon"}), 400)
     for key, values in (
         ("limit", ("-1", "1000001", "ten", "1.5", "9" * 40)),
         ("after", ("!!", "é", "/", "A", "_w")),
         ("before", ("!!", "%")),
     ):
         for value in values:
-            refused(client.get(path, params={key: value}), 400)
-    refused(client.get(path, params={"after": "YQ", "before": "YQ"}), 400)
-    refused(client.get(f"{path}/not-an-id"), 400)
-    refused(client.get(f"{path}/{made[name]['id']}/versions/spoon"), 400)
-    refused(client.post(path, json={}), 400)
-    refused(client.post(path, json=[]), 400)
-    refused(client.post(path, content="{"), 400)
-    assert "spoon" in refused(create(client, name, "x", spoon=1), 400)
-    refused(client.patch(f"{path}/{made[name]['id']}", json={"op": "add"}, headers=PATCH), 400)
+            assert_refused(client.get(path, params={key: value}), 400)
+    assert_refused(client.get(path, params={"after": "YQ", "before": "YQ"}), 400)
+    assert_refused(client.get(f"{path}/not-an-id"), 400)
+    assert_refused(client.get(f"{path}/{entities[name]['id']}/versions/spoon"), 400)
+    assert_refused(client.post(path, json={}), 400)
+    assert_refused(client.post(path, json=[]), 400)
+    assert_refused(client.post(path, content="{"), 400)
+    assert "spoon" in assert_refused(create(client, name, "x", spoon=1), 400)
+    assert_refused(client.patch(f"{path}/{entities[name]['id']}", json={"op": "add"}, headers=PATCH), 400)
 
 
 @EVERY
-def test_a_window_of_time_holds_every_version_once(client: httpx.Client, made: dict[str, Json], name: str) -> None:
-    path, start = f"{path_of(name)}/history", made[name]["updatedAt"]
+def test_a_window_of_time_holds_every_version_once(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
+    path, start = f"{path_of(name)}/history", entities[name]["updatedAt"]
     new = create(client, name, "lasting").json()
-    later = patched(client, f"{path_of(name)}/{new['id']}", "Changed.").json()
+    later = send_patch(client, f"{path_of(name)}/{new['id']}", "Changed.").json()
     span = {"startTs": start, "endTs": later["updatedAt"]}
-    found, after = [], {}
+    versions, after = [], {}
     while True:
         page = client.get(path, params={**span, **after, "limit": 3}).json()
-        found += [(one["id"], one["version"]) for one in page["data"]]
+        versions += [(one["id"], one["version"]) for one in page["data"]]
         if "after" not in page["paging"]:
             break
         after = {"after": page["paging"]["after"]}
-    assert len(set(found)) == len(found) == page["paging"]["total"]
-    assert {(new["id"], new["version"]), (new["id"], later["version"]), (made[name]["id"], 0.1)} <= set(found)
+    assert len(set(versions)) == len(versions) == page["paging"]["total"]
+    assert {(new["id"], new["version"]), (new["id"], later["version"]), (entities[name]["id"], 0.1)} <= set(versions)
     client.delete(f"{path_of(name)}/{new['id']}", params={"hardDelete": "true"})
-    assert client.get(path, params={**span, "limit": 500}).json()["paging"]["total"] == len(found) - 2
+    assert client.get(path, params={**span, "limit": 500}).json()["paging"]["total"] == len(versions) - 2
     for wrong in ({}, {"startTs": 1}, {"startTs": "x", "endTs": 2}, {**span, "limit": 501}, {**span, "after": "!!"}):
-        refused(client.get(path, params=wrong), 400)
-    refused(client.get(path, params={**span, "after": "YQ", "before": "YQ"}), 400)
+        assert_refused(client.get(path, params=wrong), 400)
+    assert_refused(client.get(path, params={**span, "after": "YQ", "before": "YQ"}), 400)
 
 
 @EVERY
-def test_every_key_is_a_field_and_a_star_asks_for_all(client: httpx.Client, made: dict[str, Json], name: str) -> None:
-    row, path = ENTITY_TYPES[name], f"{path_of(name)}/{made[name]['id']}"
+def test_every_key_is_a_field_and_a_star_asks_for_all(
+    client: httpx.Client, entities: dict[str, Json], name: str
+) -> None:
+    row, path = ENTITY_TYPES[name], f"{path_of(name)}/{entities[name]['id']}"
     everything = client.get(path, params={"fields": "*"}).json()
     assert everything.keys() <= row.keys
-    others = row.keys - (row.added.keys() & FOLLOWERS.keys())  # which OpenMetadata's client refuses
-    assert client.get(path, params={"fields": ",".join(sorted(others))}).json() == everything
+    field_names = row.keys - (row.added.keys() & FOLLOWERS.keys())  # which OpenMetadata's client refuses
+    assert client.get(path, params={"fields": ",".join(sorted(field_names))}).json() == everything
     listed = client.get(path_of(name), params={"fields": "*", "include": "all", "limit": 1000}).json()["data"]
     assert everything in listed
 
@@ -233,11 +241,11 @@ LIFE = frozenset(kind for kind in EventType if kind.startswith("entity") and PRO
 
 @EVERY
 def test_the_table_of_producers_says_which_events_an_entity_has(
-    client: httpx.Client, made: dict[str, Json], name: str
+    client: httpx.Client, entities: dict[str, Json], name: str
 ) -> None:
     new = create(client, name, "living").json()
     path = f"{path_of(name)}/{new['id']}"
-    assert patched(client, path, "Changed.").status_code == 200
+    assert send_patch(client, path, "Changed.").status_code == 200
     assert client.delete(path).status_code == 200
     client.put(f"{path_of(name)}/restore", json={"id": new["id"]})
     client.delete(path, params={"hardDelete": "true"})
@@ -245,12 +253,12 @@ def test_the_table_of_producers_says_which_events_an_entity_has(
     assert {one["eventType"] for one in written} == {kind for kind in LIFE if produces(name, kind)}
 
 
-def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Client, made: dict[str, Json]) -> None:
-    link = f"<#E::table::{made['table']['fullyQualifiedName']}>"
-    assignee = {"id": made["user"]["id"], "type": "user"}
+def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Client, entities: dict[str, Json]) -> None:
+    link = f"<#E::table::{entities['table']['fullyQualifiedName']}>"
+    assignee = {"id": entities["user"]["id"], "type": "user"}
     task = {"type": "RequestDescription", "assignees": [assignee], "oldValue": "", "suggestion": "x"}
-    for more in ({}, {"type": "Task", "taskDetails": task}):
-        thread = client.post("/feed", json={"about": link, "message": "Why?"} | more).json()
+    for task_fields in ({}, {"type": "Task", "taskDetails": task}):
+        thread = client.post("/feed", json={"about": link, "message": "Why?"} | task_fields).json()
         path = f"/feed/{thread['id']}"
         operations = [{"op": "replace", "path": "/message", "value": "Why not?"}]
         assert client.patch(path, content=json.dumps(operations), headers=PATCH).status_code == 200

@@ -13,7 +13,7 @@ from tests.contract.test_access import restrict
 from tests.contract.test_quality import _fail, case
 from tests.notifying import notify_all
 from tests.serving import Json, Served
-from tests.store.rows import finished
+from tests.store.rows import finish_of
 
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import STREAK_STREAM
@@ -28,13 +28,13 @@ from tocsin.store.tables import destination_status, entity_version, ownership, p
 __all__ = ["case"]  # a fixture
 
 
-def alert(client: httpx.Client, name: str, *rules: Json, **more: Json) -> Json:
+def alert(client: httpx.Client, name: str, *rules: Json, **fields: Json) -> Json:
     request = {
         "name": name,
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": list(rules)},
         "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
-        **more,
+        **fields,
     }
     answer = client.post("/events/subscriptions", json=request)
     assert answer.status_code == 201, answer.text
@@ -57,7 +57,7 @@ def own(client: httpx.Client, orders: Json, *owners: str, kind: str = "user") ->
     assert client.patch(f"/tables/{orders['id']}", json=patch, headers=headers).status_code == 200
 
 
-def explained(client: httpx.Client, event_id: str, **query: Json) -> Json:
+def explanation_of(client: httpx.Client, event_id: str, **query: Json) -> Json:
     answer = client.get(f"/events/{event_id}/explain", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -93,24 +93,28 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     user_id, client = ann
-    made = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    described = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
     event = describe(administrator, orders, "All orders.")
-    before = explained(client, event, user="ann")
+    before = explanation_of(client, event, user="ann")
     assert before["answer"].startswith("Not yet: the pipeline is at offset ")
     assert before["answer"].endswith("; no pipeline is running: start one with `tocsin pipeline`.")
     assert before["disagreements"] == []
     ScheduledJobs(sqlite_engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
-    running = explained(client, event, user="ann")
+    running = explanation_of(client, event, user="ann")
     assert (running["pipeline"]["isRunning"], "no pipeline" in running["answer"]) == (True, False)
     notify_all(sqlite_engine)
-    answer = explained(client, event, user="ann", subscription="Described")
+    answer = explanation_of(client, event, user="ann", subscription="Described")
     assert answer["answer"].startswith("Yes: ann was notified in the app at ")
     assert "(unread), because ann owns it (alert ActivityFeedAlert); ann owns it (alert Described)." in answer["answer"]
-    (one,) = answer["alerts"]
-    assert (one["id"], one["matched"], [gate["holds"] for gate in one["gates"]]) == (made["id"], True, [True] * 3)
-    assert one["rules"] == [], "what somebody else's alert asks for is theirs"
-    whole = explained(administrator, event, user="ann", subscription="Described")
-    (rule,) = whole["alerts"][0]["rules"]
+    (explained_alert,) = answer["alerts"]
+    assert (
+        explained_alert["id"],
+        explained_alert["matched"],
+        [gate["holds"] for gate in explained_alert["gates"]],
+    ) == (described["id"], True, [True] * 3)
+    assert explained_alert["rules"] == [], "what somebody else's alert asks for is theirs"
+    explanation = explanation_of(administrator, event, user="ann", subscription="Described")
+    (rule,) = explanation["alerts"][0]["rules"]
     assert rule["trace"] == {
         "text": "fieldChanged == 'description'",
         "line": 1,
@@ -120,13 +124,13 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
             {"name": "fieldChanged", "isMissing": False, "isInherited": False, "values": ["description"], "total": 1}
         ],
     }
-    (reached,) = one["reached"]["data"]
+    (reached,) = explained_alert["reached"]["data"]
     assert (reached["id"], reached["isDue"], reached["mergedWith"]) == (user_id, True, ["ActivityFeedAlert"])
     assert reached["ways"][0]["reason"]["kind"] == "owner"
     assert answer["notified"]["data"][0]["id"] == reached["notification"]
     assert answer["disagreements"] == []
     client.put(f"/users/{user_id}/notifications/{reached['notification']}/read")
-    assert "(read)" in explained(client, event, user=user_id)["answer"]
+    assert "(read)" in explanation_of(client, event, user=user_id)["answer"]
 
 
 def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
@@ -136,12 +140,12 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     alert(administrator, "Important", {"name": "matters", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    closed = explained(ann[1], event, user="ann", subscription="Important")
+    closed = explanation_of(ann[1], event, user="ann", subscription="Important")
     assert closed["answer"].startswith(
         "No: Important would have notified ann because ann owns it, but it did not match: its rules are false"
     )
     assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
-    answer = explained(administrator, event, user="ann", subscription="Important")
+    answer = explanation_of(administrator, event, user="ann", subscription="Important")
     assert not of(answer, "Important")["matched"]
     (rule,) = of(answer, "Important")["rules"]
     both = rule["trace"]["parts"][1]
@@ -154,12 +158,12 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
         "No: Important would have notified ann because ann owns it, but it did not match: the rule matters is false"
     )
     administrator.put("/events/subscriptions", json={**_wire(answer, administrator), "enabled": False})
-    assert "the alert is disabled" in explained(ann[1], event, user="ann", subscription="Important")["answer"]
+    assert "the alert is disabled" in explanation_of(ann[1], event, user="ann", subscription="Important")["answer"]
 
 
 def _wire(answer: Json, client: httpx.Client) -> Json:
-    found = client.get(f"/events/subscriptions/{answer['alerts'][0]['id']}").json()
-    return {key: found[key] for key in ("name", "alertType", "filteringRules", "destinations")}
+    stored = client.get(f"/events/subscriptions/{answer['alerts'][0]['id']}").json()
+    return {key: stored[key] for key in ("name", "alertType", "filteringRules", "destinations")}
 
 
 def test_what_lies_before_the_alert_and_what_it_is_not_about(
@@ -169,10 +173,10 @@ def test_what_lies_before_the_alert_and_what_it_is_not_about(
     alert(administrator, "Late")
     alert(administrator, "Dashboards", filteringRules={"resources": ["dashboard"]})
     notify_all(sqlite_engine)
-    late = explained(administrator, event, user="ann", subscription="Late")
+    late = explanation_of(administrator, event, user="ann", subscription="Late")
     assert "the alert was created after the event" in late["answer"]
-    other = explained(administrator, event, user="ann", subscription="Dashboards")
-    gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in of(other, "Dashboards")["gates"]}
+    unrelated = explanation_of(administrator, event, user="ann", subscription="Dashboards")
+    gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in of(unrelated, "Dashboards")["gates"]}
     assert gates["resources"] == (False, "the alert's resources (dashboard) do not include table")
 
 
@@ -188,11 +192,11 @@ def test_everything_that_stops_somebody_is_named(
     restrict(administrator, ben, {"effect": "deny", "resources": ["table"], "operations": ["ViewBasic", "ViewAll"]})
     event = describe(ann[1], orders, "By ann.")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Watch")
+    answer = explanation_of(administrator, event, subscription="Watch")
     stops = {
-        (one["name"], way["reason"]["kind"]): (way["stoppedBy"] or {}).get("kind")
-        for one in of(answer, "Watch")["reached"]["data"]
-        for way in one["ways"]
+        (recipient["name"], way["reason"]["kind"]): (way["stoppedBy"] or {}).get("kind")
+        for recipient in of(answer, "Watch")["reached"]["data"]
+        for way in recipient["ways"]
     }
     assert stops == {
         ("ann", "owner"): "self",
@@ -200,8 +204,8 @@ def test_everything_that_stops_somebody_is_named(
         ("ben", "owner"): "mayNotView",
         ("cem", "owner"): None,
     }
-    assert "ann made the change" in explained(administrator, event, user="ann")["answer"]
-    assert "ben may not view this table: rule" in explained(administrator, event, user="ben")["answer"]
+    assert "ann made the change" in explanation_of(administrator, event, user="ann")["answer"]
+    assert "ben may not view this table: rule" in explanation_of(administrator, event, user="ben")["answer"]
     assert [one["recipientId"] for one in answer["notified"]["data"]] == [cem]
     assert answer["answer"] == "1 notification, by ActivityFeedAlert, Watch."
     assert cem_client.get(f"/events/{event}/explain").json()["notified"]["total"] == 1
@@ -212,16 +216,16 @@ def test_a_person_who_is_no_recipient_reads_why_and_a_muted_alert_is_named(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     _, zoe = person("zoe")
-    made = alert(administrator, "Watch")
-    muted = {"kind": "alert", "id": made["id"]}
+    watch = alert(administrator, "Watch")
+    muted = {"kind": "alert", "id": watch["id"]}
     assert ann[1].put(f"/users/{ann[0]}/mutes", json=muted).status_code == 200
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    answer = explained(zoe, event, user="zoe", subscription="Watch")
+    answer = explanation_of(zoe, event, user="zoe", subscription="Watch")
     assert answer["answer"] == "No: Watch matched, but zoe is not among the recipients."
-    mine = explained(ann[1], event, subscription="Watch", user="ann")
-    assert mine["answer"] == "No: Watch matched, but ann muted this alert permanently."
-    assert mine["disagreements"] == []
+    explanation = explanation_of(ann[1], event, subscription="Watch", user="ann")
+    assert explanation["answer"] == "No: Watch matched, but ann muted this alert permanently."
+    assert explanation["disagreements"] == []
 
 
 def test_conditions_on_people_are_shown_with_each_result(
@@ -234,13 +238,13 @@ def test_conditions_on_people_are_shown_with_each_result(
     alert(administrator, "Asking", {"name": "mine", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Asking")
+    answer = explanation_of(administrator, event, subscription="Asking")
     (rule,) = of(answer, "Asking")["rules"]
     assert (rule["holds"], rule["says"]) == (None, f"the rule mine depends on the recipient: {condition}")
     assert [part["holds"] for part in rule["trace"]["parts"]] == [True, None]
     assert [one["recipientId"] for one in answer["notified"]["data"]] == [ann[0]]
     assert answer["disagreements"] == []
-    why_not = explained(administrator, event, subscription="Asking", user="ben")["answer"]
+    why_not = explanation_of(administrator, event, subscription="Asking", user="ben")["answer"]
     assert why_not == (
         "No: Asking matched, but the alert's condition on recipients is false for ben: user.follows(entity) is false."
     )
@@ -255,18 +259,24 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     for ahead_ms in (1_000, 2_000):
         _fail(administrator, now_ms() + ahead_ms)
         events.append(_last_failure(administrator, case))
-    first, again = (explained(administrator, one, subscription="First") for one in events)
+    first, again = (explanation_of(administrator, one, subscription="First") for one in events)
     assert [of(one, "First")["matched"] for one in (first, again)] == [True, False]
     assert "firstFailure() (failures is 2)" in of(again, "First")["obstacles"][0]
     notify_all(sqlite_engine)
     assert first["pipeline"]["hasReached"] is False
-    assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
+    assert explanation_of(administrator, events[0])["pipeline"]["hasReached"] is True
     Notifications(sqlite_engine).advance(STREAK_STREAM, 1, now_ms=1)
-    assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False, "isRunning": False}
+    assert explanation_of(administrator, events[0])["pipeline"] == {
+        "offset": 1,
+        "hasReached": False,
+        "isRunning": False,
+    }
 
 
 @pytest.mark.parametrize("condition", ["firstFailure()", "testStatus == 'Failed'"])
-@pytest.mark.parametrize(("days", "said"), [(30, "before the alert was created"), (8, "more than report_max_age_h")])
+@pytest.mark.parametrize(
+    ("days", "obstacle"), [(30, "before the alert was created"), (8, "more than report_max_age_h")]
+)
 def test_a_late_result_notifies_nobody_and_says_so(
     ann: tuple[str, httpx.Client],
     administrator: httpx.Client,
@@ -274,21 +284,21 @@ def test_a_late_result_notifies_nobody_and_says_so(
     sqlite_engine: Engine,
     condition: str,
     days: int,
-    said: str,
+    obstacle: str,
 ) -> None:
     del ann  # who owns the table
     resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": condition}]}
-    made = alert(administrator, "First", filteringRules=resources)
+    created = alert(administrator, "First", filteringRules=resources)
     if days == 8:  # the alert is older than the result
-        _made_before(sqlite_engine, made, 9)
+        move_creation_back(sqlite_engine, created, 9)
     notify_all(sqlite_engine)
     _fail(administrator, now_ms() - days * 86_400_000)
-    answer = of(explained(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
     assert (answer["matched"], len(answer["obstacles"])) == (False, 1)
-    assert said in answer["obstacles"][0]
+    assert obstacle in answer["obstacles"][0]
     assert notify_all(sqlite_engine) == 0
     _fail(administrator, now_ms())
-    answer = of(explained(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
     assert answer["matched"] is (condition != "firstFailure()"), "for a streak, the late one was the first"
     assert notify_all(sqlite_engine) > 0, "those whom other alerts notify"
 
@@ -302,7 +312,7 @@ def _last_failure(client: httpx.Client, case: Json) -> str:
     return next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure")
 
 
-def _made_before(engine: Engine, alert: Json, days: int) -> None:
+def move_creation_back(engine: Engine, alert: Json, days: int) -> None:
     with engine.begin() as connection:
         moved = update(entity_version).where(entity_version.c.entity_id == alert["id"])
         connection.execute(moved.values(updated_at_ms=entity_version.c.updated_at_ms - days * 86_400_000))
@@ -317,13 +327,13 @@ def test_what_is_stored_and_what_should_be_are_compared(
     notify_all(sqlite_engine)
     with sqlite_engine.begin() as connection:  # somebody who writes past the product
         connection.execute(update(ownership).where(ownership.c.owner_id == ann[0]).values(owner_id=ben))
-    answer = explained(administrator, event, subscription="Watch")
+    answer = explanation_of(administrator, event, subscription="Watch")
     assert {(one["kind"], one["who"]) for one in answer["disagreements"]} == {
         ("expectedButNotStored", "ben"),
         ("storedButNotExpected", "ann"),
     }
     assert all(ann[0] not in one["says"] for one in answer["disagreements"]), "people are called by name"
-    assert explained(administrator, event, subscription="Watch", user="ann")["answer"].startswith(
+    assert explanation_of(administrator, event, subscription="Watch", user="ann")["answer"].startswith(
         "Yes: ann was notified"
     )
 
@@ -334,7 +344,7 @@ def test_a_message_is_shown_with_its_attempts(
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Mail", user="ann")
+    answer = explanation_of(administrator, event, subscription="Mail", user="ann")
     (notified,) = answer["notified"]["data"]
     assert notified["message"]["status"] == "pending"
     assert notified["message"]["target"] == "ann@example.org"
@@ -345,25 +355,25 @@ def test_a_message_is_shown_with_its_attempts(
     assert (notified["message"]["nextAttempt"], notified["message"]["held"]) == (notified["dueAt"], None)
 
 
-@pytest.mark.parametrize(("stopped_at_ms", "held"), [(None, "paused"), (5, "stopped")])
+@pytest.mark.parametrize(("stopped_at_ms", "reason"), [(None, "paused"), (5, "stopped")])
 def test_a_message_says_that_its_destination_is_paused(
     administrator: httpx.Client,
     orders: Json,
     ann: tuple[str, httpx.Client],
     sqlite_engine: Engine,
     stopped_at_ms: int | None,
-    held: str,
+    reason: str,
 ) -> None:
-    made = alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    created = alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    keys = {"subscription_id": made["id"], "destination_id": made["destinations"][0]["id"]}
+    keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
     row = {"status": "failed", "timestamp_ms": 5, "delivered_count": 0, "failed_count": 0, "opened_at_ms": 5}
     with sqlite_engine.begin() as connection:
         connection.execute(destination_status.insert().values(**keys, **row, stopped_at_ms=stopped_at_ms))
-    (notified,) = explained(administrator, event, subscription="Mail", user="ann")["notified"]["data"]
+    (notified,) = explanation_of(administrator, event, subscription="Mail", user="ann")["notified"]["data"]
     message = notified["message"]
-    assert (message["held"], message["heldSince"], message["nextAttempt"]) == (held, 5, None)
+    assert (message["held"], message["heldSince"], message["nextAttempt"]) == (reason, 5, None)
 
 
 def test_a_message_of_several_is_said_to_be_one(
@@ -374,7 +384,7 @@ def test_a_message_of_several_is_said_to_be_one(
     for number in range(2):
         describe(administrator, orders, f"All {number} orders.")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Mail", user="ann")
+    answer = explanation_of(administrator, event, subscription="Mail", user="ann")
     (notified,) = answer["notified"]["data"]
     assert notified["message"]["notificationCount"] == 3
     assert notified["message"]["groupingKey"].startswith("alert:")
@@ -392,9 +402,9 @@ def test_reasons_that_were_left_out_are_shown_with_the_cause(
     (dispatch,) = messages.dispatches(messages.claim("s", 9, now_ms=now_ms))
     says = "the recipient muted this alert permanently"
     left_out = DroppedReason(dispatch.first.notification_id, dispatch.reasons[0], OutcomeReason.MUTED, says)
-    ended = finished(dispatch.message, Rejected(OutcomeReason.MUTED))
+    ended = finish_of(dispatch.message, Rejected(OutcomeReason.MUTED))
     messages.record("s", [replace(ended, attempt=replace(ended.attempt, dropped=(left_out,)))], now_ms=now_ms)
-    answer = explained(administrator, event, subscription="Mail", user="ann")
+    answer = explanation_of(administrator, event, subscription="Mail", user="ann")
     assert f"(not sent: {says})" in answer["answer"]
     (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
     assert (dropped["because"], dropped["says"], dropped["reason"]["kind"]) == ("muted", says, "owner")
@@ -409,30 +419,30 @@ def test_what_a_receiver_answered_is_shown_to_administrators_alone(
     messages, now_ms = Messages(sqlite_engine), 10**14
     Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
     answered = Rejected(OutcomeReason.CLIENT_ERROR, status_code=403, detail="<title>router of the office</title>")
-    messages.record("s", [finished(one, answered) for one in messages.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
-    for client, shown in ((administrator, True), (ann[1], False)):
+    messages.record("s", [finish_of(one, answered) for one in messages.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
+    for client, shows_detail in ((administrator, True), (ann[1], False)):
         answer = client.get(f"/events/{event}/explain", params={"subscription": "Mail", "user": "ann"})
         ((attempt,),) = [one["message"]["attempts"] for one in answer.json()["notified"]["data"]]
         assert (attempt["statusCode"], attempt["reason"]) == (403, "clientError")
-        assert ("router of the office" in answer.text, "detail" in attempt) == (shown, shown)
+        assert ("router of the office" in answer.text, "detail" in attempt) == (shows_detail, shows_detail)
 
 
 def test_notifications_of_a_deleted_alert_are_still_explained(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
-    made = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
+    created = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    assert administrator.delete(f"/events/subscriptions/{made['id']}").status_code == 200
-    for named in (made["id"], "Gone"):
-        answer = explained(administrator, event, subscription=named)
+    assert administrator.delete(f"/events/subscriptions/{created['id']}").status_code == 200
+    for name_or_id in (created["id"], "Gone"):
+        answer = explanation_of(administrator, event, subscription=name_or_id)
         assert answer["answer"] == "2 notifications, by ActivityFeedAlert, Gone."
         assert [one["recipientName"] for one in answer["notified"]["data"]] == ["ann", None]
-    assert explained(administrator, event)["notified"]["total"] == 2, (
+    assert explanation_of(administrator, event)["notified"]["total"] == 2, (
         "an administrator sees what was notified by what is gone"
     )
-    assert explained(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
+    assert explanation_of(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
         "Yes: ann was notified in the app"
     )
     for client, query in ((person("ben")[1], {"subscription": "Gone"}), (administrator, {"subscription": "Nope"})):
@@ -447,18 +457,18 @@ def test_alerts_come_page_by_page_those_that_matched_first(
         alert(administrator, f"Never{number}", {"effect": "include", "condition": "isBot()"})
     alert(administrator, "Zorro")
     event = describe(administrator, orders, "All orders.")
-    first = explained(administrator, event, limit=2)
+    first = explanation_of(administrator, event, limit=2)
     assert [one["name"] for one in first["alerts"]] == ["ActivityFeedAlert", "Zorro"]
     assert first["paging"] == {"total": 7, "after": "2"}
-    rest = explained(administrator, event, limit=10, after=2)
-    assert [one["name"] for one in rest["alerts"]] == [
+    next_page = explanation_of(administrator, event, limit=10, after=2)
+    assert [one["name"] for one in next_page["alerts"]] == [
         "BrokenAlerts",
         "ConversationAlert",
         "Never0",
         "Never1",
         "Never2",
     ]
-    assert rest["paging"] == {"total": 7}
+    assert next_page["paging"] == {"total": 7}
 
 
 def test_others_are_open_to_who_may_edit_the_alert(
@@ -469,9 +479,9 @@ def test_others_are_open_to_who_may_edit_the_alert(
     _, zoe = person("zoe")
     assert zoe.get(f"/events/{event}/explain", params={"user": "ann"}).status_code == 403
     assert zoe.get(f"/events/{event}/explain", params={"user": "ann", "subscription": "Watch"}).status_code == 403
-    assert explained(zoe, event)["notified"]["data"] == []
+    assert explanation_of(zoe, event)["notified"]["data"] == []
     alert(zoe, "Mine")
-    answer = explained(zoe, event, user="ann")
+    answer = explanation_of(zoe, event, user="ann")
     assert [one["name"] for one in answer["alerts"]] == ["Mine"]
 
 
@@ -485,14 +495,14 @@ def test_alerts_of_others_are_counted_and_no_more(
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     for query in ({}, {"user": "zoe"}):
-        answer = explained(zoe, event, **query)
+        answer = explanation_of(zoe, event, **query)
         assert (answer["alerts"], answer["paging"], answer["otherAlerts"]) == ([], {"total": 0}, {"matched": 2})
         assert "2 alerts of others matched, but" in answer["answer"]
         assert not any(word in str(answer) for word in ("vault", "Salaries", "salaries"))
-    named = explained(zoe, event, subscription="Salaries")
-    assert [one["rules"] for one in named["alerts"]] == [[]]
-    assert "vault" not in str(named)
-    reached = explained(ann[1], event)
+    explanation = explanation_of(zoe, event, subscription="Salaries")
+    assert [one["rules"] for one in explanation["alerts"]] == [[]]
+    assert "vault" not in str(explanation)
+    reached = explanation_of(ann[1], event)
     assert [(one["name"], one["rules"]) for one in reached["alerts"]] == [("ActivityFeedAlert", []), ("Salaries", [])]
     assert "vault" not in str(reached)
 
@@ -506,21 +516,24 @@ def test_hidden_recipients_are_not_explained_as_no_recipients(
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     hidden = " Notifications of other people are not shown."
-    answer = explained(zoe, event, subscription="Watch")
+    answer = explanation_of(zoe, event, subscription="Watch")
     assert answer["answer"] == (
         f"You were not notified by this alert: Watch matched, but you are not among the recipients.{hidden}"
     )
     assert answer["notified"] == {"total": 0, "isWhole": False, "data": []}
-    assert explained(zoe, event, subscription="Never")["answer"].startswith(
+    assert explanation_of(zoe, event, subscription="Never")["answer"].startswith(
         "You were not notified by this alert: Never did not match"
     )
-    own = explained(ann[1], event)
-    assert own["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
-    whole = explained(administrator, event, subscription="Watch")
-    assert (whole["answer"], whole["notified"]["isWhole"]) == ("1 notification, by ActivityFeedAlert, Watch.", True)
-    assert explained(ann[1], event, user="ann")["notified"]["isWhole"]
+    own_explanation = explanation_of(ann[1], event)
+    assert own_explanation["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
+    explanation = explanation_of(administrator, event, subscription="Watch")
+    assert (explanation["answer"], explanation["notified"]["isWhole"]) == (
+        "1 notification, by ActivityFeedAlert, Watch.",
+        True,
+    )
+    assert explanation_of(ann[1], event, user="ann")["notified"]["isWhole"]
     alert(zoe, "Mine", {"effect": "include", "condition": "isBot()"})
-    assert explained(zoe, event, user="ann")["answer"].endswith("Alerts that you may not edit are not shown.")
+    assert explanation_of(zoe, event, user="ann")["answer"].endswith("Alerts that you may not edit are not shown.")
 
 
 @pytest.mark.parametrize(
@@ -547,7 +560,7 @@ def test_the_stored_reasons_of_a_notification_held_at_the_event(
     assert fays.delete(f"{follows}/{fay}").status_code == 200
     if again:
         assert fays.put(follows, json=fay).status_code == 200
-    answer = explained(fays, event, user="fay", subscription="Watch")
+    answer = explanation_of(fays, event, user="fay", subscription="Watch")
     assert answer["answer"].startswith("Yes: fay was notified")
     assert "fay follows it" in answer["answer"]
     ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
@@ -568,7 +581,7 @@ def test_a_second_way_that_came_later_is_none_of_the_reasons(
     event = describe(administrator, orders, "All orders.")
     own(administrator, orders, *teams, kind="team")
     notify_all(sqlite_engine)
-    answer = explained(administrator, event, subscription="Described")
+    answer = explanation_of(administrator, event, subscription="Described")
     (ann_reached,) = of(answer, "Described")["reached"]["data"]
     stops = {way["reason"]["team"]: (way["stoppedBy"] or {}).get("kind") for way in ann_reached["ways"]}
     assert stops == {"Sales": None, "Stock": "notThen"}
@@ -585,7 +598,7 @@ def test_who_followed_at_the_event_is_notified_whatever_they_did_since(
     assert fays.delete(f"{follows}/{fay}").status_code == 200
     assert fays.put(follows, json=fay).status_code == 200
     notify_all(sqlite_engine)
-    answer = explained(fays, event, user="fay", subscription="Watch")["answer"]
+    answer = explanation_of(fays, event, user="fay", subscription="Watch")["answer"]
     assert answer.startswith("Yes: fay was notified")
 
 
@@ -599,6 +612,6 @@ def test_a_relation_that_went_missing_is_said(
     with sqlite_engine.begin() as connection:
         connection.execute(delete(past_relation))
     notify_all(sqlite_engine)
-    answer = explained(administrator, events[-1]["id"], subscription="Watch")
+    answer = explanation_of(administrator, events[-1]["id"], subscription="Watch")
     assert "1 relation of the deleted asset" in answer["answer"]
     assert [one["kind"] for one in answer["disagreements"]] == ["relationMissing"]

@@ -29,8 +29,8 @@ def bob(served: Served) -> Iterator[tuple[str, httpx.Client]]:
         yield user_id, client
 
 
-def begin(client: httpx.Client, message: str = "What is this?", about: str = ORDERS, **more: Json) -> Json:
-    answer = client.post("/feed", json={"about": about, "message": message, **more})
+def begin(client: httpx.Client, message: str = "What is this?", about: str = ORDERS, **fields: Json) -> Json:
+    answer = client.post("/feed", json={"about": about, "message": message, **fields})
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -77,16 +77,16 @@ def test_threads_and_their_events_are_what_the_schemas_say(
     reaction = {"reactionType": "heart", "user": {"id": user_id, "type": "user"}}
     patch(client, f"/feed/{threads[0]['id']}", {"op": "add", "path": "/reactions/0", "value": reaction})
     client.put(f"/feed/tasks/{threads[1]['task']['id']}/resolve", json={"newValue": "An address."})
-    for one in threads:
-        assert problems("entity/feed/thread.json", one) == []
-        assert problems("entity/feed/thread.json", client.get(f"/feed/{one['id']}").json()) == []
+    for thread in threads:
+        assert problems("entity/feed/thread.json", thread) == []
+        assert problems("entity/feed/thread.json", client.get(f"/feed/{thread['id']}").json()) == []
     listed = client.get("/feed?limit=50").json()
     assert listed["paging"]["total"] == 3
     assert [problem for one in listed["data"] for problem in problems("entity/feed/thread.json", one)] == []
     notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
     assert [problem for one in notified for problem in problems("type/changeEvent.json", one)] == []
-    for one in notified:
-        assert problems("entity/feed/thread.json", json.loads(one["entity"])) == []
+    for notification in notified:
+        assert problems("entity/feed/thread.json", json.loads(notification["entity"])) == []
     kinds = ["threadCreated"] * 3 + ["postCreated", "threadUpdated", "taskResolved"]
     assert [one["eventType"] for one in notified] == kinds
     assert {one["entityFullyQualifiedName"] for one in notified} == {orders["fullyQualifiedName"]}
@@ -94,9 +94,13 @@ def test_threads_and_their_events_are_what_the_schemas_say(
     assert [problem for one in counts for problem in problems("api/feed/threadCount.json", one)] == []
     assert {one["entityLink"]: one["totalTaskCount"] for one in counts} == {ORDERS: 0, EMAIL: 1}
     assert counts[0]["activeAnnouncementCount"] == 1
-    (mine,) = client.get("/feed/count", params={"entityLink": "<#E::user::admin>"}).json()
-    assert problems("api/feed/threadCount.json", mine) == []
-    assert (mine["closedTaskCount"], mine["totalTaskCount"], mine["mentionCount"]) == (1, 1, 1)
+    (thread_counts,) = client.get("/feed/count", params={"entityLink": "<#E::user::admin>"}).json()
+    assert problems("api/feed/threadCount.json", thread_counts) == []
+    assert (thread_counts["closedTaskCount"], thread_counts["totalTaskCount"], thread_counts["mentionCount"]) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_a_resolved_task_describes_the_column(
@@ -123,9 +127,9 @@ def test_a_resolved_task_tags_the_table(
     assert client.put(f"/feed/tasks/{number}/resolve", json={"newValue": value}).is_success
     tags = client.get(f"/tables/{orders['id']}?fields=tags").json()["tags"]
     assert [tag["tagFQN"] for tag in tags] == ["PII.Sensitive"]
-    other = task(administrator, user_id, "RequestTag", ORDERS)["task"]["id"]
+    other_task_id = task(administrator, user_id, "RequestTag", ORDERS)["task"]["id"]
     for broken in ("no list", "{}", "[1]", '[{"tagFQN": 1}]'):
-        assert client.put(f"/feed/tasks/{other}/resolve", json={"newValue": broken}).status_code == 400
+        assert client.put(f"/feed/tasks/{other_task_id}/resolve", json={"newValue": broken}).status_code == 400
 
 
 def test_a_task_is_decided_by_those_it_concerns(
@@ -147,12 +151,12 @@ def test_a_task_is_decided_by_those_it_concerns(
 def test_a_task_is_handed_on(
     administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], bob: tuple[str, httpx.Client]
 ) -> None:
-    made = task(administrator, alice[0])
+    created = task(administrator, alice[0])
     to_bob = {"op": "replace", "path": "/task/assignees", "value": [{"id": bob[0], "type": "user"}]}
-    answer = patch(alice[1], f"/feed/tasks/{made['task']['id']}", to_bob)
+    answer = patch(alice[1], f"/feed/tasks/{created['task']['id']}", to_bob)
     assert [one["name"] for one in answer.json()["task"]["assignees"]] == ["bob"]
     query = {"type": "Task", "filterType": "ASSIGNED_TO"}
-    assert feed(administrator, userId=bob[0], **query) == [made["id"]]
+    assert feed(administrator, userId=bob[0], **query) == [created["id"]]
     assert feed(administrator, userId=alice[0], **query) == []
 
 
@@ -212,18 +216,18 @@ def test_the_list_is_filtered(
 
 
 def test_pages_are_walked_both_ways(orders: Json, alice: tuple[str, httpx.Client]) -> None:
-    made = [begin(alice[1], f"Number {n}")["id"] for n in range(5)][::-1]
-    seen, cursor, back = [], None, None
+    thread_ids = [begin(alice[1], f"Number {n}")["id"] for n in range(5)][::-1]
+    ids, cursor, back = [], None, None
     while True:
         page = alice[1].get("/feed", params={"limit": 2} | ({"after": cursor} if cursor else {})).json()
-        seen += [one["id"] for one in page["data"]]
+        ids += [one["id"] for one in page["data"]]
         assert page["paging"]["total"] == 5
         cursor, back = page["paging"].get("after"), page["paging"].get("before")
         if cursor is None:
             break
-    assert seen == made
+    assert ids == thread_ids
     page = alice[1].get("/feed", params={"limit": 2, "before": back}).json()
-    assert [one["id"] for one in page["data"]] == made[2:4]
+    assert [one["id"] for one in page["data"]] == thread_ids[2:4]
     assert alice[1].get("/feed?after=rubbish").status_code == 400
 
 
@@ -312,13 +316,13 @@ def hide(administrator: httpx.Client, user_id: str, asset: Json) -> None:
     forbid(administrator, user_id, "ViewAll", condition="matchAnyTag('PII.Sensitive')")
 
 
-def forbid(administrator: httpx.Client, user_id: str, operation: str, **more: str) -> None:
+def forbid(administrator: httpx.Client, user_id: str, operation: str, **fields: str) -> None:
     """Give a user a role that denies an operation on tables."""
-    rule = {"name": "no", "effect": "deny", "operations": [operation], "resources": ["table"], **more}
+    rule = {"name": "no", "effect": "deny", "operations": [operation], "resources": ["table"], **fields}
     policy = administrator.post("/policies", json={"name": "Refusal", "rules": [rule]})
     assert policy.status_code == 201, policy.text
     role = administrator.post("/roles", json={"name": "Refused", "policies": ["Refusal"]})
     assert role.status_code == 201, role.text
-    given = {"op": "add", "path": "/roles", "value": [{"id": role.json()["id"], "type": "role"}]}
-    answer = patch(administrator, f"/users/{user_id}", given)
+    role_change = {"op": "add", "path": "/roles", "value": [{"id": role.json()["id"], "type": "role"}]}
+    answer = patch(administrator, f"/users/{user_id}", role_change)
     assert answer.is_success, answer.text

@@ -49,8 +49,8 @@ def test_following_answers_with_the_change_event(alice: tuple[str, httpx.Client]
         "followers": listed["data"],
         "data": listed["data"],
     }
-    asked = client.get(f"/tables/{orders['id']}?fields=followers").json()["followers"]
-    assert [one["id"] for one in asked] == [user_id]
+    followers = client.get(f"/tables/{orders['id']}?fields=followers").json()["followers"]
+    assert [one["id"] for one in followers] == [user_id]
 
 
 def test_following_twice_answers_200_and_emits_nothing(
@@ -67,8 +67,8 @@ def test_following_twice_answers_200_and_emits_nothing(
 def test_unfollowing_names_who_left(alice: tuple[str, httpx.Client], orders: Json) -> None:
     user_id, client = alice
     client.put(f"/tables/{orders['id']}/followers/{user_id}")
-    gone = client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()
-    assert gone["changeDescription"]["fieldsDeleted"][0]["name"] == "followers"
+    event = client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()
+    assert event["changeDescription"]["fieldsDeleted"][0]["name"] == "followers"
     assert client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()["eventType"] == "entityNoChange"
     nobody = {"entityType": "table", "entityId": orders["id"], "followers": [], "data": []}
     assert client.get(f"/tables/{orders['id']}/followers").json() == nobody
@@ -139,8 +139,8 @@ def test_follows_are_grouped_by_kind(
     alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
 ) -> None:
     user_id, client = alice
-    other = table(administrator, "customers")
-    body = {"entities": [{"id": orders["id"], "type": "table"}, {"id": other["id"], "type": "table"}]}
+    customers = table(administrator, "customers")
+    body = {"entities": [{"id": orders["id"], "type": "table"}, {"id": customers["id"], "type": "table"}]}
     bulk = client.put(f"/users/{user_id}/follows/bulk", json=body).json()
     assert (bulk["status"], bulk["numberOfRowsPassed"], bulk["failedRequest"]) == ("success", 2, [])
     follows = client.get(f"/users/{user_id}/follows?fields=tables,dashboards").json()
@@ -174,17 +174,17 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
 ) -> None:
     user_id, client = alice
-    other = table(administrator, "customers")
+    customers = table(administrator, "customers")
     client.put(f"/tables/{orders['id']}/followers/{user_id}")
     for text in ("one", "two"):
-        for asset in (orders, other):
+        for asset in (orders, customers):
             operations = [{"op": "add", "path": "/description", "value": text}]
             headers = {"Content-Type": "application/json-patch+json"}
             assert administrator.request("PATCH", f"/tables/{asset['id']}", json=operations, headers=headers).is_success
-    seen = client.get(f"/users/{user_id}/activity?eventType=entityUpdated&limit=2").json()
-    assert [one["event"]["currentVersion"] for one in seen["data"]] == [0.3, 0.2]
-    assert seen["data"][0]["title"].startswith("orders: description")
-    assert "after" in seen["paging"]
+    activity = client.get(f"/users/{user_id}/activity?eventType=entityUpdated&limit=2").json()
+    assert [one["event"]["currentVersion"] for one in activity["data"]] == [0.3, 0.2]
+    assert activity["data"][0]["title"].startswith("orders: description")
+    assert "after" in activity["paging"]
     assert client.get(f"/users/{user_id}/activity?since=99999999999999").json()["data"] == []
     _, bob = served.person("bob")
     with bob:
@@ -195,9 +195,9 @@ def test_activity_lists_tests_and_threads_of_followed_tables(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
 ) -> None:
     user_id, client = alice
-    other = table(administrator, "orders2")
+    other_table = table(administrator, "orders2")
     assert client.put(f"/tables/{orders['id']}/followers/{user_id}").is_success
-    for asset in (orders, other):
+    for asset in (orders, other_table):
         link = f"<#E::table::{asset['fullyQualifiedName']}>"
         body = {"name": "row_count", "entityLink": link, "testDefinition": "tableRowCountToBeBetween"}
         case = administrator.post("/dataQuality/testCases", json=body)
@@ -206,9 +206,9 @@ def test_activity_lists_tests_and_threads_of_followed_tables(
         fqn = case.json()["fullyQualifiedName"]
         assert administrator.post(f"/dataQuality/testCases/testCaseResults/{fqn}", json=result).is_success
         assert administrator.post("/feed", json={"about": link, "message": "Why?"}).is_success
-    seen = client.get(f"/users/{user_id}/activity?eventType=testCaseFailure,threadCreated").json()["data"]
-    assert [one["event"]["eventType"] for one in seen] == ["threadCreated", "testCaseFailure"]
-    assert seen[1]["event"]["entityFullyQualifiedName"] == f"{orders['fullyQualifiedName']}.row_count"
+    activity = client.get(f"/users/{user_id}/activity?eventType=testCaseFailure,threadCreated").json()["data"]
+    assert [one["event"]["eventType"] for one in activity] == ["threadCreated", "testCaseFailure"]
+    assert activity[1]["event"]["entityFullyQualifiedName"] == f"{orders['fullyQualifiedName']}.row_count"
     path = f"/users/{user_id}/activity"
     assert client.get(f"{path}?eventType=taskCreated,entityLineageAdded").json()["data"] == []
     task = {
@@ -218,10 +218,10 @@ def test_activity_lists_tests_and_threads_of_followed_tables(
         "suggestion": "Orders.",
     }
     link = f"<#E::table::{orders['fullyQualifiedName']}>"
-    made = administrator.post("/feed", json={"about": link, "message": "?", "type": "Task", "taskDetails": task})
-    assert made.status_code == 201, made.text
+    response = administrator.post("/feed", json={"about": link, "message": "?", "type": "Task", "taskDetails": task})
+    assert response.status_code == 201, response.text
     (only,) = client.get(f"{path}?eventType=taskCreated").json()["data"]
-    assert only["event"]["entity"]["id"] == made.json()["id"]
+    assert only["event"]["entity"]["id"] == response.json()["id"]
 
 
 def test_governance_and_collections_can_be_followed(

@@ -83,11 +83,11 @@ def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Cl
     @FUZZ
     @given(METHODS, st.lists(SEGMENTS, max_size=5), QUERIES, VALUES)
     def send(method: str, segments: list[str], query: dict[str, str], body: Json) -> None:
-        known = {"{id}": orders["id"], "{me}": me}
-        path = "/".join(quote(known.get(segment, segment), safe="") for segment in segments)
+        ids_by_segment = {"{id}": orders["id"], "{me}": me}
+        path = "/".join(quote(ids_by_segment.get(segment, segment), safe="") for segment in segments)
         if not (method == "GET" and path.endswith("stream")):
-            whole = f"{served.url}/api/v1/{path}"  # httpx itself refuses a relative address that begins with //
-            check(client.request(method, whole, params=query, content=json.dumps(body)))
+            address = f"{served.url}/api/v1/{path}"  # httpx itself refuses a relative address that begins with //
+            check(client.request(method, address, params=query, content=json.dumps(body)))
 
     send()
 

@@ -57,7 +57,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def made(client: httpx.Client) -> dict[str, Json]:
+def entities(client: httpx.Client) -> dict[str, Json]:
     """One entity of every type, by type."""
     return make_one_of_each(client)
 
@@ -67,22 +67,22 @@ def made(client: httpx.Client) -> dict[str, Json]:
     "mode", [pytest.param(GenerationMode.POSITIVE, marks=pytest.mark.soak), GenerationMode.NEGATIVE]
 )
 def test_generated_requests_are_answered_as_described(
-    client: httpx.Client, made: dict[str, Json], mode: GenerationMode
+    client: httpx.Client, entities: dict[str, Json], mode: GenerationMode
 ) -> None:
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
-    operations = _chosen([one.ok() for one in schema.get_all_operations()])
-    found: list[str] = []
+    operations = sample_of([one.ok() for one in schema.get_all_operations()])
+    problems: list[str] = []
     statuses: Counter[int] = Counter()
 
     def check(case: Case) -> None:
-        _aim(case, made)
+        _aim(case, entities)
         case.headers["Authorization"] = client.headers["Authorization"]
         answer = case.call(base_url=str(client.base_url).removesuffix("/api/v1/"), timeout=60)
         statuses[answer.status_code] += 1
         try:
             case.validate_response(answer, checks=_CHECKS if _is_monitored(case) else [not_a_server_error, *_CHECKS])
         except* Failure as failures:
-            found.append(f"{case.as_curl_command()[:500]}: {[str(one)[:300] for one in failures.exceptions]}")
+            problems.append(f"{case.as_curl_command()[:500]}: {[str(one)[:300] for one in failures.exceptions]}")
 
     for operation in operations:
         bounded = settings(
@@ -98,7 +98,7 @@ def test_generated_requests_are_answered_as_described(
             bounded(given(case=cases)(check))()
         except Unsatisfiable:  # an operation that reads nothing takes nothing wrong
             assert mode.is_negative
-    assert found == []
+    assert problems == []
     assert len(operations) > 150
     assert statuses[200 if mode.is_positive else 400] > len(operations) / 3, statuses
     assert statuses[401] < (10 if mode.is_positive else len(operations)), statuses
@@ -109,23 +109,25 @@ def _is_monitored(case: Case) -> bool:
     return case.operation.path.endswith("/healthcheck") and "strict" in (case.query or {})
 
 
-def _chosen(operations: list[APIOperation]) -> list[APIOperation]:
+def sample_of(operations: list[APIOperation]) -> list[APIOperation]:
     """Return what is tried: of each operation that all collections have a few, deletions last."""
     by_route: dict[str, list[APIOperation]] = {}
-    for one in operations:
-        if f"{one.method.upper()} {one.path}" not in _LEFT_OUT:
-            by_route.setdefault(f"{one.method} {_IN_COLLECTION.sub('/{collection}', one.path)}", []).append(one)
+    for operation in operations:
+        if f"{operation.method.upper()} {operation.path}" not in _LEFT_OUT:
+            by_route.setdefault(f"{operation.method} {_IN_COLLECTION.sub('/{collection}', operation.path)}", []).append(
+                operation
+            )
     chance = random.Random(1)
-    chosen = [one for same in by_route.values() for one in chance.sample(same, min(_COLLECTIONS, len(same)))]
-    return sorted(chosen, key=lambda one: one.method.upper() == "DELETE")
+    sample = [one for same in by_route.values() for one in chance.sample(same, min(_COLLECTIONS, len(same)))]
+    return sorted(sample, key=lambda one: one.method.upper() == "DELETE")
 
 
-def _aim(case: Case, made: dict[str, Json]) -> None:
+def _aim(case: Case, entities: dict[str, Json]) -> None:
     """Let a request for an entity of a collection name the one that is there, if its id or name could be one."""
-    found = _IN_COLLECTION.match(case.operation.path)
-    if found is None or case.meta.generation.mode.is_negative:
+    in_collection = _IN_COLLECTION.match(case.operation.path)
+    if in_collection is None or case.meta.generation.mode.is_negative:
         return
-    entity = made[BY_COLLECTION[found["collection"]].name]
+    entity = entities[BY_COLLECTION[in_collection["collection"]].name]
     for name, key in (("entity_id", "id"), ("fqn", "fullyQualifiedName")):
         if name in case.path_parameters:
             case.path_parameters[name] = entity[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import made, restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_search import index_all
 from tests.serving import Json, Served, table
 
@@ -18,12 +18,14 @@ def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     queries: list[Json] = []
     for name, uses in (("alone", [hidden]), ("both", [hidden, orders]), ("open", [orders])):
-        query = made(administrator, "/queries", name=name, query=f"select salary -- {name}", service="warehouse")
+        query = create_entity(
+            administrator, "/queries", name=name, query=f"select salary -- {name}", service="warehouse"
+        )
         used = [{"id": one["id"], "type": "table"} for one in uses]
         assert administrator.put(f"/queries/{query['id']}/usage", json=used).is_success
         queries.append(query)
 
-    def seen(client: httpx.Client) -> list[Json]:
+    def names_shown(client: httpx.Client) -> list[Json]:
         index_all(sqlite_engine)
         listed = client.get("/queries").json()["data"]
         hits = client.get("/search/query", params={"q": "salary", "index": "query"}).json()["hits"]["hits"]
@@ -38,7 +40,7 @@ def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
         ]
 
     with mallory, zoe:
-        assert seen(mallory) == [["open"]] * 5
+        assert names_shown(mallory) == [["open"]] * 5
         assert administrator.delete(f"/tables/{hidden['id']}?hardDelete=true").is_success
-        assert seen(mallory) == [["open"]] * 5, "no more than before"
-        assert seen(zoe) == [["alone", "both", "open"]] * 5
+        assert names_shown(mallory) == [["open"]] * 5, "no more than before"
+        assert names_shown(zoe) == [["alone", "both", "open"]] * 5

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.contract.test_access import made, restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.serving import Json, Served, table
 
 _SCHEMA = "warehouse.shop.public"
@@ -29,20 +29,22 @@ def alice(served: Served, administrator: httpx.Client, orders: Json) -> Iterator
 def test_incidents_of_test_cases_that_may_not_be_seen(administrator: httpx.Client, alice: httpx.Client) -> None:
     for name, tags in (("orders", []), ("people", _HIDDEN)):
         link = f"<#E::table::{_SCHEMA}.{name}::columns::email>"
-        known = {"testDefinition": "columnValuesToBeNotNull", "tags": tags}
-        fqn = made(administrator, _CASES, name="no_nulls", entityLink=link, **known)["fullyQualifiedName"]
+        case_fields = {"testDefinition": "columnValuesToBeNotNull", "tags": tags}
+        fqn = create_entity(administrator, _CASES, name="no_nulls", entityLink=link, **case_fields)[
+            "fullyQualifiedName"
+        ]
         failed = {"timestamp": 1, "testCaseStatus": "Failed"}
         assert administrator.post(f"{_CASES}/testCaseResults/{fqn}", json=failed).is_success
     assert administrator.get(_INCIDENTS).json()["paging"]["total"] == 2
     for query in ("", "?latest=true", "?limit=1"):
         page = alice.get(_INCIDENTS + query).json()
-        of = [step["testCaseReference"]["fullyQualifiedName"] for step in page["data"]]
-        assert (of, page["paging"]) == ([f"{_SCHEMA}.orders.email.no_nulls"], {"total": 1}), query
+        case_fqns = [step["testCaseReference"]["fullyQualifiedName"] for step in page["data"]]
+        assert (case_fqns, page["paging"]) == ([f"{_SCHEMA}.orders.email.no_nulls"], {"total": 1}), query
     assert alice.get(f"{_INCIDENTS}?testCaseFQN={_SCHEMA}.people.email.no_nulls").json()["data"] == []
 
 
 def test_assets_of_a_group(administrator: httpx.Client, alice: httpx.Client) -> None:
-    made(administrator, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
+    create_entity(administrator, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
     names = [f"{_SCHEMA}.{name}" for name in ("orders", "people")]
     assets = [{"type": "table", "fullyQualifiedName": name} for name in names]
     assert administrator.put("/domains/Sales/assets/add", json={"assets": assets}).json()["numberOfRowsPassed"] == 2
@@ -71,7 +73,7 @@ def test_counts_of_what_carries_a_tag(
 def test_threads(administrator: httpx.Client, alice: httpx.Client) -> None:
     for name in ("orders", "people", "people"):
         about = f"<#E::table::{_SCHEMA}.{name}>"
-        made(administrator, "/feed", about=about, message="What is this? <#E::user::alice>")
+        create_entity(administrator, "/feed", about=about, message="What is this? <#E::user::alice>")
     assert administrator.get("/feed").json()["paging"]["total"] == 3
     page = alice.get("/feed").json()
     assert ([one["entityRef"]["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
@@ -79,20 +81,22 @@ def test_threads(administrator: httpx.Client, alice: httpx.Client) -> None:
     assert counts[0]["mentionCount"] == 1
 
 
-@pytest.mark.parametrize(("typed", "meant"), [(f"{_SCHEMA}.ordres", f"{_SCHEMA}.orders"), (f"{_SCHEMA}.peopel", "")])
-def test_the_name_that_was_meant(alice: httpx.Client, typed: str, meant: str) -> None:
+@pytest.mark.parametrize(
+    ("typed", "nearest_name"), [(f"{_SCHEMA}.ordres", f"{_SCHEMA}.orders"), (f"{_SCHEMA}.peopel", "")]
+)
+def test_the_name_that_was_meant(alice: httpx.Client, typed: str, nearest_name: str) -> None:
     answer = alice.get(f"/tables/name/{typed}")
-    hint = f"; did you mean {meant}?" if meant else ""
+    hint = f"; did you mean {nearest_name}?" if nearest_name else ""
     assert (answer.status_code, answer.json()["message"]) == (404, f"table {typed} not found{hint}")
 
 
 def test_filters_by_the_name_of_what_may_not_be_seen(served: Served, administrator: httpx.Client, orders: Json) -> None:
     """A visible table is not found by a hidden domain, team, tag or data product: that would confirm a guessed name."""
-    made(administrator, "/domains", name="Takeover", description="Secret.", domainType="Aggregate")
-    made(administrator, "/dataProducts", name="Price", description="Secret.", domains=["Takeover"])
-    made(administrator, "/classifications", name="Deal", description="Secret.")
-    made(administrator, "/tags", name="Open", description="Secret.", classification="Deal")
-    team = made(administrator, "/teams", name="lawyers", teamType="Group")
+    create_entity(administrator, "/domains", name="Takeover", description="Secret.", domainType="Aggregate")
+    create_entity(administrator, "/dataProducts", name="Price", description="Secret.", domains=["Takeover"])
+    create_entity(administrator, "/classifications", name="Deal", description="Secret.")
+    create_entity(administrator, "/tags", name="Open", description="Secret.", classification="Deal")
+    team = create_entity(administrator, "/teams", name="lawyers", teamType="Group")
     asset = {"type": "table", "id": orders["id"]}
     labels = [{"tagFQN": "Deal.Open", "source": "Classification"}]
     patch = [
@@ -105,10 +109,10 @@ def test_filters_by_the_name_of_what_may_not_be_seen(served: Served, administrat
     user_id, client = served.person("carla")
     hidden = ["domain", "dataProduct", "tag", "team"]
     restrict(administrator, user_id, {"effect": "deny", "resources": hidden})
-    asked = ("domain=Takeover", "dataProduct=Price", "tags=Deal.Open", "tier=Deal.Open", "owner=lawyers")
+    filters = ("domain=Takeover", "dataProduct=Price", "tags=Deal.Open", "tier=Deal.Open", "owner=lawyers")
     with client:
         assert client.get("/tables").json()["paging"]["total"] == 1
-        for query in asked:
+        for query in filters:
             counts = [one.get(f"/tables?{query}").json()["paging"]["total"] for one in (administrator, client)]
             assert counts == [1, 0], query
         assert [one.get("/users?team=lawyers").json()["paging"]["total"] for one in (administrator, client)] == [0, 0]

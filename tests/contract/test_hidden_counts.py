@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -18,15 +18,17 @@ _ALERT = {
 }
 
 
-def _tested(administrator: httpx.Client, people: Json) -> Json:
+def create_mixed_suite(administrator: httpx.Client, people: Json) -> Json:
     cases = []
     for name in ("orders", people["name"]):
         link = f"<#E::table::warehouse.shop.public.{name}::columns::email>"
-        case = made(administrator, _CASES, name=f"of_{name}", entityLink=link, testDefinition="columnValuesToBeNotNull")
+        case = create_entity(
+            administrator, _CASES, name=f"of_{name}", entityLink=link, testDefinition="columnValuesToBeNotNull"
+        )
         result = {"timestamp": 1, "testCaseStatus": "Failed"}
         assert administrator.post(f"{_CASES}/testCaseResults/{case['fullyQualifiedName']}", json=result).is_success
         cases.append(case["id"])
-    suite = made(administrator, "/dataQuality/testSuites", name="mixed")
+    suite = create_entity(administrator, "/dataQuality/testSuites", name="mixed")
     body = {"testSuiteId": suite["id"], "testCaseIds": cases}
     assert administrator.put(f"{_CASES}/logicalTestCases", json=body).is_success
     return suite
@@ -37,14 +39,14 @@ def test_what_may_not_be_seen_is_not_counted(
 ) -> None:
     user_id, mallory = served.person("mallory")
     people = table(administrator, "people")
-    suite = _tested(administrator, people)
+    suite = create_mixed_suite(administrator, people)
     ends = {"fromEntity": {"id": people["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
     assert administrator.put("/lineage", json={"edge": ends}).is_success
-    alert = made(mallory, "/events/subscriptions", **_ALERT)
-    for one in (orders, people):
-        assert mallory.put(f"/tables/{one['id']}/followers/{user_id}").is_success
+    alert = create_entity(mallory, "/events/subscriptions", **_ALERT)
+    for asset in (orders, people):
+        assert mallory.put(f"/tables/{asset['id']}/followers/{user_id}").is_success
         change = {"op": "add", "path": "/description", "value": "x"}
-        assert patched(administrator, f"/tables/{one['id']}", change).is_success
+        assert send_patch(administrator, f"/tables/{asset['id']}", change).is_success
     notify_all(sqlite_engine)
     inbox, noise = f"/users/{user_id}/notifications", f"/events/subscriptions/{alert['id']}/noise"
 
@@ -64,14 +66,14 @@ def test_what_may_not_be_seen_is_not_counted(
             ),
         ]
 
-    whole = counts()
+    full_counts = counts()
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     hide = {"op": "add", "path": "/tags", "value": _HIDDEN}
-    assert patched(administrator, f"/tables/{people['id']}", hide).is_success
+    assert send_patch(administrator, f"/tables/{people['id']}", hide).is_success
     notify_all(sqlite_engine)
-    left = counts()
+    reduced_counts = counts()
     mallory.close()
-    fired = whole[3][0]
-    assert whole[:3] == [(2, 2), 1, (2, {"unread": 2, "total": 2})]
-    assert left[:3] == [(1, 1), 0, (1, {"unread": 1, "total": 1})]
-    assert left[3] == (fired // 2, 1, [fired // 2]), "and of the change that hid it, nothing fired either"
+    fired = full_counts[3][0]
+    assert full_counts[:3] == [(2, 2), 1, (2, {"unread": 2, "total": 2})]
+    assert reduced_counts[:3] == [(1, 1), 0, (1, {"unread": 1, "total": 1})]
+    assert reduced_counts[3] == (fired // 2, 1, [fired // 2]), "and of the change that hid it, nothing fired either"

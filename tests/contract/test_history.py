@@ -29,19 +29,19 @@ def edited(administrator: httpx.Client, orders: Json) -> Json:
 
 
 def test_a_dry_run_says_what_a_rollback_would_do(administrator: httpx.Client, edited: Json) -> None:
-    said = administrator.post(f"/tables/{edited['id']}/rollback", json={"version": 0.1, "dryRun": True}).json()
-    assert (said["dryRun"], said["leftOut"], said["entity"]["version"]) == (True, [], 0.4)
-    assert said["changeDescription"]["fieldsDeleted"] == [{"name": "description", "oldValue": "second"}]
+    preview = administrator.post(f"/tables/{edited['id']}/rollback", json={"version": 0.1, "dryRun": True}).json()
+    assert (preview["dryRun"], preview["leftOut"], preview["entity"]["version"]) == (True, [], 0.4)
+    assert preview["changeDescription"]["fieldsDeleted"] == [{"name": "description", "oldValue": "second"}]
     assert administrator.get(f"/tables/{edited['id']}").json()["version"] == 0.3
 
 
 @pytest.mark.parametrize("version", [0.2, "0.2"])
 def test_a_rollback_by_name_is_a_new_version(administrator: httpx.Client, edited: Json, version: object) -> None:
-    done = administrator.post(f"{NAME}/rollback", json={"version": version})
-    assert done.status_code == 200
-    assert done.json()["entity"]["description"] == "first"
+    rollback = administrator.post(f"{NAME}/rollback", json={"version": version})
+    assert rollback.status_code == 200
+    assert rollback.json()["entity"]["description"] == "first"
     read = administrator.get(f"/tables/{edited['id']}")
-    assert (read.json()["version"], read.headers["ETag"]) == (0.4, done.headers["ETag"])
+    assert (read.json()["version"], read.headers["ETag"]) == (0.4, rollback.headers["ETag"])
 
 
 def test_a_rollback_minds_if_match(administrator: httpx.Client, edited: Json) -> None:
@@ -119,7 +119,7 @@ def test_what_was_softly_deleted_then_is_shown_on_request(administrator: httpx.C
 
 
 def test_a_glossary_is_renamed_with_its_terms_and_labels(administrator: httpx.Client, orders: Json) -> None:
-    made = {}
+    ids = {}
     for path, request in (
         ("/glossaries", {"name": "Business", "description": "x"}),
         ("/glossaryTerms", {"name": "Revenue", "description": "x", "glossary": "Business"}),
@@ -127,17 +127,17 @@ def test_a_glossary_is_renamed_with_its_terms_and_labels(administrator: httpx.Cl
     ):
         answer = administrator.post(path, json=request)
         assert answer.status_code == 201, answer.text
-        made[request["name"]] = answer.json()["id"]
+        ids[request["name"]] = answer.json()["id"]
     label = {"tagFQN": "Business.Revenue", "source": "Glossary", "labelType": "Manual", "state": "Confirmed"}
     _patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/tags", "value": [label]})
-    renamed = _patch(administrator, f"/glossaries/{made['Business']}", _NAMED | {"value": "Trade"})
+    renamed = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": "Trade"})
     assert (renamed.json()["fullyQualifiedName"], renamed.json()["version"]) == ("Trade", 0.2)
-    assert administrator.get("/glossaryTerms/name/Trade.Revenue").json()["id"] == made["Revenue"]
+    assert administrator.get("/glossaryTerms/name/Trade.Revenue").json()["id"] == ids["Revenue"]
     assert administrator.get("/glossaryTerms/name/Business.Revenue").status_code == 404
     tags = administrator.get(f"/tables/{orders['id']}?fields=tags").json()["tags"]
     assert [label["tagFQN"] for label in tags] == ["Trade.Revenue"]
     for refused, status in (("Taken", 409), ("", 400), (7, 400), ("x" * 300, 400)):
-        answer = _patch(administrator, f"/glossaries/{made['Business']}", _NAMED | {"value": refused}, status)
+        answer = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": refused}, status)
         assert answer.json()["code"] == status
 
 

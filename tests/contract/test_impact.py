@@ -17,14 +17,14 @@ def feed(client: httpx.Client, from_: Json, to: Json, *columns: str, **details: 
         for name in columns
     ]
     ends = {
-        key: {"id": one["id"], "type": one.get("type", "table")}
-        for key, one in (("fromEntity", from_), ("toEntity", to))
+        key: {"id": entity["id"], "type": entity.get("type", "table")}
+        for key, entity in (("fromEntity", from_), ("toEntity", to))
     }
     edge = ends | {"lineageDetails": {"columnsLineage": entries} | details}
     assert client.put("/lineage", json={"edge": edge}).is_success
 
 
-def made(client: httpx.Client, path: str, entity_type: str, **request: Json) -> Json:
+def create_entity(client: httpx.Client, path: str, entity_type: str, **request: Json) -> Json:
     answer = client.post(path, json=request)
     assert answer.status_code == 201, answer.text
     return answer.json() | {"type": entity_type}
@@ -33,12 +33,12 @@ def made(client: httpx.Client, path: str, entity_type: str, **request: Json) -> 
 @pytest.fixture
 def world(administrator: httpx.Client, orders: Json) -> dict[str, Json]:
     """orders -> clean (email, id; moved by nightly) -> sales; clean -> revenue, a dashboard owned by a team."""
-    team = made(administrator, "/teams", "team", name="analysts", teamType="Group")
-    made(administrator, "/services/dashboardServices", "dashboardService", name="bi", serviceType="Superset")
-    made(administrator, "/services/pipelineServices", "pipelineService", name="flows", serviceType="Airflow")
-    nightly = made(administrator, "/pipelines", "pipeline", name="nightly", service="flows")
+    team = create_entity(administrator, "/teams", "team", name="analysts", teamType="Group")
+    create_entity(administrator, "/services/dashboardServices", "dashboardService", name="bi", serviceType="Superset")
+    create_entity(administrator, "/services/pipelineServices", "pipelineService", name="flows", serviceType="Airflow")
+    nightly = create_entity(administrator, "/pipelines", "pipeline", name="nightly", service="flows")
     owners = [{"id": team["id"], "type": "team"}]
-    revenue = made(administrator, "/dashboards", "dashboard", name="revenue", service="bi", owners=owners)
+    revenue = create_entity(administrator, "/dashboards", "dashboard", name="revenue", service="bi", owners=owners)
     clean, sales = table(administrator, "clean"), table(administrator, "sales")
     feed(administrator, orders, clean, "id", "email", pipeline={"id": nightly["id"], "type": "pipeline"})
     feed(administrator, clean, sales, "id")
@@ -71,12 +71,12 @@ def test_the_impact_of_a_table_is_grouped_by_type_with_levels_and_owners(
     assert (answer["counts"]["total"], answer["truncated"]) == (4, False)
     assert answer["counts"]["byLevel"] == {"1": 2, "2": 2}
     assert answer["people"] == {"owners": 1, "followers": 1}
-    found = by_name(answer)
-    assert [owner["name"] for owner in found["revenue"]["owners"]] == ["analysts"]
-    assert found["revenue"]["via"]["name"] == "clean"
-    assert found["clean"]["pipeline"]["name"] == "nightly"
-    assert found["clean"]["href"].endswith(f"/api/v1/tables/{world['clean']['id']}")
-    assert "basis" not in found["clean"]
+    assets = by_name(answer)
+    assert [owner["name"] for owner in assets["revenue"]["owners"]] == ["analysts"]
+    assert assets["revenue"]["via"]["name"] == "clean"
+    assert assets["clean"]["pipeline"]["name"] == "nightly"
+    assert assets["clean"]["href"].endswith(f"/api/v1/tables/{world['clean']['id']}")
+    assert "basis" not in assets["clean"]
 
 
 def test_columns_narrow_it(administrator: httpx.Client, world: dict[str, Json]) -> None:
@@ -121,9 +121,9 @@ def test_a_dropped_column_still_says_whom_it_concerned(administrator: httpx.Clie
     content = json.dumps([{"op": "remove", "path": "/columns/0"}])
     assert administrator.patch(f"/tables/{world['clean']['id']}", content=content, headers=PATCH).is_success
     event = administrator.get("/events", params={"entityId": world["clean"]["id"]}).json()["data"][-1]
-    found = by_name(administrator.get(f"/events/{event['id']}/impact").json())
-    assert found["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
-    assert found["revenue"]["basis"] == "table"
+    assets = by_name(administrator.get(f"/events/{event['id']}/impact").json())
+    assert assets["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
+    assert assets["revenue"]["basis"] == "table"
 
 
 def test_the_impact_of_a_hard_delete_is_still_known(administrator: httpx.Client, world: dict[str, Json]) -> None:

@@ -45,10 +45,10 @@ class CatalogueWriter:
         return self._keep(user_id, logged.offset, logged.event, due_in_ms)
 
     def _keep(self, user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> str:
-        made = notification_id(event.id, "ActivityFeed", user_id)
+        row_id = notification_id(event.id, "ActivityFeed", user_id)
         now_ms = time.time_ns() // 1_000_000
         row = {
-            "id": made,
+            "id": row_id,
             "event_id": event.id,
             "log_offset": offset,
             "channel": "ActivityFeed",
@@ -61,7 +61,7 @@ class CatalogueWriter:
         with writing(self._engine) as connection:
             connection.execute(insert(notification), row)
         Notifications(self._engine).advance(MATCH_STREAM, offset, now_ms=now_ms)
-        return made
+        return row_id
 
 
 @pytest.fixture
@@ -71,23 +71,27 @@ def teller(served: Served, sqlite_engine: Engine, administrator: httpx.Client, o
 
 def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
-    made = teller.tell(user_id, "customers")
+    notification_id_of_customers = teller.tell(user_id, "customers")
     page = client.get(f"/users/{user_id}/notifications").json()
-    one = page["data"][0]
-    assert (one["id"], one["read"], one["userName"]) == (made, False, "admin")
-    assert one["entityFullyQualifiedName"] == "warehouse.shop.public.customers"
-    assert one["title"] == "customers: created"
-    assert one["reasons"][0]["sentence"] == "you follow it (alert ActivityFeedAlert)"
+    shown_notification = page["data"][0]
+    assert (shown_notification["id"], shown_notification["read"], shown_notification["userName"]) == (
+        notification_id_of_customers,
+        False,
+        "admin",
+    )
+    assert shown_notification["entityFullyQualifiedName"] == "warehouse.shop.public.customers"
+    assert shown_notification["title"] == "customers: created"
+    assert shown_notification["reasons"][0]["sentence"] == "you follow it (alert ActivityFeedAlert)"
     assert page["counts"] == {"unread": 1, "total": 1}
     assert page["paging"] == {"total": 1}
 
 
 def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
-    made = [teller.tell(user_id, name) for name in ("a", "b", "c", "d", "e")]
-    for read in (made[4], made[0]):
+    ids = [teller.tell(user_id, name) for name in ("a", "b", "c", "d", "e")]
+    for read in (ids[4], ids[0]):
         assert client.put(f"/users/{user_id}/notifications/{read}/read").json()["read"] is True
-    expected = [made[3], made[2], made[1], made[4], made[0]]
+    expected = [ids[3], ids[2], ids[1], ids[4], ids[0]]
     assert [one["id"] for one in client.get(f"/users/{user_id}/notifications").json()["data"]] == expected
     paged: list[str] = []
     after = ""
@@ -113,22 +117,22 @@ def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: Ca
 
 def test_what_is_not_due_yet_is_not_shown(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
-    made = teller.tell(user_id, "later", due_in_ms=3_600_000)
+    later_id = teller.tell(user_id, "later", due_in_ms=3_600_000)
     page = client.get(f"/users/{user_id}/notifications").json()
     assert (page["data"], page["counts"]["total"]) == ([], 0)
-    assert client.put(f"/users/{user_id}/notifications/{made}/read").status_code == 404
+    assert client.put(f"/users/{user_id}/notifications/{later_id}/read").status_code == 404
 
 
 def test_an_inbox_is_open_to_its_owner_and_to_administrators(
     served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice
-    made = teller.tell(user_id, "secret")
+    secret_id = teller.tell(user_id, "secret")
     bob_id, bob = served.person("bob")
     with bob:
-        for method, path in (("GET", ""), ("GET", "/stream"), ("PUT", "/read"), ("PUT", f"/{made}/read")):
+        for method, path in (("GET", ""), ("GET", "/stream"), ("PUT", "/read"), ("PUT", f"/{secret_id}/read")):
             assert bob.request(method, f"/users/{user_id}/notifications{path}").status_code == 403
-        assert bob.put(f"/users/{bob_id}/notifications/{made}/read").status_code == 404
+        assert bob.put(f"/users/{bob_id}/notifications/{secret_id}/read").status_code == 404
     assert administrator.get(f"/users/{user_id}/notifications").json()["counts"]["total"] == 1
     nobody = "00000000-0000-0000-0000-000000000000"
     assert administrator.get(f"/users/{nobody}/notifications").status_code == 404
@@ -181,10 +185,10 @@ def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Cl
     user_id, client = alice
     start = client.get(f"/users/{user_id}/notifications").json()["streamFrom"]
     listener = Listener(served, user_id, start)
-    made = teller.tell(user_id, "fresh")
+    fresh_id = teller.tell(user_id, "fresh")
     heard = listener.wait_for(1)
     assert heard[0] == client.get(f"/users/{user_id}/notifications").json()["data"][0]
-    assert (heard[0]["id"], listener.events[0]["event"]) == (made, "notification")
+    assert (heard[0]["id"], listener.events[0]["event"]) == (fresh_id, "notification")
     assert listener.events[0]["id"].partition(":")[0].isdigit()
 
 
@@ -195,26 +199,26 @@ def test_a_stream_that_goes_on_in_another_store_says_so(
     teller.tell(user_id, "a")
     start = client.get(f"/users/{user_id}/notifications").json()["streamFrom"]
     offset = start.partition(":")[0]
-    for seen in (f"{int(offset) + 50}", f"{offset}:{BECAUSE.subscription_id}"):
-        listener = Listener(served, user_id, seen)
+    for last_event_id in (f"{int(offset) + 50}", f"{offset}:{BECAUSE.subscription_id}"):
+        listener = Listener(served, user_id, last_event_id)
         assert listener.wait_for(1) == [{"streamFrom": start}]
         assert (listener.events[0]["event"], listener.events[0]["id"]) == ("reset", start)
-    made = teller.tell(user_id, "b")
-    assert listener.wait_for(2)[1]["id"] == made
+    second_id = teller.tell(user_id, "b")
+    assert listener.wait_for(2)[1]["id"] == second_id
 
 
 def test_a_broken_stream_goes_on_where_it_ended(
     served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice
-    made = [teller.tell(user_id, name) for name in ("a", "b", "c")]
+    ids = [teller.tell(user_id, name) for name in ("a", "b", "c")]
     first = Listener(served, user_id, "0")
-    assert [one["id"] for one in first.wait_for(3)] == made
+    assert [one["id"] for one in first.wait_for(3)] == ids
     resumed = Listener(served, user_id, first.events[0]["id"])
-    assert [one["id"] for one in resumed.wait_for(2)] == made[1:]
+    assert [one["id"] for one in resumed.wait_for(2)] == ids[1:]
     late = teller.tell(user_id, "d")
-    assert [one["id"] for one in resumed.wait_for(3)] == [*made[1:], late]
-    assert [one["id"] for one in first.wait_for(4)] == [*made, late]
+    assert [one["id"] for one in resumed.wait_for(3)] == [*ids[1:], late]
+    assert [one["id"] for one in first.wait_for(4)] == [*ids, late]
 
 
 def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
@@ -233,5 +237,5 @@ def test_notifications_of_others_are_not_pushed(
     bob.close()
     listener = Listener(served, user_id)
     teller.tell(bob_id, "for_bob")
-    mine = teller.tell(user_id, "for_alice")
-    assert [one["id"] for one in listener.wait_for(1)] == [mine]
+    id_for_alice = teller.tell(user_id, "for_alice")
+    assert [one["id"] for one in listener.wait_for(1)] == [id_for_alice]

@@ -40,23 +40,23 @@ class InventedChannel:
         return Delivered(200)
 
     @asynccontextmanager
-    async def opened(self, _settings: Settings, _key: bytes) -> AsyncIterator[Sender]:
+    async def connect(self, _settings: Settings, _key: bytes) -> AsyncIterator[Sender]:
         yield self
 
 
 @pytest.fixture
 def pigeons(monkeypatch: pytest.MonkeyPatch) -> InventedChannel:
-    made = InventedChannel()
+    channel = InventedChannel()
     row = ChannelType(
         channel=Channel.G_CHAT,
         phrase="by pigeon",
         categories=frozenset({Category.EXTERNAL}),
         check=lambda destination, place: check_endpoint(destination.config.endpoint, f"{place}.endpoint"),
         targets=endpoint_of,
-        open_sender=made.opened,
+        open_sender=channel.connect,
     )
     monkeypatch.setitem(CHANNELS, Channel.G_CHAT, row)
-    return made
+    return channel
 
 
 def alert(**config: str) -> Json:
@@ -73,9 +73,9 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
 ) -> None:
     refused = administrator.post("/events/subscriptions", json=alert())
     assert (refused.status_code, "destinations[0].config.endpoint" in refused.text) == (400, True)
-    made = administrator.post("/events/subscriptions", json=alert(endpoint=ADDRESS))
-    assert made.status_code == 201, made.text
-    assert "secret-loft" not in made.text
+    response = administrator.post("/events/subscriptions", json=alert(endpoint=ADDRESS))
+    assert response.status_code == 201, response.text
+    assert "secret-loft" not in response.text
     tried = {"destinations": alert(endpoint=ADDRESS)["destinations"]}
     assert '"Success"' in administrator.post("/events/subscriptions/testDestination", json=tried).text
     assert [address for _, address in pigeons.flown] == [ADDRESS]
@@ -85,7 +85,7 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
     changed = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(patch), headers=headers)
     assert changed.status_code == 200, changed.text
     notify_all(sqlite_engine)
-    asyncio.run(delivered(sqlite_engine, lambda: bool(pigeons.flown)))
+    asyncio.run(deliver_until(sqlite_engine, lambda: bool(pigeons.flown)))
     assert pigeons.flown == [(orders["fullyQualifiedName"], ADDRESS)]
     events = EventLog(sqlite_engine).read(0, 10_000)
     (event,) = [one.event for one in events if one.event.entity_id == orders["id"]][-1:]
@@ -94,7 +94,7 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
     assert phrase_of("GChat") == "by pigeon"
 
 
-async def delivered(engine: Engine, is_done: Callable[[], bool]) -> None:
+async def deliver_until(engine: Engine, is_done: Callable[[], bool]) -> None:
     """Run a worker with the senders that the table names until something has arrived."""
     url = engine.url.render_as_string(hide_password=False)
     settings = Settings(database_url=url, secrets_key=SecretStr(KEY))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import patched
+from tests.contract.test_access import send_patch
 from tests.serving import Json, Served
 from tests.waiting import until
 
@@ -29,7 +29,7 @@ def labelled(administrator: httpx.Client, orders: Json) -> Json:
         answer = administrator.post(path, json=request)
         assert answer.status_code == 201, answer.text
     tag, term = {"tagFQN": OLD, "source": "Classification"}, {"tagFQN": TERM, "source": "Glossary"}
-    written = patched(
+    written = send_patch(
         administrator,
         f"/tables/{orders['id']}",
         {"op": "add", "path": "/tags", "value": [tag, term]},
@@ -57,7 +57,7 @@ def labels(table: Json) -> set[str]:
 
 
 def rename(client: httpx.Client, path: str, name: str) -> Json:
-    answer = patched(client, path, {"op": "replace", "path": "/name", "value": name})
+    answer = send_patch(client, path, {"op": "replace", "path": "/name", "value": name})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -80,13 +80,13 @@ def test_a_rename_is_an_event_of_what_is_renamed_and_of_nothing_that_carries_it(
     before = {event["id"] for event in events(administrator)}
     tag = administrator.get(ORDERS).headers["ETag"]
     rename_all(administrator)
-    made = [event for event in events(administrator) if event["id"] not in before]
-    assert [(event["entityType"], event["entityFullyQualifiedName"]) for event in made] == [
+    rename_events = [event for event in events(administrator) if event["id"] not in before]
+    assert [(event["entityType"], event["entityFullyQualifiedName"]) for event in rename_events] == [
         ("tag", NEW),
         ("glossary", "Trade"),
         ("glossaryTerm", NEW_TERM),
     ]
-    names = {one["name"]: one for one in made[0]["changeDescription"]["fieldsUpdated"]}["fullyQualifiedName"]
+    names = {one["name"]: one for one in rename_events[0]["changeDescription"]["fieldsUpdated"]}["fullyQualifiedName"]
     assert (names["oldValue"].strip('"'), names["newValue"].strip('"')) == (OLD, NEW)
     now = read(administrator)
     assert labels(now) == {NEW, NEW_TERM}
@@ -101,23 +101,23 @@ def test_an_earlier_moment_has_the_names_of_that_moment(administrator: httpx.Cli
     assert labels(read(administrator, asOf=labelled["updatedAt"])) == {OLD, TERM}
     assert labels(read(administrator, asOf=before_ms)) == {OLD, TERM}
     assert labels(read(administrator, asOf=SystemClock().now_ms())) == {NEW, NEW_TERM}
-    kept = administrator.get(f"/tables/{labelled['id']}/versions/{labelled['version']}").json()
-    assert labels(kept) == {OLD, TERM}
+    old_version = administrator.get(f"/tables/{labelled['id']}/versions/{labelled['version']}").json()
+    assert labels(old_version) == {OLD, TERM}
 
 
 def test_changes_after_a_rename_do_not_mention_it(
     sqlite_engine: Engine, administrator: httpx.Client, labelled: Json
 ) -> None:
     rename_all(administrator)
-    changed = patched(
+    changed = send_patch(
         administrator, f"/tables/{labelled['id']}", {"op": "add", "path": "/description", "value": "Renamed."}
     ).json()
     assert [one["name"] for one in changed["changeDescription"]["fieldsAdded"]] == ["description"]
     assert (changed["changeDescription"]["fieldsUpdated"], changed["changeDescription"]["fieldsDeleted"]) == ([], [])
     for path in (f"diff?from={labelled['version']}", f"diff?from={changed['version']}&to={labelled['version']}"):
         difference = administrator.get(f"/tables/{labelled['id']}/{path}").json()
-        named = [one["name"] for key in difference if key.startswith("fields") for one in difference[key]]
-        assert named == ["description"], difference
+        changed_fields = [one["name"] for key in difference if key.startswith("fields") for one in difference[key]]
+        assert changed_fields == ["description"], difference
     back = administrator.post(f"/tables/{labelled['id']}/rollback", json={"version": labelled["version"]}).json()
     assert back["leftOut"] == []
     assert labels(read(administrator)) == {NEW, NEW_TERM}
@@ -133,7 +133,7 @@ def test_terms_that_carry_each_other_mention_only_their_names(
         assert administrator.post("/glossaryTerms", json=request).status_code == 201
     label = {"tagFQN": "Business.Sales", "source": "Glossary"}
     tagged = {"op": "add", "path": "/tags", "value": [label]}
-    assert patched(administrator, "/glossaryTerms/name/Business.Revenue", tagged).status_code == 200
+    assert send_patch(administrator, "/glossaryTerms/name/Business.Revenue", tagged).status_code == 200
     rename(administrator, "/glossaries/name/Business", "Trade")
     term = administrator.get("/glossaryTerms/name/Trade.Revenue", params={"fields": "tags"}).json()
     assert [one["tagFQN"] for one in term["tags"]] == ["Trade.Sales"]
@@ -147,8 +147,8 @@ def test_a_bot_leaves_the_label_of_a_person_under_its_new_name(
 ) -> None:
     rename_all(administrator)
     request = {"name": "connector", "email": "connector@example.org", "isBot": True}
-    made = administrator.put("/users", json=request).json()
-    token = administrator.put(f"/users/generateToken/{made['id']}").json()["JWTToken"]
+    user = administrator.put("/users", json=request).json()
+    token = administrator.put(f"/users/generateToken/{user['id']}").json()["JWTToken"]
     report = {"name": "orders", "databaseSchema": "warehouse.shop.public", "columns": labelled["columns"]}
     for column in report["columns"]:
         column["tags"] = []

@@ -27,30 +27,30 @@ HEALTH = b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
 @pytest.fixture
 def small(request: pytest.FixtureRequest, sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Served]:
     """A server with the settings of this test."""
-    more: dict[str, Any] = request.param
-    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), **more)
+    overrides: dict[str, Any] = request.param
+    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), **overrides)
     with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served:
         yield served
 
 
-def limited(**settings: Any) -> pytest.MarkDecorator:
+def with_limits(**settings: Any) -> pytest.MarkDecorator:
     """Run a test over a server with these settings."""
     return pytest.mark.parametrize("small", [settings], indirect=True, ids=[""])
 
 
 @contextmanager
-def connected(served: Served) -> Iterator[socket.socket]:
+def open_connection(served: Served) -> Iterator[socket.socket]:
     address = urlsplit(served.url)
-    with closing(socket.create_connection((address.hostname, address.port), timeout=LONGEST_S)) as made:
-        yield made
+    with closing(socket.create_connection((address.hostname, address.port), timeout=LONGEST_S)) as connection:
+        yield connection
 
 
-def answer_on(made: socket.socket) -> bytes:
+def answer_on(connection: socket.socket) -> bytes:
     """Return all that the server sends until it closes."""
     read = b""
     try:
-        while more := made.recv(65_536):
-            read += more
+        while chunk := connection.recv(65_536):
+            read += chunk
     except ConnectionError:
         pass
     return read
@@ -58,22 +58,22 @@ def answer_on(made: socket.socket) -> bytes:
 
 def ready(waiting: list[socket.socket], count: int) -> list[socket.socket]:
     """Return those of the sockets on which something has come, as soon as it has on so many."""
-    found: list[socket.socket] = []
-    while len(found) < count:
-        found = select.select(waiting, [], [], LONGEST_S)[0]
-        assert found, "nothing came"
-    return found
+    readable: list[socket.socket] = []
+    while len(readable) < count:
+        readable = select.select(waiting, [], [], LONGEST_S)[0]
+        assert readable, "nothing came"
+    return readable
 
 
-def status_on(made: socket.socket) -> int:
-    answered = answer_on(made)
+def status_on(connection: socket.socket) -> int:
+    answered = answer_on(connection)
     assert answered.startswith(b"HTTP/1.1 "), answered
     return int(answered.split(b" ", 2)[1])
 
 
-def refusal_on(made: socket.socket) -> int:
+def refusal_on(connection: socket.socket) -> int:
     """Return the status of a response that must have the shape of all errors."""
-    answered = answer_on(made)
+    answered = answer_on(connection)
     header, _, body = answered.partition(b"\r\n\r\n")
     status = int(header.split(b" ", 2)[1])
     assert b"content-type: application/json" in header
@@ -94,37 +94,37 @@ def test_a_stranger_sends_little(served: Served) -> None:
 
 
 def test_a_body_that_says_it_is_too_long_is_refused_before_it_is_sent(served: Served) -> None:
-    with connected(served) as made:
-        made.sendall(head(served, "/users/login", 15_000_000))
-        assert b" 413 " in made.recv(4096).splitlines()[0]
+    with open_connection(served) as connection:
+        connection.sendall(head(served, "/users/login", 15_000_000))
+        assert b" 413 " in connection.recv(4096).splitlines()[0]
 
 
 def test_the_rest_of_a_refused_body_is_no_header_of_the_next_request(served: Served) -> None:
-    with connected(served) as made:
-        made.sendall(head(served, "/users/login", 150_000))
-        assert b" 413 " in made.recv(4096).splitlines()[0]
-        made.sendall(b" " * 150_000)
-        assert not select.select([made], [], [], 0.3)[0], "the end of the body was taken for a header"
-        made.sendall(f"GET /api/v1/system/version HTTP/1.1\r\nHost: {served.url[7:]}\r\n\r\n".encode())
-        assert b" 200 " in made.recv(4096).splitlines()[0]
+    with open_connection(served) as connection:
+        connection.sendall(head(served, "/users/login", 150_000))
+        assert b" 413 " in connection.recv(4096).splitlines()[0]
+        connection.sendall(b" " * 150_000)
+        assert not select.select([connection], [], [], 0.3)[0], "the end of the body was taken for a header"
+        connection.sendall(f"GET /api/v1/system/version HTTP/1.1\r\nHost: {served.url[7:]}\r\n\r\n".encode())
+        assert b" 200 " in connection.recv(4096).splitlines()[0]
 
 
 def test_a_body_of_unknown_length_is_read_no_further_than_it_may_be_long(served: Served) -> None:
-    with connected(served) as made:
-        made.sendall(b"POST /api/v1/users/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    with open_connection(served) as connection:
+        connection.sendall(b"POST /api/v1/users/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         with pytest.raises(OSError, match=r".*"):
             for _ in range(1_000):
-                made.sendall(b"10000\r\n" + b" " * 65_536 + b"\r\n")
+                connection.sendall(b"10000\r\n" + b" " * 65_536 + b"\r\n")
             raise AssertionError("64 MB were taken")
 
 
 def test_who_is_not_logged_in_is_refused_before_the_body_is_sent(served: Served) -> None:
-    with connected(served) as made:
-        made.sendall(head(served, "/tables", 9_000_000, method="PUT"))
-        assert b" 401 " in made.recv(4096).splitlines()[0]
+    with open_connection(served) as connection:
+        connection.sendall(head(served, "/tables", 9_000_000, method="PUT"))
+        assert b" 401 " in connection.recv(4096).splitlines()[0]
 
 
-@limited(body_bytes=100_000, body_bytes_bulk=200_000)
+@with_limits(body_bytes=100_000, body_bytes_bulk=200_000)
 def test_a_bulk_request_may_be_longer(small: Served) -> None:
     with small.administrator() as client:
         sent = b"[" + b" " * 150_000 + b"]"
@@ -138,17 +138,17 @@ def test_a_body_of_nothing_but_brackets_is_refused(administrator: httpx.Client) 
     assert (answer.status_code, "lists and objects" in answer.json()["message"]) == (400, True)
 
 
-@limited(body_timeout_s=0.5)
+@with_limits(body_timeout_s=0.5)
 def test_a_slow_body_is_not_waited_for(small: Served) -> None:
-    with connected(small) as made:
-        made.sendall(head(small, "/users/login", 1_000) + b'{"email"')
-        assert status_on(made) == 408
+    with open_connection(small) as connection:
+        connection.sendall(head(small, "/users/login", 1_000) + b'{"email"')
+        assert status_on(connection) == 408
 
 
-@limited(body_memory_bytes=50_000)
+@with_limits(body_memory_bytes=50_000)
 def test_bodies_are_bounded_together(small: Served) -> None:
     token = small.tokens["admin@tocsin.example.org"]
-    with connected(small) as slow, small.administrator() as client:
+    with open_connection(small) as slow, small.administrator() as client:
         slow.sendall(head(small, "/tables", 60_000, token=token, method="PUT") + b" " * 40_000)
         for _ in range(200):
             answer = client.put("/tables", content=b" " * 20_000)
@@ -157,57 +157,57 @@ def test_bodies_are_bounded_together(small: Served) -> None:
         assert (answer.status_code, answer.headers["Retry-After"]) == (429, "2")
 
 
-@limited(connections=60, header_timeout_s=600)
+@with_limits(connections=60, header_timeout_s=600)
 def test_health_answers_while_hundreds_hold_half_a_header(small: Served) -> None:
     with ExitStack() as stack:
         for _ in range(300):
-            stack.enter_context(connected(small)).sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            stack.enter_context(open_connection(small)).sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         for _ in range(5):
-            with connected(small) as made:
-                made.sendall(HEALTH)
-                assert status_on(made) == 200
+            with open_connection(small) as connection:
+                connection.sendall(HEALTH)
+                assert status_on(connection) == 200
 
 
-@limited(header_timeout_s=0.5)
+@with_limits(header_timeout_s=0.5)
 @pytest.mark.parametrize("sent", [b"", b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 def test_half_a_header_has_its_time(small: Served, sent: bytes) -> None:
-    with connected(small) as made:
-        made.sendall(sent)
-        assert answer_on(made) == b""
+    with open_connection(small) as connection:
+        connection.sendall(sent)
+        assert answer_on(connection) == b""
 
 
-@limited(header_timeout_s=0.5)
+@with_limits(header_timeout_s=0.5)
 def test_half_of_the_second_header_has_its_time_too(small: Served) -> None:
-    with connected(small) as made:
-        made.sendall(HEALTH.replace(b"Connection: close\r\n", b""))
-        assert b" 200 " in made.recv(4096)
-        made.sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-        assert answer_on(made) == b""
+    with open_connection(small) as connection:
+        connection.sendall(HEALTH.replace(b"Connection: close\r\n", b""))
+        assert b" 200 " in connection.recv(4096)
+        connection.sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        assert answer_on(connection) == b""
 
 
-@limited(header_timeout_s=0.5)
+@with_limits(header_timeout_s=0.5)
 def test_an_open_request_outlives_the_time_of_a_header(small: Served) -> None:
     user_id, alice = small.person("alice")
     alice.close()
-    with connected(small) as made:
+    with open_connection(small) as connection:
         token = small.tokens["alice@example.org"]
         path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
-        made.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
-        assert b" 200 " in made.recv(4096)
-        made.settimeout(1.5)
+        connection.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
+        assert b" 200 " in connection.recv(4096)
+        connection.settimeout(1.5)
         with pytest.raises(TimeoutError):
-            while made.recv(4096):
+            while connection.recv(4096):
                 continue
 
 
-@limited(header_bytes=2_000)
+@with_limits(header_bytes=2_000)
 def test_a_long_header_is_refused(small: Served) -> None:
-    with connected(small) as made:
-        made.sendall(b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 3_000)
-        assert refusal_on(made) == 431
+    with open_connection(small) as connection:
+        connection.sendall(b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 3_000)
+        assert refusal_on(connection) == 431
 
 
-@limited()
+@with_limits()
 @pytest.mark.parametrize(
     "sent",
     [
@@ -220,22 +220,22 @@ def test_a_long_header_is_refused(small: Served) -> None:
     ],
 )
 def test_what_is_no_request_is_refused_in_the_shape_of_all_errors(small: Served, sent: bytes) -> None:
-    with connected(small) as made:
-        made.sendall(sent)
-        assert refusal_on(made) == 400
+    with open_connection(small) as connection:
+        connection.sendall(sent)
+        assert refusal_on(connection) == 400
 
 
-@limited(connections=20, connections_per_source=3, trusted_proxies=())
+@with_limits(connections=20, connections_per_source=3, trusted_proxies=())
 def test_one_source_has_so_many_connections_and_its_oldest_idle_one_makes_room(small: Served) -> None:
     with ExitStack() as stack:
-        idle = [stack.enter_context(connected(small)) for _ in range(4)]
+        idle = [stack.enter_context(open_connection(small)) for _ in range(4)]
         assert idle[0].recv(1) == b""
-        with connected(small) as made:
-            made.sendall(HEALTH)
-            assert status_on(made) == 200
+        with open_connection(small) as connection:
+            connection.sendall(HEALTH)
+            assert status_on(connection) == 200
 
 
-@limited(streams_per_person=20, connections_per_source=3, trusted_proxies=())
+@with_limits(streams_per_person=20, connections_per_source=3, trusted_proxies=())
 def test_where_nobody_idle_can_make_room_one_more_connection_is_refused(small: Served) -> None:
     user_id, alice = small.person("alice")
     alice.close()
@@ -243,15 +243,15 @@ def test_where_nobody_idle_can_make_room_one_more_connection_is_refused(small: S
         token = small.tokens["alice@example.org"]
         path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
         for _ in range(3):
-            made = stack.enter_context(connected(small))
-            made.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
-            assert b" 200 " in made.recv(4096)
-        with connected(small) as made:
-            made.sendall(HEALTH)
-            assert refusal_on(made) == 503
+            connection = stack.enter_context(open_connection(small))
+            connection.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
+            assert b" 200 " in connection.recv(4096)
+        with open_connection(small) as connection:
+            connection.sendall(HEALTH)
+            assert refusal_on(connection) == 503
 
 
-@limited(trusted_proxies=())
+@with_limits(trusted_proxies=())
 def test_a_header_does_not_say_where_a_log_in_comes_from(small: Served) -> None:
     guess = {"email": "nobody@example.org", "password": "guess"}
     with small.client() as client:
@@ -263,29 +263,29 @@ def test_a_header_does_not_say_where_a_log_in_comes_from(small: Served) -> None:
     assert list(keys) == ["source:127.0.0.1"]
 
 
-@limited(requests_per_person=1, requests_waiting_per_person=1)
+@with_limits(requests_per_person=1, requests_waiting_per_person=1)
 def test_one_person_has_so_many_requests_answered_at_once_and_nobody_else_waits(small: Served) -> None:
     (_, mallory), (_, alice) = small.person("mallory"), small.person("alice")
     token = small.tokens["mallory@example.org"]
     with mallory, alice, ExitStack() as stack:
-        slow = [stack.enter_context(connected(small)) for _ in range(3)]
-        for made in slow:
-            made.sendall(head(small, "/tables", 60_000, token=token, method="PUT") + b"{")
+        slow = [stack.enter_context(open_connection(small)) for _ in range(3)]
+        for connection in slow:
+            connection.sendall(head(small, "/tables", 60_000, token=token, method="PUT") + b"{")
         statuses = [made.recv(4096).split(b" ")[1] for made in ready(slow, 1)]
         assert (statuses, alice.get("/tables").status_code) == ([b"429"], 200)
 
 
-@limited(requests_per_person=1, requests_waiting_per_person=0)
+@with_limits(requests_per_person=1, requests_waiting_per_person=0)
 def test_a_stream_is_no_request_that_others_of_its_person_wait_for(small: Served) -> None:
     user_id, alice = small.person("alice")
-    with alice, connected(small) as made:
+    with alice, open_connection(small) as connection:
         path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
-        made.sendall(f"{path}Authorization: Bearer {small.tokens['alice@example.org']}\r\n\r\n".encode())
-        assert b" 200 " in made.recv(4096)
+        connection.sendall(f"{path}Authorization: Bearer {small.tokens['alice@example.org']}\r\n\r\n".encode())
+        assert b" 200 " in connection.recv(4096)
         assert alice.get("/tables").status_code == 200
 
 
-@limited(page_bytes=60_000)
+@with_limits(page_bytes=60_000)
 def test_a_page_is_bounded_in_bytes_and_its_cursor_goes_on(small: Served) -> None:
     with small.administrator() as client:
         table = warehouse(client)
@@ -309,20 +309,20 @@ def test_a_page_is_bounded_in_bytes_and_its_cursor_goes_on(small: Served) -> Non
         assert (max(map(len, events)) < 7, sum(map(len, events))) == (True, 7)
 
 
-def pages(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[list[Any]]:
+def pages(client: httpx.Client, path: str, query: dict[str, Any]) -> list[list[Any]]:
     """Return all pages of a list."""
     read: list[list[Any]] = []
     while len(read) < 20:
-        answer = client.get(path, params=asked)
+        answer = client.get(path, params=query)
         assert answer.status_code == 200, answer.text
         read.append(answer.json()["data"])
         if "after" not in answer.json()["paging"]:
             return read
-        asked = {**asked, "after": answer.json()["paging"]["after"]}
+        query = {**query, "after": answer.json()["paging"]["after"]}
     raise AssertionError("without end")
 
 
-@limited(most_patch_operations=3, largest_document=20_000)
+@with_limits(most_patch_operations=3, largest_document=20_000)
 def test_an_alert_is_bounded_as_every_other_document(small: Served) -> None:
     with small.administrator() as client:
         alert = {
@@ -332,22 +332,25 @@ def test_an_alert_is_bounded_as_every_other_document(small: Served) -> None:
             "filteringRules": {"resources": ["all"]},
         }
         alert |= {"destinations": [{"category": "Owners", "type": "Email", "config": {}}]}
-        made = client.post("/events/subscriptions", json=alert)
-        assert made.status_code == 201, made.text
-        path, headers = f"/events/subscriptions/{made.json()['id']}", {"Content-Type": "application/json-patch+json"}
-        one = {"op": "add", "path": "/description", "value": "x"}
-        assert client.patch(path, json=[one] * 4, headers=headers).status_code == 413
-        assert client.patch(path, json=[one | {"value": "x" * 20_000}], headers=headers).status_code == 413
+        response = client.post("/events/subscriptions", json=alert)
+        assert response.status_code == 201, response.text
+        path, headers = (
+            f"/events/subscriptions/{response.json()['id']}",
+            {"Content-Type": "application/json-patch+json"},
+        )
+        operation = {"op": "add", "path": "/description", "value": "x"}
+        assert client.patch(path, json=[operation] * 4, headers=headers).status_code == 413
+        assert client.patch(path, json=[operation | {"value": "x" * 20_000}], headers=headers).status_code == 413
         assert client.put("/events/subscriptions", json=alert | {"description": "x" * 20_000}).status_code == 413
         assert (
             client.post("/events/subscriptions", json=alert | {"name": "n", "description": "x" * 20_000}).status_code
             == 413
         )
         assert client.get("/events/subscriptions/name/n").status_code == 404
-        assert client.patch(path, json=[one] * 3, headers=headers).status_code == 200
+        assert client.patch(path, json=[operation] * 3, headers=headers).status_code == 200
 
 
-@limited(posts_per_hour=4, events_per_person_per_hour=5)
+@with_limits(posts_per_hour=4, events_per_person_per_hour=5)
 def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
     with small.administrator() as administrator:
         orders = warehouse(administrator)
@@ -371,10 +374,10 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
 
 
 def test_the_description_of_the_api_is_written_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
+    descriptions: list[Any] = []
     describe = served.app.openapi
-    monkeypatch.setattr(served.app, "openapi", lambda: made.append(1) or describe())
+    monkeypatch.setattr(served.app, "openapi", lambda: descriptions.append(1) or describe())
     with served.client() as client:
         answers = [client.get("/openapi.json") for _ in range(3)]
     assert [one.json()["info"]["title"] for one in answers] == ["Tocsin"] * 3
-    assert len(made) == 1
+    assert len(descriptions) == 1

@@ -37,7 +37,7 @@ def clean(administrator: httpx.Client, orders: Json) -> Json:
     return table(administrator, STRANGE)
 
 
-def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+def send_patch(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
     return client.patch(path, content=json.dumps(operations), headers=PATCH)
 
 
@@ -49,12 +49,12 @@ def test_the_clients_check_and_patch(administrator: httpx.Client, orders: Json, 
     assert administrator.get(between).json()["edge"]["columnsLineage"] == []
     columns = {"fromColumns": [f"{orders['fullyQualifiedName']}.id"], "toColumn": f"{clean['fullyQualifiedName']}.id"}
     path = f"/lineage/table/{orders['id']}/table/{clean['id']}"
-    answer = patched(administrator, path, {"op": "add", "path": "/columnsLineage/0", "value": columns})
+    answer = send_patch(administrator, path, {"op": "add", "path": "/columnsLineage/0", "value": columns})
     assert answer.status_code == 200
     assert administrator.get(between).json()["edge"]["columnsLineage"] == [columns]
     graph = administrator.get(f"/lineage/table/{orders['id']}?upstreamDepth=1&downstreamDepth=1").json()
-    (found,) = graph["downstreamEdges"]
-    assert (found["toEntity"], found["lineageDetails"]["columnsLineage"]) == (clean["id"], [columns])
+    (shown_edge,) = graph["downstreamEdges"]
+    assert (shown_edge["toEntity"], shown_edge["lineageDetails"]["columnsLineage"]) == (clean["id"], [columns])
     by_name = administrator.get(f"/lineage/table/name/{quote(clean['fullyQualifiedName'], safe='')}").json()
     assert [node["id"] for node in by_name["nodes"]] == [orders["id"]]
 
@@ -63,7 +63,7 @@ def test_edges_are_changed_and_removed_by_name(administrator: httpx.Client, orde
     assert administrator.put("/lineage", json=edge(orders, clean)).is_success
     from_, to = (quote(one["fullyQualifiedName"], safe="") for one in (orders, clean))
     path = f"/lineage/table/name/{from_}/table/name/{to}"
-    answer = patched(administrator, path, {"op": "add", "path": "/sqlQuery", "value": "select 1"})
+    answer = send_patch(administrator, path, {"op": "add", "path": "/sqlQuery", "value": "select 1"})
     assert answer.json()["edge"]["lineageDetails"]["sqlQuery"] == "select 1"
     between = f"/lineage/getLineageEdge/table/name/{from_}/table/name/{to}"
     assert administrator.get(between).json()["edge"]["sqlQuery"] == "select 1"
@@ -113,7 +113,7 @@ def test_what_is_malformed_is_refused_by_name(administrator: httpx.Client, order
         answer = administrator.put("/lineage", json=edge(orders, clean, **details))
         assert (answer.status_code, word in answer.json()["message"]) == (400, True)
     path = f"/lineage/table/{orders['id']}/table/{clean['id']}"
-    assert patched(administrator, path, {"op": "add", "path": "/source", "value": "Manual"}).status_code == 404
+    assert send_patch(administrator, path, {"op": "add", "path": "/source", "value": "Manual"}).status_code == 404
     assert administrator.patch(path, content="5", headers=PATCH).status_code == 400
 
 
@@ -135,11 +135,14 @@ def test_edges_are_heard_of_in_change_events(administrator: httpx.Client, orders
     assert heard(page["data"][-1]) == [("unchanged", 200)]
     removal = administrator.delete(path)
     assert removal.is_success
-    gone = administrator.get("/events", params={"entityUpdated": "table"}).json()["data"][-1]
-    assert heard([gone]) == [("unchanged", 200)]
+    latest_event = administrator.get("/events", params={"entityUpdated": "table"}).json()["data"][-1]
+    assert heard([latest_event]) == [("unchanged", 200)]
     elsewhere = {"fromEntity": {"type": "table", "fullyQualifiedName": "no.where"}}
-    said = {"eventType": "x", "changeDescription": {"fieldsAdded": [{"name": "lineage", "newValue": elsewhere}]}}
-    assert [status for _, status in heard([5, said])] == [400, 404]
+    lineage_event = {
+        "eventType": "x",
+        "changeDescription": {"fieldsAdded": [{"name": "lineage", "newValue": elsewhere}]},
+    }
+    assert [status for _, status in heard([5, lineage_event])] == [400, 404]
     assert administrator.post("/lineage/events", json=[5] * 10_001).status_code == 400
 
 
@@ -159,27 +162,27 @@ def test_the_graph_its_events_and_the_outcome_are_what_the_schemas_say(
 
 
 def test_the_lineage_is_a_map_by_name_as_well(administrator: httpx.Client, orders: Json) -> None:
-    made = [orders, *(table(administrator, name) for name in ("daily", "weekly"))]
-    for from_, to in pairwise(made):
+    tables = [orders, *(table(administrator, name) for name in ("daily", "weekly"))]
+    for from_, to in pairwise(tables):
         ends = {side: {"id": one["id"], "type": "table"} for side, one in (("fromEntity", from_), ("toEntity", to))}
         details = {"sqlQuery": "select 1", "columnsLineage": [], "source": "QueryLineage"}
         assert administrator.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).is_success
-    asked = {"fqn": made[1]["fullyQualifiedName"], "type": "table", "upstreamDepth": 1, "downstreamDepth": 1}
-    found = administrator.get("/lineage/getLineage", params=asked).json()
-    assert {name: node["nodeDepth"] for name, node in found["nodes"].items()} == {
-        made[0]["fullyQualifiedName"]: 1,
-        made[1]["fullyQualifiedName"]: 0,
-        made[2]["fullyQualifiedName"]: 1,
+    query = {"fqn": tables[1]["fullyQualifiedName"], "type": "table", "upstreamDepth": 1, "downstreamDepth": 1}
+    graph = administrator.get("/lineage/getLineage", params=query).json()
+    assert {name: node["nodeDepth"] for name, node in graph["nodes"].items()} == {
+        tables[0]["fullyQualifiedName"]: 1,
+        tables[1]["fullyQualifiedName"]: 0,
+        tables[2]["fullyQualifiedName"]: 1,
     }
-    counts = found["nodes"][made[1]["fullyQualifiedName"]]["paging"]
+    counts = graph["nodes"][tables[1]["fullyQualifiedName"]]["paging"]
     assert counts == {"entityUpstreamCount": 1, "entityDownstreamCount": 1}
-    ((name, edge),) = found["upstreamEdges"].items()
+    ((name, edge),) = graph["upstreamEdges"].items()
     assert (name, edge["source"], edge["toEntity"]["fullyQualifiedName"]) == (
-        f"{made[0]['id']}--{made[1]['id']}",
+        f"{tables[0]['id']}--{tables[1]['id']}",
         "QueryLineage",
-        made[1]["fullyQualifiedName"],
+        tables[1]["fullyQualifiedName"],
     )
-    assert len(found["downstreamEdges"]) == 1
+    assert len(graph["downstreamEdges"]) == 1
     assert administrator.get("/lineage/getLineage", params={"fqn": "x", "type": "spoon"}).status_code == 400
     assert administrator.get("/lineage/getLineage").status_code == 400
     assert administrator.get("/lineage/getLineage", params={"fqn": "x", "type": "table"}).status_code == 404

@@ -37,13 +37,13 @@ class ThrottleSetup:
             self.people.set_password(user_id, HASH)
         self.throttle = LoginThrottle(self.people, LoginAttempts(engine, PACE), self.clock, free=5)
 
-        def counted(_people: People, person: Person | None, password: str) -> bool:
+        def is_right(_people: People, person: Person | None, password: str) -> bool:
             self.checked += 1
             return person is not None and password == "right-password"
 
-        monkeypatch.setattr(throttle, "matches_password", counted)
+        monkeypatch.setattr(throttle, "matches_password", is_right)
 
-    def tried(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
+    def outcome_of(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
         """Return "in", "wrong", or the seconds to wait."""
         try:
             self.throttle.let_in(login, password, address)
@@ -62,77 +62,79 @@ def door(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ThrottleSetup
 def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_another(door: ThrottleSetup) -> None:
     logins = ("alice", "alice.smith@example.org", "ALICE.Smith@example.org")
     with ThreadPoolExecutor(16) as pool:
-        outcomes = list(pool.map(lambda number: door.tried(logins[number % 3]), range(60)))
+        outcomes = list(pool.map(lambda number: door.outcome_of(logins[number % 3]), range(60)))
     assert (door.checked, outcomes.count("wrong")) == (5, 5)
 
 
 def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door: ThrottleSetup) -> None:
-    assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
+    assert [door.outcome_of() for _ in range(6)] == ["wrong"] * 5 + [1]
     waits = []
     for _ in range(7):
         door.clock.advance(1000 * (waits[-1] if waits else 1))
-        assert door.tried() == "wrong"
-        waits.append(int(door.tried()))
+        assert door.outcome_of() == "wrong"
+        waits.append(int(door.outcome_of()))
     assert waits == [2, 4, 8, 16, 30, 30, 30]
     door.clock.advance(PACE.forget_ms + 30_001)
-    assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
+    assert [door.outcome_of() for _ in range(6)] == ["wrong"] * 5 + [1]
 
 
 def test_the_owner_comes_in_from_where_they_did_before_whatever_others_try_elsewhere(door: ThrottleSetup) -> None:
-    assert door.tried("alice", "right-password", "10.0.0.9") == "in"
+    assert door.outcome_of("alice", "right-password", "10.0.0.9") == "in"
     for number in range(40):
-        door.tried("alice", "guess", f"10.0.1.{number}")
-    assert door.tried("alice", "guess", "10.0.2.1") == 1
-    assert door.tried("alice", "right-password", "10.0.0.9") == "in"
+        door.outcome_of("alice", "guess", f"10.0.1.{number}")
+    assert door.outcome_of("alice", "guess", "10.0.2.1") == 1
+    assert door.outcome_of("alice", "right-password", "10.0.0.9") == "in"
 
 
 def test_the_owner_comes_in_from_elsewhere_after_a_short_delay(door: ThrottleSetup) -> None:
     for number in range(200):
-        door.tried("alice", "guess", f"10.0.1.{number}")
+        door.outcome_of("alice", "guess", f"10.0.1.{number}")
         door.clock.advance(1000)
-    wait_s = door.tried("alice", "right-password", "10.0.2.1")
+    wait_s = door.outcome_of("alice", "right-password", "10.0.2.1")
     assert isinstance(wait_s, int)
     assert wait_s <= PACE.longest_ms // 1000
     door.clock.advance(wait_s * 1000)
-    assert door.tried("alice", "right-password", "10.0.2.1") == "in"
+    assert door.outcome_of("alice", "right-password", "10.0.2.1") == "in"
 
 
 def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_log_in_from_there(
     door: ThrottleSetup,
 ) -> None:
-    assert door.tried("bob", "right-password") == "in"
-    outcomes = [door.tried(f"nobody{number}") for number in range(60)]
+    assert door.outcome_of("bob", "right-password") == "in"
+    outcomes = [door.outcome_of(f"nobody{number}") for number in range(60)]
     assert (outcomes[:50], outcomes[50:]) == (["wrong"] * 50, [1] * 10)
-    assert door.tried("alice", "right-password") == 1
-    assert door.tried("bob", "right-password") == "in"
+    assert door.outcome_of("alice", "right-password") == 1
+    assert door.outcome_of("bob", "right-password") == "in"
     door.clock.advance(1000)
-    assert door.tried("alice", "right-password") == "in"
+    assert door.outcome_of("alice", "right-password") == "in"
 
 
 def test_who_succeeds_is_not_counted(door: ThrottleSetup) -> None:
-    assert [door.tried("alice", "right-password") for _ in range(100)] == ["in"] * 100
-    assert [door.tried("bob", "right-password") for _ in range(100)] == ["in"] * 100
+    assert [door.outcome_of("alice", "right-password") for _ in range(100)] == ["in"] * 100
+    assert [door.outcome_of("bob", "right-password") for _ in range(100)] == ["in"] * 100
 
 
 def test_a_name_that_nobody_has_answers_as_one_that_somebody_has(door: ThrottleSetup) -> None:
-    known = [door.tried(login, "guess", "10.0.3.1") for login in ("alice", "alice.smith@example.org") * 4]
-    unknown = [door.tried(login, "guess", "10.0.3.2") for login in ("carl", "carl@example.org") * 4]
-    assert known == unknown
+    outcomes_of_known = [
+        door.outcome_of(login, "guess", "10.0.3.1") for login in ("alice", "alice.smith@example.org") * 4
+    ]
+    unknown = [door.outcome_of(login, "guess", "10.0.3.2") for login in ("carl", "carl@example.org") * 4]
+    assert outcomes_of_known == unknown
     assert door.checked == 10
 
 
 def test_a_new_password_forgets_what_was_tried(door: ThrottleSetup) -> None:
-    assert [door.tried() for _ in range(6)][-1] == 1
+    assert [door.outcome_of() for _ in range(6)][-1] == 1
     alice = door.people.by_name("alice")
     assert alice is not None
     door.people.set_password(alice.id, HASH)
-    assert door.tried("alice", "right-password") == "in"
+    assert door.outcome_of("alice", "right-password") == "in"
 
 
 def test_a_clock_that_is_set_back_delays_nobody_for_long(door: ThrottleSetup) -> None:
-    assert [door.tried() for _ in range(6)][-1] == 1
+    assert [door.outcome_of() for _ in range(6)][-1] == 1
     door.clock.advance(-3_600_000)
-    assert door.tried("alice", "right-password") == "in"
+    assert door.outcome_of("alice", "right-password") == "in"
 
 
 @pytest.mark.parametrize(

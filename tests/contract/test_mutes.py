@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import alert, describe, explained, own
+from tests.contract.test_explain import alert, describe, explanation_of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -23,8 +23,8 @@ def test_an_asset_is_muted_listed_and_heard_again(
     own(administrator, orders, ann)
     with client:
         notify_all(sqlite_engine)
-        asked = {"kind": "asset", "type": "table", "id": orders["id"], "until": 4_000_000_000_000}
-        muted = client.put(f"/users/{ann}/mutes", json=asked).json()
+        mute = {"kind": "asset", "type": "table", "id": orders["id"], "until": 4_000_000_000_000}
+        muted = client.put(f"/users/{ann}/mutes", json=mute).json()
         assert (muted["kind"], muted["name"], muted["until"], muted["channel"]) == (
             "asset",
             "orders",
@@ -49,7 +49,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
     notify_all(sqlite_engine)
-    notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    notified = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     mail = next(one["id"] for one in notified if one["channel"] == "Email")
     token = token_of(mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
@@ -64,7 +64,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
         assert nobody.get("/unsubscribe/x").status_code == 404
     second = describe(administrator, orders, "two")
     notify_all(sqlite_engine)
-    answer = explained(administrator, second, subscription="Mail", user="ann")
+    answer = explanation_of(administrator, second, subscription="Mail", user="ann")
     assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
     assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
@@ -78,7 +78,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
     notify_all(sqlite_engine)
-    notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    notified = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     parts = served.app.state.parts
     now_ms, key = parts.clock.now_ms(), parts.alert_stores.unsubscribe_key
     link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms + 86_400_000), key)
@@ -92,10 +92,10 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
             assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
             assert mute["until"] == now_ms + 86_400_000
-        over = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
+        expired_link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
         unsubscribing = token_of(notified[0]["id"], key)
         for wrong in (
-            over,
+            expired_link,
             link[:-1],
             f"{link}x",
             "x",
@@ -112,12 +112,12 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
 
 def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders: Json) -> None:
     ann, client = served.person("ann")
-    _, other = served.person("ben")
-    asked = {"kind": "asset", "type": "table", "id": orders["id"]}
-    with client, other:
-        assert other.put(f"/users/{ann}/mutes", json=asked).status_code == 403
-        assert other.get(f"/users/{ann}/mutes").status_code == 403
-        assert administrator.put(f"/users/{ann}/mutes", json=asked).status_code == 200
+    _, client_of_ben = served.person("ben")
+    mute = {"kind": "asset", "type": "table", "id": orders["id"]}
+    with client, client_of_ben:
+        assert client_of_ben.put(f"/users/{ann}/mutes", json=mute).status_code == 403
+        assert client_of_ben.get(f"/users/{ann}/mutes").status_code == 403
+        assert administrator.put(f"/users/{ann}/mutes", json=mute).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders:
 )
 def test_a_broken_mute_is_refused(served: Served, administrator: httpx.Client, orders: Json, change: Json) -> None:
     me = administrator.get("/users/loggedInUser").json()["id"]
-    asked = {"kind": "asset", "type": "table", "id": orders["id"], **change}
-    answer = administrator.put(f"/users/{me}/mutes", json=asked)
+    mute = {"kind": "asset", "type": "table", "id": orders["id"], **change}
+    answer = administrator.put(f"/users/{me}/mutes", json=mute)
     assert (answer.status_code, "code" in answer.json()) == (400, True)
-    gone = {"kind": "alert", "id": orders["id"]}
-    assert administrator.put(f"/users/{me}/mutes", json=gone).status_code == 404
+    alert_mute = {"kind": "alert", "id": orders["id"]}
+    assert administrator.put(f"/users/{me}/mutes", json=alert_mute).status_code == 404

@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -17,10 +17,12 @@ from tocsin.store.eventlog.log import EventLog
 _RENAME = {"op": "replace", "path": "/name"}
 
 
-def _alert(administrator: httpx.Client, name: str = "ours", **more: Json) -> Json:
+def _alert(administrator: httpx.Client, name: str = "ours", **fields: Json) -> Json:
     teams = {"category": "Teams", "type": "ActivityFeed", "config": {"receivers": ["sales"]}}
     rules = {"filteringRules": {"resources": ["table"]}, "destinations": [teams]}
-    return made(administrator, "/events/subscriptions", **({"name": name, "alertType": "Notification", **rules} | more))
+    return create_entity(
+        administrator, "/events/subscriptions", **({"name": name, "alertType": "Notification", **rules} | fields)
+    )
 
 
 def _rules(*conditions: str) -> Json:
@@ -44,7 +46,7 @@ def _alerts_in_inbox(client: httpx.Client, user_id: str) -> list[str]:
 
 @pytest.fixture
 def team(administrator: httpx.Client) -> Json:
-    return made(administrator, "/teams", name="sales", teamType="Group")
+    return create_entity(administrator, "/teams", name="sales", teamType="Group")
 
 
 def test_a_renamed_team_is_still_notified(
@@ -54,18 +56,18 @@ def test_a_renamed_team_is_still_notified(
     condition = "\tuser.isMemberOf( \"sales\" ) &&\n matchAnyOwnerName({'sales', 'hr'})"
     alert = _alert(administrator, filteringRules=_rules(condition))
     receivers = _alert(administrator, "receivers")
-    assert patched(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "rev'enue"}).is_success
+    assert send_patch(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "rev'enue"}).is_success
     after = _read(administrator, alert)
     assert _conditions(after) == ["\tuser.isMemberOf( \"rev'enue\" ) &&\n matchAnyOwnerName({'rev''enue', 'hr'})"]
     assert after["destinations"][0]["config"]["receivers"] == ["rev'enue"]
     assert (after["version"], after["updatedBy"]) == (0.2, "system")
-    said = {one["name"]: one for one in after["changeDescription"]["fieldsUpdated"]}["renamed"]
-    assert (said["oldValue"], said["newValue"]) == (
+    rename = {one["name"]: one for one in after["changeDescription"]["fieldsUpdated"]}["renamed"]
+    assert (rename["oldValue"], rename["newValue"]) == (
         {"type": "team", "name": "sales"},
         {"type": "team", "name": "rev'enue"},
     )
     described = {"op": "add", "path": "/description", "value": "All of them."}
-    assert patched(administrator, f"/tables/{orders['id']}", described).is_success
+    assert send_patch(administrator, f"/tables/{orders['id']}", described).is_success
     notify_all(sqlite_engine)
     with ann:
         assert receivers["id"] in _alerts_in_inbox(ann, ann_id)
@@ -73,10 +75,10 @@ def test_a_renamed_team_is_still_notified(
 
 
 def test_labels_and_domains_are_followed_with_all_below_them(administrator: httpx.Client, team: Json) -> None:
-    made(administrator, "/classifications", name="Secret", description="x")
-    made(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
-    made(administrator, "/domains", name="Finance", domainType="Aggregate", description="x")
-    named = {
+    create_entity(administrator, "/classifications", name="Secret", description="x")
+    create_entity(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
+    create_entity(administrator, "/domains", name="Finance", domainType="Aggregate", description="x")
+    tag_filter = {
         "filters": [
             {
                 "name": "filterByTag",
@@ -85,7 +87,7 @@ def test_labels_and_domains_are_followed_with_all_below_them(administrator: http
             }
         ]
     }
-    by_input = _alert(administrator, "by input", filteringRules=None, resources=["table"], input=named)
+    by_input = _alert(administrator, "by input", filteringRules=None, resources=["table"], input=tag_filter)
     alert = _alert(
         administrator,
         filteringRules=_rules(
@@ -94,8 +96,8 @@ def test_labels_and_domains_are_followed_with_all_below_them(administrator: http
             "entity.description == 'Secret.Sensitive'",
         ),
     )
-    assert patched(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
-    assert patched(administrator, "/domains/name/Finance", {**_RENAME, "value": "Money"}).is_success
+    assert send_patch(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
+    assert send_patch(administrator, "/domains/name/Finance", {**_RENAME, "value": "Money"}).is_success
     assert _conditions(_read(administrator, alert)) == [
         "matchAnyTag('Privacy.Sensitive') || tags.startsWith('Privacy.')",
         r"tags.matches('Privacy\.S.*') && domains == 'Money'",
@@ -107,13 +109,13 @@ def test_labels_and_domains_are_followed_with_all_below_them(administrator: http
 
 
 def test_patterns_are_followed_however_their_signs_are_spelt(administrator: httpx.Client, team: Json) -> None:
-    made(administrator, "/glossaries", name="Our words", description="x")
-    made(administrator, "/glossaryTerms", name="Net-sale", glossary="Our words", description="x")
+    create_entity(administrator, "/glossaries", name="Our words", description="x")
+    create_entity(administrator, "/glossaryTerms", name="Net-sale", glossary="Our words", description="x")
     old = r"Our words\.Net-sale\."
     spelt = [f"{old}.*", r"Our\ words.Net\-sale.S.*", f"{old}A|{old}B", f"({old}A|{old}B)", f"X(A|{old}B)", f"{old}?"]
     alert = _alert(administrator, filteringRules=_rules(*(f"tags matches '{one}'" for one in spelt)))
     term = {**_RENAME, "value": "Sale"}
-    assert patched(administrator, "/glossaryTerms/name/Our words.Net-sale", term).is_success
+    assert send_patch(administrator, "/glossaryTerms/name/Our words.Net-sale", term).is_success
     new = r"Our\ words\.Sale\."
     followed = [f"{new}.*", f"{new}S.*", f"{new}A|{new}B", f"({new}A|{new}B)", *spelt[4:]]
     assert _conditions(_read(administrator, alert)) == [f"tags matches '{one}'" for one in followed]
@@ -123,14 +125,14 @@ def test_a_rename_makes_nobody_an_editor_of_the_alert(served: Served, administra
     user_id, ann = served.person("ann", isAdmin=True)
     alert = _alert(administrator)
     with ann:
-        assert patched(ann, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
+        assert send_patch(ann, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
     assert user_id not in served.app.state.parts.alert_stores.events.editors_of([alert["id"]])[alert["id"]]
 
 
 def test_policies_follow_as_well(served: Served, administrator: httpx.Client, team: Json) -> None:
     rule = {"name": "deny", "effect": "deny", "operations": ["All"], "resources": ["table"]}
-    policy = made(administrator, "/policies", name="p", rules=[{**rule, "condition": "!inAnyTeam('sales')"}])
-    assert patched(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
+    policy = create_entity(administrator, "/policies", name="p", rules=[{**rule, "condition": "!inAnyTeam('sales')"}])
+    assert send_patch(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
     assert administrator.get(f"/policies/{policy['id']}").json()["rules"][0]["condition"] == "!inAnyTeam('revenue')"
 
 
@@ -140,20 +142,20 @@ def test_another_team_of_the_name_inherits_no_messages(
     alert = _alert(administrator)
     asking = _alert(administrator, "asking", filteringRules=_rules("!isBot() && user.isMemberOf('sales')"))
     assert administrator.delete(f"/teams/{team['id']}?hardDelete=true").is_success
-    other = made(administrator, "/teams", name="sales", teamType="Group")
-    ann_id, ann = served.person("ann", teams=[other["id"]])
+    later_team = create_entity(administrator, "/teams", name="sales", teamType="Group")
+    ann_id, ann = served.person("ann", teams=[later_team["id"]])
     after = _read(administrator, alert)
     assert after["destinations"][0]["config"]["receivers"] == []
     assert after["destinations"][0]["enabled"] is False, "without receivers it could mean everybody"
     assert _conditions(_read(administrator, asking)) == [f"!isBot() && user.isMemberOf('sales (removed {team['id']})')"]
     described = {"op": "add", "path": "/description", "value": "All of them."}
-    assert patched(administrator, f"/tables/{orders['id']}", described).is_success
+    assert send_patch(administrator, f"/tables/{orders['id']}", described).is_success
     notify_all(sqlite_engine)
     with ann:
         assert not {alert["id"], asking["id"]} & {*_alerts_in_inbox(ann, ann_id)}
     events = [logged.event for logged in EventLog(sqlite_engine).read(0, 10_000)]
-    found = [one for one in events if one.event_type is EventType.AUDIT_FINDING and one.entity_id == alert["id"]]
-    changes = [change for one in found if one.change_description for change in one.change_description.fields_added]
+    findings = [one for one in events if one.event_type is EventType.AUDIT_FINDING and one.entity_id == alert["id"]]
+    changes = [change for one in findings if one.change_description for change in one.change_description.fields_added]
     assert [change.new_value["about"] for change in changes] == ["team sales"]
     refused = administrator.post("/teams", json={"name": f"sales (removed {team['id']})", "teamType": "Group"})
     assert refused.status_code == 400
@@ -163,7 +165,7 @@ def _put(client: httpx.Client, body: Json, *, dry_run: bool = False) -> httpx.Re
     return client.put("/events/subscriptions", params={"dryRun": dry_run}, json=body)
 
 
-def _filed(name: str = "ours") -> Json:
+def _team_alert(name: str = "ours") -> Json:
     teams = {"category": "Teams", "type": "ActivityFeed", "config": {"receivers": ["sales"]}}
     rules = _rules("matchAnyTag('Secret.Sensitive') && user.isMemberOf('sales')")
     return {"name": name, "alertType": "Notification", "filteringRules": rules, "destinations": [teams]}
@@ -172,26 +174,26 @@ def _filed(name: str = "ours") -> Json:
 def test_an_alert_file_from_before_a_rename_changes_nothing_and_says_so(
     administrator: httpx.Client, team: Json
 ) -> None:
-    made(administrator, "/classifications", name="Secret", description="x")
-    made(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
-    alert = _put(administrator, _filed()).json()
-    assert patched(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
-    assert patched(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
+    create_entity(administrator, "/classifications", name="Secret", description="x")
+    create_entity(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
+    alert = _put(administrator, _team_alert()).json()
+    assert send_patch(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
+    assert send_patch(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
     followed = _read(administrator, alert)
     for dry_run in (True, False):
-        answer = _put(administrator, _filed(), dry_run=dry_run)
+        answer = _put(administrator, _team_alert(), dry_run=dry_run)
         assert answer.status_code == 200, answer.text
         assert answer.json()["version"] == followed["version"]
         remarks = [(one["kind"], one["field"]) for one in json.loads(answer.headers["X-Tocsin-Remarks"])]
         assert ("renamed", "destinations") in remarks
         assert remarks.count(("renamed", "filteringRules")) == 2
-    assert _put(administrator, _filed("another")).json()["destinations"][0]["config"]["receivers"] == ["revenue"]
+    assert _put(administrator, _team_alert("another")).json()["destinations"][0]["config"]["receivers"] == ["revenue"]
 
 
 def test_a_former_name_that_another_team_has_now_is_not_taken_for_it(administrator: httpx.Client, team: Json) -> None:
     alert = _alert(administrator)
-    assert patched(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
-    made(administrator, "/teams", name="sales", teamType="Group")
+    assert send_patch(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
+    create_entity(administrator, "/teams", name="sales", teamType="Group")
     destinations = [{"category": "Teams", "type": "ActivityFeed", "config": {"receivers": ["sales"]}}]
     refused = _put(administrator, {"name": "ours", "destinations": destinations})
     assert refused.status_code == 400
@@ -202,12 +204,12 @@ def test_a_former_name_that_another_team_has_now_is_not_taken_for_it(administrat
 
 
 def test_a_policy_from_before_a_rename_still_denies_the_same(administrator: httpx.Client) -> None:
-    made(administrator, "/classifications", name="Secret", description="x")
-    made(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
+    create_entity(administrator, "/classifications", name="Secret", description="x")
+    create_entity(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
     rule = {"name": "deny", "effect": "deny", "operations": ["All"], "resources": ["table"]}
     request = {"name": "p", "rules": [{**rule, "condition": "matchAnyTag('Secret.Sensitive')"}]}
-    policy = made(administrator, "/policies", **request)
-    assert patched(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
+    policy = create_entity(administrator, "/policies", **request)
+    assert send_patch(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
     assert administrator.put("/policies", json=request).is_success
     conditions = [one["condition"] for one in administrator.get(f"/policies/{policy['id']}").json()["rules"]]
     assert conditions == ["matchAnyTag('Privacy.Sensitive')"]
@@ -218,17 +220,17 @@ def test_a_policy_from_before_a_rename_still_denies_the_same(administrator: http
 def test_a_name_for_which_a_policy_has_no_room_is_refused(
     served: Served, administrator: httpx.Client, orders: Json
 ) -> None:
-    made(administrator, "/classifications", name="Secret", description="x")
-    tag = made(administrator, "/tags", name="Pay", classification="Secret", description="x")
+    create_entity(administrator, "/classifications", name="Secret", description="x")
+    tag = create_entity(administrator, "/tags", name="Pay", classification="Secret", description="x")
     user_id, mallory = served.person("mallory")
     many = " || ".join(["matchAnyTag('Secret.Pay')"] * 60)
     restrict(administrator, user_id, {"effect": "deny", "condition": many})
     label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "Secret.Pay"}]}
-    assert patched(administrator, f"/tables/{orders['id']}", label).is_success
-    refused = patched(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "P" * 120})
+    assert send_patch(administrator, f"/tables/{orders['id']}", label).is_success
+    refused = send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "P" * 120})
     assert refused.status_code == 400
     assert "the condition of a policy that names it would exceed" in refused.json()["message"]
     with mallory:
         assert mallory.get(f"/tables/{orders['id']}").status_code == 403
-        assert patched(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "Wages"}).is_success
+        assert send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "Wages"}).is_success
         assert mallory.get(f"/tables/{orders['id']}").status_code == 403

@@ -20,7 +20,7 @@ def noisy(
 ) -> Json:
     """An alert that notified ann of nine changes, eight of them of ``orders``; she opened the other one."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
-    made = alert(administrator, "Noisy", rule)
+    noisy_alert = alert(administrator, "Noisy", rule)
     alert(administrator, "Quiet", {"effect": "include", "condition": "isBot() && !isBot()"})
     customers = table(administrator, "customers")
     own(administrator, customers, ann[0])
@@ -32,7 +32,7 @@ def noisy(
     inbox = ann[1].get(f"/users/{ann[0]}/notifications").json()["data"]
     opened = next(one for one in inbox if one["entityId"] == customers["id"])
     assert ann[1].put(f"/users/{ann[0]}/notifications/{opened['id']}/read").status_code == 200
-    return made
+    return noisy_alert
 
 
 def test_the_noisiest_come_first_with_what_was_opened(
@@ -61,9 +61,9 @@ def test_one_alert_says_where_its_noise_comes_from_and_what_would_spare_it(
     assert (answer["fired"], answer["examined"]) == (9, 9)
     (rule,) = answer["rules"]
     assert (rule["name"], rule["held"], rule["examined"]) == ("described", 9, 9)
-    found = {one["condition"]: (one["saved"], one["notified"], one["missed"]) for one in answer["suggestions"]}
-    assert found == {"!matchAnyEntityFqn('warehouse.shop.public.orders')": (8, 9, 0)}
-    for condition in found:
+    savings = {one["condition"]: (one["saved"], one["notified"], one["missed"]) for one in answer["suggestions"]}
+    assert savings == {"!matchAnyEntityFqn('warehouse.shop.public.orders')": (8, 9, 0)}
+    for condition in savings:
         parse_and_check(condition)
 
 

@@ -39,8 +39,8 @@ def open_stream(served: Served, user_id: str, token: str) -> Iterator[socket.soc
 def wait_until_it_ends(reading: socket.socket) -> None:
     """Return when the server has ended the stream; fail when it has not after a while."""
     received = b"\r\n"  # the end of the chunk before may have been read already
-    while more := reading.recv(4096):
-        received += more
+    while chunk := reading.recv(4096):
+        received += chunk
         if received.endswith(b"\r\n0\r\n\r\n"):  # the last chunk
             return
 

@@ -85,10 +85,10 @@ def test_every_operation_describes_its_answer(described: Described) -> None:
 
 def test_every_parameter_has_a_type_and_a_description(described: Described) -> None:
     for name, _, operation in described.operations():
-        for one in operation["parameters"]:
-            assert one["description"].strip(), (name, one)
-            assert one["schema"].keys() & {"type", "anyOf", "enum", "const"}, (name, one)
-            assert "null" not in str(one["schema"].get("anyOf")), (name, one)
+        for parameter in operation["parameters"]:
+            assert parameter["description"].strip(), (name, parameter)
+            assert parameter["schema"].keys() & {"type", "anyOf", "enum", "const"}, (name, parameter)
+            assert "null" not in str(parameter["schema"].get("anyOf")), (name, parameter)
 
 
 def test_paths_differ_in_more_than_names(document: Json) -> None:
@@ -127,11 +127,13 @@ def test_a_token_is_required_where_the_document_says_so(described: Described, ad
 
 def test_reads_that_name_something_in_their_query_say_404(described: Described, administrator: httpx.Client) -> None:
     nowhere = "00000000-0000-0000-0000-000000000007"
-    others = tuple(f"get /api/v1/{collection}" for collection in BY_COLLECTION if collection != "tables")
+    other_collections = tuple(f"get /api/v1/{collection}" for collection in BY_COLLECTION if collection != "tables")
     reads = [one for one in described.operations() if one[1] == "get" and "{" not in one[0]]
-    named = [one for one in reads if not one[0].startswith(others)]
-    assert {"get /api/v1/tables", "get /api/v1/permissions", "get /api/v1/events"} <= {name for name, *_ in named}
-    for name, _, operation in named:
+    naming_reads = [one for one in reads if not one[0].startswith(other_collections)]
+    assert {"get /api/v1/tables", "get /api/v1/permissions", "get /api/v1/events"} <= {
+        name for name, *_ in naming_reads
+    }
+    for name, _, operation in naming_reads:
         texts = [one for one in operation["parameters"] if one["schema"].get("type") == "string"]
         required = {one["name"]: "nothing" for one in texts if one.get("required")}
         for parameter in (one["name"] for one in texts):

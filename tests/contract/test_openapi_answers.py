@@ -46,39 +46,39 @@ def described(client: httpx.Client) -> Described:
 
 
 @pytest.fixture(scope="module")
-def made(client: httpx.Client) -> dict[str, Json]:
+def entities(client: httpx.Client) -> dict[str, Json]:
     """One entity of every type, by type."""
     return make_one_of_each(client)
 
 
 @pytest.fixture(autouse=True)
-def checked(answers: list[httpx.Response], described: Described, made: dict[str, Json]) -> Iterator[None]:
+def checked(answers: list[httpx.Response], described: Described, entities: dict[str, Json]) -> Iterator[None]:
     """Check every answer that a test got."""
     yield
-    found = [
+    problems = [
         problem for answer in answers if "openapi.json" not in str(answer.url) if (problem := described.problem(answer))
     ]
     answers.clear()
-    assert found == []
+    assert problems == []
 
 
 @pytest.mark.parametrize("name", ORDER)
-def test_a_collection_answers_as_described(client: httpx.Client, made: dict[str, Json], name: str) -> None:
-    path, fqn = path_of(name), quote(made[name]["fullyQualifiedName"], safe="")
-    one = f"{path}/{made[name]['id']}"
+def test_a_collection_answers_as_described(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
+    path, fqn = path_of(name), quote(entities[name]["fullyQualifiedName"], safe="")
+    address_by_id = f"{path}/{entities[name]['id']}"
     assert client.put(path, json={**request(name, "base"), "displayName": "Base"}).status_code == 200
-    for address in (path, one, f"{path}/name/{fqn}"):
+    for address in (path, address_by_id, f"{path}/name/{fqn}"):
         for fields in ("", "*"):
             assert client.get(address, params={"fields": fields} if fields else {}).status_code == 200
     patch = [{"op": "add", "path": "/description", "value": "Described."}]
-    assert client.patch(one, json=patch).status_code == 200
-    assert client.get(f"{one}/versions", params={"words": True}).status_code == 200
-    assert client.get(f"{one}/versions/0.1").status_code == 200
-    assert client.get(f"{one}/diff").status_code == 200
+    assert client.patch(address_by_id, json=patch).status_code == 200
+    assert client.get(f"{address_by_id}/versions", params={"words": True}).status_code == 200
+    assert client.get(f"{address_by_id}/versions/0.1").status_code == 200
+    assert client.get(f"{address_by_id}/diff").status_code == 200
     assert client.get(f"{path}/history", params={"startTs": 0, "endTs": 2**42}).status_code == 200
     assert client.post(path, json=request(name, "base")).status_code == 409
     assert client.post(path, json=[]).status_code == 400
     assert client.get(f"{path}/name/nothing").status_code == 404
     if name != "eventsubscription":
         assert client.put(f"{path}/bulk", json=[request(name, "base")], params={"dryRun": True}).status_code == 200
-        assert client.put(f"{path}/restore", json={"id": made[name]["id"]}).status_code in (200, 400, 404, 409)
+        assert client.put(f"{path}/restore", json={"id": entities[name]["id"]}).status_code in (200, 400, 404, 409)

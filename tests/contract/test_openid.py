@@ -67,10 +67,14 @@ def test_the_first_log_in_makes_a_user_and_the_next_one_finds_them(company: Serv
 def test_the_browser_is_sent_there_with_all_it_takes(company: Served, provider: Provider) -> None:
     with company.client() as browser:
         away = browser.get("/auth/login")
-    asked = {key: values[0] for key, values in parse_qs(urlsplit(away.headers["Location"]).query).items()}
+    parameters = {key: values[0] for key, values in parse_qs(urlsplit(away.headers["Location"]).query).items()}
     assert away.headers["Location"].startswith(f"{provider.url}/authorize?")
-    assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == ("tocsin", "code", "S256")
-    assert asked["redirect_uri"] == f"{company.url}/api/v1/auth/callback"
+    assert (parameters["client_id"], parameters["response_type"], parameters["code_challenge_method"]) == (
+        "tocsin",
+        "code",
+        "S256",
+    )
+    assert parameters["redirect_uri"] == f"{company.url}/api/v1/auth/callback"
     assert "HttpOnly" in away.headers["Set-Cookie"]
 
 
@@ -186,8 +190,8 @@ def test_a_code_is_no_token_and_not_in_the_store(sqlite_engine: Engine, company:
 def test_a_code_of_the_provider_is_exchanged_by_who_has_the_verifier_alone(company: Served, provider: Provider) -> None:
     with company.client() as browser, company.client() as thief:
         stolen = provider.consent(browser.get("/auth/login").headers["Location"])
-        own = provider.consent(thief.get("/auth/login").headers["Location"])
-        assert thief.get("/auth/callback", params={**own, "code": stolen["code"]}).status_code == 401
+        own_consent = provider.consent(thief.get("/auth/login").headers["Location"])
+        assert thief.get("/auth/callback", params={**own_consent, "code": stolen["code"]}).status_code == 401
         assert browser.get("/auth/callback", params=stolen).status_code == 401, "the provider gave it away"
 
 
@@ -295,8 +299,10 @@ def test_a_provider_that_does_not_answer_keeps_nobody_else_waiting(company: Serv
     address = urlsplit(company.url)
     with ExitStack() as stack:
         for _ in range(60):
-            made = stack.enter_context(closing(socket.create_connection((address.hostname, address.port), timeout=20)))
-            made.sendall(b"GET /api/v1/auth/login HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection = stack.enter_context(
+                closing(socket.create_connection((address.hostname, address.port), timeout=20))
+            )
+            connection.sendall(b"GET /api/v1/auth/login HTTP/1.1\r\nHost: x\r\n\r\n")
         with company.administrator() as client:
             assert client.get("/tables", timeout=5).status_code == 200
         provider.answers.set()

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import patched
+from tests.contract.test_access import send_patch
 from tests.contract.test_explain import Person, person
 from tests.serving import Json, Served
 
@@ -31,7 +31,7 @@ IMAGE = "https://example.org/ann.png"
 
 def put(client: httpx.Client, path: str, addresses: Json) -> httpx.Response:
     profile = {"images": {"image": IMAGE}, "subscription": addresses}
-    return patched(client, path, {"op": "add", "path": "/profile", "value": profile})
+    return send_patch(client, path, {"op": "add", "path": "/profile", "value": profile})
 
 
 @pytest.mark.parametrize("kind", ["user", "team"])
@@ -45,14 +45,14 @@ def test_addresses_are_sealed_and_shown_to_editors_with_masks(
         path = f"/teams/{team['id']}"
     written = put(administrator, path, ADDRESSES)
     assert written.status_code == 200, written.text
-    shown = administrator.get(path, params={"fields": "profile"}).json()["profile"]
-    assert shown["images"] == {"image": IMAGE}
-    assert shown["subscription"]["slack"] == {"endpoint": f"https://hooks.slack.com/services/{MASK}"}
-    assert shown["subscription"]["generic"]["headers"] == {"X-Key": MASK}
+    profile = administrator.get(path, params={"fields": "profile"}).json()["profile"]
+    assert profile["images"] == {"image": IMAGE}
+    assert profile["subscription"]["slack"] == {"endpoint": f"https://hooks.slack.com/services/{MASK}"}
+    assert profile["subscription"]["generic"]["headers"] == {"X-Key": MASK}
     ben = person("ben")[1]
-    others = ben.get(path, params={"fields": "profile"}).json()["profile"]
-    assert MASK not in str(others["subscription"])
-    assert others["images"] == {"image": IMAGE}
+    profile_for_others = ben.get(path, params={"fields": "profile"}).json()["profile"]
+    assert MASK not in str(profile_for_others["subscription"])
+    assert profile_for_others["images"] == {"image": IMAGE}
     texts = [
         *(one.get(f"{path}{more}").text for one in (administrator, ben) for more in ("", "/versions", "/versions/0.2")),
         *(one.get("/events", params={"limit": 1_000}).text for one in (administrator, ben)),
@@ -63,8 +63,8 @@ def test_addresses_are_sealed_and_shown_to_editors_with_masks(
     with sqlite_engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     assert TOKEN.encode() not in Path(database).read_bytes()
-    kept = put(administrator, path, shown["subscription"])
-    assert (kept.status_code, kept.json()["version"]) == (200, written.json()["version"])
+    unchanged = put(administrator, path, profile["subscription"])
+    assert (unchanged.status_code, unchanged.json()["version"]) == (200, written.json()["version"])
 
 
 @pytest.mark.parametrize(

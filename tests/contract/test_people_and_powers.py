@@ -55,13 +55,13 @@ def reference(entity_type: str, entity_id: str) -> Json:
 
 
 def test_a_connector_brings_people_and_puts_them_into_teams_without_roles(connector: httpx.Client, plain: Json) -> None:
-    made = connector.put("/users", json={"name": "carl", "email": "carl@example.org", "teams": [plain["id"]]})
-    assert made.status_code == 201, made.text
+    response = connector.put("/users", json={"name": "carl", "email": "carl@example.org", "teams": [plain["id"]]})
+    assert response.status_code == 201, response.text
     again = {"name": "carl", "email": "carl@example.org", "displayName": "Carl"}
     assert connector.put("/users", json=again).status_code == 200
-    people = [reference("user", made.json()["id"])]
+    people = [reference("user", response.json()["id"])]
     assert connector.put(f"/teams/{plain['id']}/users", json=people).status_code == 200
-    group = {"name": "brought", "teamType": "Group", "users": [made.json()["id"]]}
+    group = {"name": "brought", "teamType": "Group", "users": [response.json()["id"]]}
     assert connector.put("/teams", json=group).status_code == 201
 
 
@@ -141,9 +141,9 @@ def test_the_owner_of_a_team_says_who_is_in_it_while_it_brings_no_role(
     administrator: httpx.Client, plain: Json, stewards: Json, alice: tuple[str, httpx.Client]
 ) -> None:
     user_id, client = alice
-    mine = [{"op": "add", "path": "/owners", "value": [reference("user", user_id)]}]
+    owner_patch = [{"op": "add", "path": "/owners", "value": [reference("user", user_id)]}]
     for team in (plain, stewards):
-        assert administrator.patch(f"/teams/{team['id']}", json=mine, headers=PATCH).status_code == 200
+        assert administrator.patch(f"/teams/{team['id']}", json=owner_patch, headers=PATCH).status_code == 200
     people = [reference("user", user_id)]
     assert client.put(f"/teams/{plain['id']}/users", json=people).status_code == 200
     assert client.put(f"/teams/{stewards['id']}/users", json=people).status_code == 403
@@ -158,12 +158,13 @@ def test_who_may_edit_people_gives_them_no_roles_and_no_address(
     user_id, _ = alice
     own_id, client = served.person("bob", roles=[clerk])
     with client:
-        for one in (user_id, own_id):
+        for target_id in (user_id, own_id):
             steward = [{"op": "add", "path": "/roles", "value": [reference("role", roles["DataSteward"])]}]
             address = [{"op": "add", "path": "/email", "value": "x@example.org"}]
-            said = [{"op": "add", "path": "/description", "value": "Works here."}]
+            description = [{"op": "add", "path": "/description", "value": "Works here."}]
             statuses = [
-                client.patch(f"/users/{one}", json=p, headers=PATCH).status_code for p in (steward, address, said)
+                client.patch(f"/users/{target_id}", json=p, headers=PATCH).status_code
+                for p in (steward, address, description)
             ]
             assert statuses == [403, 403, 200]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import alert, describe, explained, own
+from tests.contract.test_explain import alert, describe, explanation_of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -17,15 +17,15 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
     ann, client = served.person("ann")
     with client:
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
-        asked = NIGHT | {"categories": {"description": "daily", "usage": "weekly"}}
-        assert client.put(f"/users/{ann}/preferences", json=asked).json() == DEFAULTS | asked
-        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | asked
+        preferences = NIGHT | {"categories": {"description": "daily", "usage": "weekly"}}
+        assert client.put(f"/users/{ann}/preferences", json=preferences).json() == DEFAULTS | preferences
+        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | preferences
         assert client.put(f"/users/{ann}/preferences", json={}).json() == DEFAULTS
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"timezone": "Europe/Berln"}, "timezone: unknown time zone 'Europe/Berln'"),
         ({"timezone": "Europe/Berln"}, "did you mean"),
@@ -39,22 +39,22 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"color": "blue"}, "color"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(served: Served, body: Json, said: str) -> None:
+def test_what_is_wrong_is_refused_with_its_place(served: Served, body: Json, message: str) -> None:
     ann, client = served.person("ann")
     with client:
         answer = client.put(f"/users/{ann}/preferences", json=body)
-        assert (answer.status_code, said in answer.json()["message"]) == (400, True), answer.text
+        assert (answer.status_code, message in answer.json()["message"]) == (400, True), answer.text
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
 
 
 def test_preferences_are_ones_own(served: Served, administrator: httpx.Client) -> None:
-    ann, mine = served.person("ann")
-    _, other = served.person("bob")
-    with mine, other:
-        assert other.get(f"/users/{ann}/preferences").status_code == 403
-        assert other.put(f"/users/{ann}/preferences", json=NIGHT).status_code == 403
+    ann, client_of_ann = served.person("ann")
+    _, client_of_bob = served.person("bob")
+    with client_of_ann, client_of_bob:
+        assert client_of_bob.get(f"/users/{ann}/preferences").status_code == 403
+        assert client_of_bob.put(f"/users/{ann}/preferences", json=NIGHT).status_code == 403
         assert administrator.put(f"/users/{ann}/preferences", json=NIGHT).status_code == 200
-        assert mine.get(f"/users/{ann}/preferences").json()["timezone"] == "Europe/Berlin"
+        assert client_of_ann.get(f"/users/{ann}/preferences").json()["timezone"] == "Europe/Berlin"
     unknown = "00000000-0000-0000-0000-000000000000"
     assert administrator.get(f"/users/{unknown}/preferences").status_code == 404
 
@@ -69,5 +69,5 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         client.put(f"/users/{ann}/preferences", json={"frequency": "weekly"})
         event = describe(administrator, orders, "one")
         notify_all(sqlite_engine)
-        found = explained(client, event, subscription="Mail", user="ann")
-    assert "as the recipient prefers (not delivered yet, 0 attempts)" in found["answer"]
+        explanation = explanation_of(client, event, subscription="Mail", user="ann")
+    assert "as the recipient prefers (not delivered yet, 0 attempts)" in explanation["answer"]

@@ -10,7 +10,7 @@ from tests.serving import Json, Served, table
 PATCH = {"Content-Type": "application/json-patch+json"}
 
 
-def patched(client: httpx.Client, path: str, *operations: Json) -> Json:
+def send_patch(client: httpx.Client, path: str, *operations: Json) -> Json:
     answer = client.patch(path, content=json.dumps(operations), headers=PATCH)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -21,19 +21,19 @@ def test_owners_and_domains_are_inherited_and_marked(served: Served, administrat
     alice.close()
     schema = administrator.get("/databaseSchemas/name/warehouse.shop.public").json()
     owner = {"op": "add", "path": "/owners/0", "value": {"id": user_id, "type": "user"}}
-    patched(administrator, f"/databaseSchemas/{schema['id']}", owner)
+    send_patch(administrator, f"/databaseSchemas/{schema['id']}", owner)
     read = administrator.get(f"/tables/{orders['id']}?fields=owners,domains").json()
     assert [(one["name"], one["inherited"]) for one in read["owners"]] == [("alice", True)]
     assert read["domains"] == []
     listed = administrator.get("/tables?fields=owners").json()["data"]
     assert [[one["name"] for one in each["owners"]] for each in listed] == [["alice"]]
-    answer = patched(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "x"})
+    answer = send_patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "x"})
     assert answer["owners"][0]["inherited"] is True
     assert "owners" not in administrator.get(f"/tables/{orders['id']}").json()
     version = administrator.get(f"/tables/{orders['id']}/versions/0.2").json()
     assert version["owners"] == []
     bad = [{"op": "test", "path": "/owners/0/name", "value": "alice"}, {"op": "remove", "path": "/owners/0"}]
-    assert patched(administrator, f"/tables/{orders['id']}", *bad)["version"] == 0.2
+    assert send_patch(administrator, f"/tables/{orders['id']}", *bad)["version"] == 0.2
 
 
 def test_a_label_says_what_its_tag_says_now(administrator: httpx.Client, orders: Json) -> None:
@@ -41,7 +41,7 @@ def test_a_label_says_what_its_tag_says_now(administrator: httpx.Client, orders:
     tag = administrator.get("/tags/name/PII.None").json()
     style = {"color": "#ff0000"}
     change = [{"op": "add", "path": key, "value": value} for key, value in (("/displayName", "No"), ("/style", style))]
-    patched(administrator, f"/tags/{tag['id']}", *change)
+    send_patch(administrator, f"/tags/{tag['id']}", *change)
     for read in (
         administrator.get("/tables/name/warehouse.shop.public.tagged?fields=tags").json(),
         administrator.get("/tables?fields=tags").json()["data"][1],
@@ -54,11 +54,11 @@ def test_a_label_says_what_its_tag_says_now(administrator: httpx.Client, orders:
 def test_a_term_that_gets_a_tag_gives_it_to_what_it_describes(administrator: httpx.Client, orders: Json) -> None:
     administrator.post("/glossaries", json={"name": "Business", "description": "x"})
     term = administrator.post("/glossaryTerms", json={"name": "Sale", "description": "x", "glossary": "Business"})
-    made = table(administrator, "sold", tags=[{"tagFQN": "Business.Sale", "source": "Glossary"}])
-    assert [label["labelType"] for label in made["tags"]] == ["Manual"]
+    sold = table(administrator, "sold", tags=[{"tagFQN": "Business.Sale", "source": "Glossary"}])
+    assert [label["labelType"] for label in sold["tags"]] == ["Manual"]
     label = {"op": "add", "path": "/tags/0", "value": {"tagFQN": "PII.Sensitive"}}
-    patched(administrator, f"/glossaryTerms/{term.json()['id']}", label)
-    read = administrator.get(f"/tables/{made['id']}?fields=tags").json()["tags"]
+    send_patch(administrator, f"/glossaryTerms/{term.json()['id']}", label)
+    read = administrator.get(f"/tables/{sold['id']}?fields=tags").json()["tags"]
     assert [(one["tagFQN"], one["labelType"]) for one in read] == [
         ("Business.Sale", "Manual"),
         ("PII.Sensitive", "Derived"),
@@ -67,9 +67,9 @@ def test_a_term_that_gets_a_tag_gives_it_to_what_it_describes(administrator: htt
 
 
 def test_a_query_without_a_name_is_called_by_its_checksum(administrator: httpx.Client, orders: Json) -> None:
-    made = administrator.post("/queries", json={"query": "select 1", "service": "warehouse", "dialect": "ansi"})
-    assert made.status_code == 201, made.text
-    assert made.json()["name"] == made.json()["checksum"] == "95adb6e77a0884d9e50232cb8c5c969d"
+    response = administrator.post("/queries", json={"query": "select 1", "service": "warehouse", "dialect": "ansi"})
+    assert response.status_code == 201, response.text
+    assert response.json()["name"] == response.json()["checksum"] == "95adb6e77a0884d9e50232cb8c5c969d"
     assert administrator.put("/queries", json={"query": "select 1", "service": "warehouse"}).json()["version"] == 0.1
 
 
@@ -77,9 +77,9 @@ def test_related_terms_are_given_by_name(administrator: httpx.Client) -> None:
     administrator.post("/glossaries", json={"name": "Business", "description": "x"})
     term = {"description": "x", "glossary": "Business"}
     administrator.post("/glossaryTerms", json={"name": "Sale", **term})
-    made = administrator.post("/glossaryTerms", json={"name": "Refund", **term, "relatedTerms": ["Business.Sale"]})
-    assert made.status_code == 201, made.text
-    (relation,) = made.json()["relatedTerms"]
+    response = administrator.post("/glossaryTerms", json={"name": "Refund", **term, "relatedTerms": ["Business.Sale"]})
+    assert response.status_code == 201, response.text
+    (relation,) = response.json()["relatedTerms"]
     assert (relation["relationType"], relation["term"]["fullyQualifiedName"]) == ("relatedTo", "Business.Sale")
     unknown = {"name": "Lost", **term, "relatedTerms": ["Business.No"]}
     assert administrator.post("/glossaryTerms", json=unknown).status_code == 404

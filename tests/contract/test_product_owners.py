@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
-from tests.contract.test_explain import Person, alert, explained, person
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_explain import Person, alert, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -22,17 +22,19 @@ def product(administrator: httpx.Client, person: Person) -> Json:
     for name, owner, parent in (("trade", "ann", None), ("retail", None, "trade"), ("finance", "ben", None)):
         owners = [{"type": "user", "id": person(owner)[0]}] if owner else []
         above = {"parent": parent} if parent else {}
-        made(administrator, "/domains", name=name, domainType="Aggregate", description="x", owners=owners, **above)
-    return made(administrator, "/dataProducts", name="basket", description="x", domains=["trade.retail"])
+        create_entity(
+            administrator, "/domains", name=name, domainType="Aggregate", description="x", owners=owners, **above
+        )
+    return create_entity(administrator, "/dataProducts", name="basket", description="x", domains=["trade.retail"])
 
 
 def owners(client: httpx.Client) -> list[tuple[str, bool]]:
-    shown = client.get(BASKET, params={"fields": "owners"}).json()["owners"]
-    return [(one["name"], one.get("inherited", False)) for one in shown]
+    shown_owners = client.get(BASKET, params={"fields": "owners"}).json()["owners"]
+    return [(one["name"], one.get("inherited", False)) for one in shown_owners]
 
 
 def describe(client: httpx.Client, text: str) -> str:
-    answer = patched(client, BASKET, {"op": "add", "path": "/description", "value": text})
+    answer = send_patch(client, BASKET, {"op": "add", "path": "/description", "value": text})
     assert answer.status_code == 200, answer.text
     events = client.get("/events", params={"entityType": "dataProduct", "format": "tocsin"}).json()["data"]
     return str(events[-1]["id"])
@@ -40,7 +42,7 @@ def describe(client: httpx.Client, text: str) -> str:
 
 def move(client: httpx.Client, domain: str) -> None:
     reference = {"type": "domain", "id": client.get(f"/domains/name/{domain}").json()["id"]}
-    assert patched(client, BASKET, {"op": "replace", "path": "/domains", "value": [reference]}).status_code == 200
+    assert send_patch(client, BASKET, {"op": "replace", "path": "/domains", "value": [reference]}).status_code == 200
 
 
 @pytest.mark.usefixtures("product")
@@ -50,11 +52,20 @@ def test_a_product_shows_the_owners_of_its_domain_until_it_has_some(
     assert owners(administrator) == [("ann", True)]
     move(administrator, "finance")
     assert owners(administrator) == [("ben", True)]
-    own = {"type": "user", "name": "admin", "id": administrator.get("/users/loggedInUser").json()["id"]}
-    assert patched(administrator, BASKET, {"op": "add", "path": "/owners", "value": [own]}).status_code == 200
+    administrator_reference = {
+        "type": "user",
+        "name": "admin",
+        "id": administrator.get("/users/loggedInUser").json()["id"],
+    }
+    assert (
+        send_patch(
+            administrator, BASKET, {"op": "add", "path": "/owners", "value": [administrator_reference]}
+        ).status_code
+        == 200
+    )
     assert owners(administrator) == [("admin", False)]
-    kept = administrator.get("/domains/name/finance", params={"fields": "children,childrenCount"}).json()
-    assert (kept["children"], kept["childrenCount"]) == ([], 0)
+    finance = administrator.get("/domains/name/finance", params={"fields": "children,childrenCount"}).json()
+    assert (finance["children"], finance["childrenCount"]) == ([], 0)
     assert inspect(sqlite_engine, deep=True).findings == []
 
 
@@ -68,7 +79,7 @@ def test_the_owners_of_the_domain_are_notified_and_the_explanation_says_so(
     after = describe(administrator, "What people sell.")
     notify_all(sqlite_engine)
     for event, name in ((before, "ann"), (after, "ben")):
-        answer = explained(administrator, event, subscription="Owned", user=name)
+        answer = explanation_of(administrator, event, subscription="Owned", user=name)
         assert f"{name} owns it by inheritance (alert Owned)." in answer["answer"]
         reason = answer["notified"]["data"][0]["reasons"][-1]
         assert reason["sentence"] == f"{name} owns it by inheritance (alert Owned)"
@@ -83,7 +94,7 @@ def test_rules_say_what_they_saw_of_the_domain(administrator: httpx.Client) -> N
     rules = [{"name": f"r{at}", "effect": "include", "condition": one} for at, one in enumerate(conditions)]
     alert(administrator, "Ruled", filteringRules={"resources": ["dataProduct"], "rules": rules})
     event = describe(administrator, "What people buy.")
-    traced = explained(administrator, event, subscription="Ruled")["alerts"][0]["rules"]
+    traced = explanation_of(administrator, event, subscription="Ruled")["alerts"][0]["rules"]
     assert [one["trace"]["seen"][0]["isInherited"] for one in traced] == [True, True, False, False]
     assert traced[0]["says"] == "the rule r0 is false: owners == 'ben' (owners is ann, inherited)"
 
@@ -98,7 +109,7 @@ def test_what_a_product_inherits_counts_for_rights(administrator: httpx.Client, 
 
     assert sees() == (403, 0)
     owner = {"op": "replace", "path": "/owners", "value": [{"type": "user", "id": user_id}]}
-    assert patched(administrator, "/domains/name/trade", owner).status_code == 200
+    assert send_patch(administrator, "/domains/name/trade", owner).status_code == 200
     assert sees() == (200, 1)
 
 
@@ -107,17 +118,19 @@ def test_nobody_lifts_a_denial_by_moving_a_product_into_their_own_domain(
     administrator: httpx.Client, person: Person
 ) -> None:
     user_id, client = person("dan")
-    made(administrator, "/domains", name="mine", domainType="Aggregate", description="x", owners=[_user(user_id)])
+    create_entity(
+        administrator, "/domains", name="mine", domainType="Aggregate", description="x", owners=[_user(user_id)]
+    )
     restrict(
         administrator,
         user_id,
         {"effect": "allow", "resources": ["dataProduct"], "operations": ["EditAll"]},
         {"effect": "deny", "resources": ["dataProduct"], "operations": ["Delete"], "condition": "!isOwner()"},
     )
-    mine = {"type": "domain", "id": client.get("/domains/name/mine").json()["id"]}
-    into = {"op": "replace", "path": "/domains", "value": [mine]}
-    assert patched(client, BASKET, {"op": "add", "path": "/displayName", "value": "B"}).status_code == 200
-    assert patched(client, BASKET, into).status_code == 403
+    own_domain = {"type": "domain", "id": client.get("/domains/name/mine").json()["id"]}
+    into = {"op": "replace", "path": "/domains", "value": [own_domain]}
+    assert send_patch(client, BASKET, {"op": "add", "path": "/displayName", "value": "B"}).status_code == 200
+    assert send_patch(client, BASKET, into).status_code == 403
     assert owners(administrator) == [("ann", True)]
 
 

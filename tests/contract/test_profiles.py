@@ -64,8 +64,8 @@ def test_profiles_are_read_by_table_column_and_statement(administrator: httpx.Cl
         answer = administrator.get(f"/tables/{path}", params={"startTs": 1, "endTs": 2, "limit": 1}).json()
         assert [one["timestamp"] for one in answer["data"]] == [2], path
         assert answer["paging"]["total"] == 2
-        rest = administrator.get(f"/tables/{path}", params={"endTs": 2, "after": answer["paging"]["after"]}).json()
-        assert [one["timestamp"] for one in rest["data"]] == [1]
+        next_page = administrator.get(f"/tables/{path}", params={"endTs": 2, "after": answer["paging"]["after"]}).json()
+        assert [one["timestamp"] for one in next_page["data"]] == [1]
     latest = administrator.get(f"/tables/{_ORDERS}/tableProfile/latest").json()
     assert problems("entity/data/table.json", latest) == []
     assert (latest["profile"]["rowCount"], latest["columns"][0]["profile"]["timestamp"]) == (3, 3)
@@ -111,9 +111,9 @@ def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
     alice_id, alice = served.person("alice")
     _, bot = served.person("robot", isBot=True)
     with alice, bot:
-        seen = alice.get(path).json()
-        assert problems("entity/data/table.json", seen) == []
-        assert seen["sampleData"]["rows"] == [[1, MASK], [2, MASK]]
+        table_for_alice = alice.get(path).json()
+        assert problems("entity/data/table.json", table_for_alice) == []
+        assert table_for_alice["sampleData"]["rows"] == [[1, MASK], [2, MASK]]
         column = alice.get(f"/tables/{_ORDERS}/tableProfile/latest").json()["columns"][1]
         assert column["profile"] == {"name": "email", "timestamp": 1_700_000_000_000, "nullCount": 2}
         assert "min" not in alice.get(f"/tables/{_ORDERS}.email/columnProfile").json()["data"][0]
@@ -126,21 +126,23 @@ def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
 
 def test_profiles_of_all_tables_are_read_by_time_and_kind(administrator: httpx.Client, orders: Json) -> None:
     people = table(administrator, "people")
-    for at_ms, one in ((1, orders), (2, people), (3, orders)):
+    for at_ms, profiled in ((1, orders), (2, people), (3, orders)):
         profile = {
             "tableProfile": {"timestamp": at_ms, "rowCount": at_ms},
             "columnProfile": [{"name": "id", "timestamp": at_ms}],
             "systemProfile": [{"timestamp": at_ms, "operation": "DELETE"}],
         }
-        assert administrator.put(f"/tables/{one['id']}/tableProfile", json=profile).is_success
+        assert administrator.put(f"/tables/{profiled['id']}/tableProfile", json=profile).is_success
     first = administrator.get("/entity/profiles/table", params={"endTs": 2, "limit": 4}).json()
     keys = {"id", "entityReference", "timestamp", "profileType", "profileData"}
     assert [set(one) for one in first["data"]] == [keys] * 4
-    rest = administrator.get("/entity/profiles/table", params={"endTs": 2, "after": first["paging"]["after"]}).json()
-    assert (first["paging"]["total"], rest["paging"]) == (6, {"total": 6, "before": None, "after": None})
-    read = [(one["timestamp"], one["profileType"]) for one in (*first["data"], *rest["data"])]
+    next_page = administrator.get(
+        "/entity/profiles/table", params={"endTs": 2, "after": first["paging"]["after"]}
+    ).json()
+    assert (first["paging"]["total"], next_page["paging"]) == (6, {"total": 6, "before": None, "after": None})
+    read = [(one["timestamp"], one["profileType"]) for one in (*first["data"], *next_page["data"])]
     assert read == [(at_ms, of) for at_ms in (2, 1) for of in ("column", "system", "table")]
-    assert len({one["id"] for one in (*first["data"], *rest["data"])}) == 6
+    assert len({one["id"] for one in (*first["data"], *next_page["data"])}) == 6
     tables = administrator.get("/entity/profiles/table", params={"startTs": 2, "profileType": "table"}).json()["data"]
     assert [(one["entityReference"]["id"], one["profileData"]["rowCount"]) for one in tables] == [
         (orders["id"], 3),
@@ -159,11 +161,11 @@ def test_profiles_of_all_tables_are_masked_and_leave_out_what_one_may_not_see(
     _, alice = served.person("alice")
     path = "/entity/profiles/table?profileType=column"
     with alice:
-        seen = {one["profileData"]["name"]: one["profileData"] for one in alice.get(path).json()["data"]}
-        assert seen["email"] == {"name": "email", "timestamp": 1_700_000_000_000, "nullCount": 2}
-        assert seen["id"]["max"] == 41.0
-        whole = administrator.get(path).json()["data"]
-        assert {one["profileData"].get("min") for one in whole} == {"anna@example.org", None}
+        columns_for_alice = {one["profileData"]["name"]: one["profileData"] for one in alice.get(path).json()["data"]}
+        assert columns_for_alice["email"] == {"name": "email", "timestamp": 1_700_000_000_000, "nullCount": 2}
+        assert columns_for_alice["id"]["max"] == 41.0
+        all_profiles = administrator.get(path).json()["data"]
+        assert {one["profileData"].get("min") for one in all_profiles} == {"anna@example.org", None}
     bob_id, bob = served.person("bob")
     restrict(administrator, bob_id, {"effect": "deny", "resources": ["table"], "condition": "!matchAnyTag('X.Y')"})
     with bob:
@@ -182,9 +184,9 @@ def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json)
     assert len(notified) == events + 1
     versions = administrator.get(f"/tables/{private['id']}/versions").text
     read = administrator.get(f"/tables/{private['id']}?fields=*").text
-    found = administrator.get("/search/query", params={"q": "anna@example.org", "index": "all"}).text
+    search_answer = administrator.get("/search/query", params={"q": "anna@example.org", "index": "all"}).text
     assert not any("anna@example.org" in text for text in (json.dumps(notified), versions, read))
-    assert json.loads(found).get("hits", {"hits": []})["hits"] == []
+    assert json.loads(search_answer).get("hits", {"hits": []})["hits"] == []
 
 
 def test_a_sample_can_be_taken_away_and_must_fit_the_table(administrator: httpx.Client, orders: Json) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.serving import Json, Served, table
 
 _SCHEMA = "warehouse.shop.public"
@@ -21,7 +21,7 @@ class Attacker:
         self.me = [{"type": "user", "id": user_id}]
 
     def claim(self, path: str) -> httpx.Response:
-        return patched(self.client, path, {"op": "add", "path": "/owners", "value": self.me})
+        return send_patch(self.client, path, {"op": "add", "path": "/owners", "value": self.me})
 
     def sees(self) -> bool:
         return self.client.get(f"/tables/{self.hidden['id']}").status_code == 200
@@ -30,8 +30,8 @@ class Attacker:
 @pytest.fixture
 def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[Attacker]:
     del orders
-    made(administrator, "/classifications", name="Secret", description="x")
-    made(administrator, "/tags", name="Salaries", classification="Secret", description="x")
+    create_entity(administrator, "/classifications", name="Secret", description="x")
+    create_entity(administrator, "/tags", name="Salaries", classification="Secret", description="x")
     hidden = table(administrator, "salaries", tags=_HIDDEN)
     user_id, client = served.person("mallory")
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('Secret.Salaries')"})
@@ -45,30 +45,33 @@ def test_a_label_that_protects_is_neither_claimed_nor_changed_by_its_owner(
 ) -> None:
     assert mallory.claim(path).status_code == 403
     appointed = {"op": "add", "path": "/owners", "value": mallory.me}
-    assert patched(administrator, path, appointed).status_code == 200
+    assert send_patch(administrator, path, appointed).status_code == 200
     for op in (
         {"op": "replace", "path": "/name", "value": "Other"},
         {"op": "add", "path": "/disabled", "value": True},
         {"op": "add", "path": "/mutuallyExclusive", "value": True},
         {"op": "remove", "path": "/owners/0"},
     ):
-        assert patched(mallory.client, path, op).status_code == 403, op
+        assert send_patch(mallory.client, path, op).status_code == 403, op
     for query in ("", "?recursive=true", "?recursive=true&hardDelete=true"):
         assert mallory.client.delete(path + query).status_code == 403
-    assert patched(mallory.client, path, {"op": "replace", "path": "/description", "value": "y"}).status_code == 200
+    assert send_patch(mallory.client, path, {"op": "replace", "path": "/description", "value": "y"}).status_code == 200
     assert not mallory.sees()
 
 
 def test_a_term_that_brings_the_label_keeps_it(administrator: httpx.Client, mallory: Attacker) -> None:
-    made(administrator, "/glossaries", name="Words", description="x")
-    term = made(administrator, "/glossaryTerms", name="Pay", glossary="Words", description="x", tags=_HIDDEN)
-    free = made(administrator, "/glossaryTerms", name="Free", glossary="Words", description="x", owners=mallory.me)
+    create_entity(administrator, "/glossaries", name="Words", description="x")
+    term = create_entity(administrator, "/glossaryTerms", name="Pay", glossary="Words", description="x", tags=_HIDDEN)
+    free = create_entity(
+        administrator, "/glossaryTerms", name="Free", glossary="Words", description="x", owners=mallory.me
+    )
     assert (
-        patched(mallory.client, f"/glossaryTerms/{term['id']}", {"op": "remove", "path": "/tags/0"}).status_code == 403
+        send_patch(mallory.client, f"/glossaryTerms/{term['id']}", {"op": "remove", "path": "/tags/0"}).status_code
+        == 403
     )
     path = f"/glossaryTerms/{free['id']}"  # on this one no policy rests
-    assert patched(mallory.client, path, {"op": "replace", "path": "/name", "value": "Freed"}).status_code == 200
-    assert patched(mallory.client, path, {"op": "add", "path": "/synonyms", "value": ["x"]}).status_code == 200
+    assert send_patch(mallory.client, path, {"op": "replace", "path": "/name", "value": "Freed"}).status_code == 200
+    assert send_patch(mallory.client, path, {"op": "add", "path": "/synonyms", "value": ["x"]}).status_code == 200
     assert mallory.client.delete(path).status_code == 200
 
 
@@ -79,34 +82,38 @@ def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallo
         {"effect": "deny", "operations": ["Delete"], "condition": "matchAnyTag('Tier.Tier1')"},
     ]
     restrict(administrator, user_id, *rules)
-    made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
-    kept = table(administrator, "kept", tags=[{"tagFQN": "Tier.Tier1"}])
-    path = f"/tables/{kept['id']}"
+    create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    protected = table(administrator, "kept", tags=[{"tagFQN": "Tier.Tier1"}])
+    path = f"/tables/{protected['id']}"
     with client:
         assert client.delete(path).status_code == 403
-        refused = patched(client, path, {"op": "remove", "path": "/tags/0"})
+        refused = send_patch(client, path, {"op": "remove", "path": "/tags/0"})
         assert (refused.status_code, "it would lift the rule r1" in refused.text) == (403, True)
         for change in (
             {"op": "replace", "path": "/tags", "value": [{"tagFQN": "Tier.Tier2", "source": "Classification"}]},
             {"op": "replace", "path": "/tags", "value": []},
         ):
-            assert patched(client, path, change).status_code == 403
-        assert patched(client, path, {"op": "add", "path": "/description", "value": "y"}).status_code == 200
-    assert patched(administrator, path, {"op": "remove", "path": "/tags/0"}).status_code == 200
+            assert send_patch(client, path, change).status_code == 403
+        assert send_patch(client, path, {"op": "add", "path": "/description", "value": "y"}).status_code == 200
+    assert send_patch(administrator, path, {"op": "remove", "path": "/tags/0"}).status_code == 200
 
 
 def test_a_domain_on_which_a_policy_rests_is_not_its_owners_to_remove(
     served: Served, administrator: httpx.Client, mallory: Attacker
 ) -> None:
-    free = made(administrator, "/domains", name="Free", domainType="Aggregate", description="x", owners=mallory.me)
+    free = create_entity(
+        administrator, "/domains", name="Free", domainType="Aggregate", description="x", owners=mallory.me
+    )
     assert mallory.client.delete(f"/domains/{free['id']}").status_code == 200
-    domain = made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x", owners=mallory.me)
+    domain = create_entity(
+        administrator, "/domains", name="Sales", domainType="Aggregate", description="x", owners=mallory.me
+    )
     user_id, client = served.person("trent")
     client.close()
     restrict(administrator, user_id, {"effect": "deny", "condition": "!hasDomain()"})
     path = f"/domains/{domain['id']}"
     assert mallory.client.delete(path).status_code == 403
-    assert patched(mallory.client, path, {"op": "replace", "path": "/name", "value": "Other"}).status_code == 403
+    assert send_patch(mallory.client, path, {"op": "replace", "path": "/name", "value": "Other"}).status_code == 403
 
 
 def test_what_things_inherit_is_not_their_containers_owners_to_change(
@@ -115,24 +122,26 @@ def test_what_things_inherit_is_not_their_containers_owners_to_change(
     user_id, client = served.person("trent")
     client.close()
     restrict(administrator, user_id, {"effect": "deny", "resources": ["table"], "condition": "!hasDomain()"})
-    made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
     path, domain = f"/databaseSchemas/name/{_SCHEMA}", [{"type": "domain", "fullyQualifiedName": "Sales"}]
-    assert patched(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
-    assert patched(mallory.client, path, {"op": "add", "path": "/domains", "value": domain}).status_code == 403
-    assert patched(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
+    assert send_patch(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
+    assert send_patch(mallory.client, path, {"op": "add", "path": "/domains", "value": domain}).status_code == 403
+    assert send_patch(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
 
 
 def test_the_owner_of_a_team_fills_it_unless_it_brings_powers(administrator: httpx.Client, mallory: Attacker) -> None:
     role = administrator.get("/roles/name/DataSteward").json()
-    above = made(administrator, "/teams", name="above", teamType="Department")
-    free = made(administrator, "/teams", name="free", teamType="Group", owners=mallory.me)
-    below = made(administrator, "/teams", name="below", teamType="Group", owners=mallory.me, parents=[above["id"]])
+    above = create_entity(administrator, "/teams", name="above", teamType="Department")
+    free = create_entity(administrator, "/teams", name="free", teamType="Group", owners=mallory.me)
+    below = create_entity(
+        administrator, "/teams", name="below", teamType="Group", owners=mallory.me, parents=[above["id"]]
+    )
     grant = {"op": "add", "path": "/defaultRoles", "value": [{"type": "role", "id": role["id"]}]}
-    assert patched(administrator, f"/teams/{above['id']}", grant).status_code == 200
+    assert send_patch(administrator, f"/teams/{above['id']}", grant).status_code == 200
     assert mallory.client.put(f"/teams/{free['id']}/users", json=mallory.me).status_code == 200
     assert mallory.client.put(f"/teams/{below['id']}/users", json=mallory.me).status_code == 403
     assert (
-        patched(
+        send_patch(
             mallory.client, f"/teams/{below['id']}", {"op": "add", "path": "/users", "value": mallory.me}
         ).status_code
         == 403
@@ -154,7 +163,7 @@ def test_what_was_claimed_can_be_changed_but_not_deleted_for_good(
 ) -> None:
     path = f"/tables/name/{_SCHEMA}.orders"
     assert mallory.claim(path).status_code == 200
-    assert patched(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
+    assert send_patch(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
     refused = mallory.client.delete(f"{path}?hardDelete=true")
     assert (refused.status_code, "Delete on table is not granted by ownership alone" in refused.text) == (403, True)
     assert mallory.client.delete(path).status_code == 200
@@ -166,11 +175,11 @@ def test_what_was_claimed_can_be_changed_but_not_deleted_for_good(
 def test_deleting_with_all_beneath_needs_the_right_on_each(
     served: Served, administrator: httpx.Client, mallory: Attacker, hard: str
 ) -> None:
-    other, client = served.person("trent")
+    trent_id, client = served.person("trent")
     client.close()
-    table(administrator, "theirs", owners=[{"type": "user", "id": other}])
+    table(administrator, "theirs", owners=[{"type": "user", "id": trent_id}])
     path = f"/databaseSchemas/name/{_SCHEMA}"
-    assert patched(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
+    assert send_patch(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
     refused = mallory.client.delete(f"{path}?recursive=true&hardDelete={hard}")
     assert refused.status_code == 403
     assert "theirs" not in refused.text
@@ -185,7 +194,7 @@ def test_restoring_with_all_beneath_needs_the_right_on_each(
 ) -> None:
     path = f"/databaseSchemas/name/{_SCHEMA}"
     schema = administrator.get(path).json()
-    assert patched(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
+    assert send_patch(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
     assert administrator.delete(f"{path}?recursive=true").status_code == 200
     refused = mallory.client.put("/databaseSchemas/restore", json={"id": schema["id"]})
     assert (refused.status_code, "You may not restore" in refused.text) == (403, True)

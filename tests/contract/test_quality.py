@@ -42,7 +42,7 @@ def _fail(client: httpx.Client, at_ms: int) -> Json:
     return answer.json()
 
 
-def _refused(client: httpx.Client, link: str, definition: str) -> str:
+def _refusal_of_request(client: httpx.Client, link: str, definition: str) -> str:
     request = {"name": "wrong", "entityLink": f"<#E::table::{link}>", "testDefinition": definition}
     answers = [client.request(way, "/dataQuality/testCases", json=request) for way in ("POST", "PUT")]
     assert [answer.status_code for answer in answers] == [400, 400]
@@ -51,32 +51,32 @@ def _refused(client: httpx.Client, link: str, definition: str) -> str:
 
 def test_a_test_of_a_column_that_there_is_not_names_the_nearest(administrator: httpx.Client, orders: Json) -> None:
     del orders
-    said = _refused(administrator, f"{_ORDERS}::columns::emial", "columnValuesToBeNotNull")
-    assert said.endswith("has no column emial; did you mean email?")
+    message = _refusal_of_request(administrator, f"{_ORDERS}::columns::emial", "columnValuesToBeNotNull")
+    assert message.endswith("has no column emial; did you mean email?")
 
 
 def test_a_definition_tests_what_it_is_for(administrator: httpx.Client, orders: Json) -> None:
     del orders
-    said = _refused(administrator, _ORDERS, "columnValuesToBeNotNull")
-    assert "columnValuesToBeNotNull tests a column" in said
-    said = _refused(administrator, f"{_ORDERS}::columns::email", "tableRowCountToEqual")
-    assert "tableRowCountToEqual tests a table" in said
+    message = _refusal_of_request(administrator, _ORDERS, "columnValuesToBeNotNull")
+    assert "columnValuesToBeNotNull tests a column" in message
+    message = _refusal_of_request(administrator, f"{_ORDERS}::columns::email", "tableRowCountToEqual")
+    assert "tableRowCountToEqual tests a table" in message
 
 
 @pytest.mark.parametrize("column", ["id", "emial"])
 def test_what_a_test_case_is_of_stays(administrator: httpx.Client, case: Json, column: str) -> None:
-    said = _patched(administrator, case, "/entityLink", f"<#E::table::{_ORDERS}::columns::{column}>")
-    assert said == "entityLink of a testCase cannot be changed"
+    message = _refusal_of_patch(administrator, case, "/entityLink", f"<#E::table::{_ORDERS}::columns::{column}>")
+    assert message == "entityLink of a testCase cannot be changed"
 
 
 def test_another_definition_must_be_for_the_same(administrator: httpx.Client, case: Json) -> None:
     of_tables = administrator.get("/dataQuality/testDefinitions/name/tableRowCountToEqual").json()
     reference = {"type": "testDefinition", "id": of_tables["id"]}
-    assert "tableRowCountToEqual tests a table" in _patched(administrator, case, "/testDefinition", reference)
-    assert "testDefinition" in _patched(administrator, case, "/testDefinition", None)
+    assert "tableRowCountToEqual tests a table" in _refusal_of_patch(administrator, case, "/testDefinition", reference)
+    assert "testDefinition" in _refusal_of_patch(administrator, case, "/testDefinition", None)
 
 
-def _patched(client: httpx.Client, case: Json, path: str, value: Json) -> str:
+def _refusal_of_patch(client: httpx.Client, case: Json, path: str, value: Json) -> str:
     content = json.dumps([{"op": "replace", "path": path, "value": value}])
     headers = {"Content-Type": "application/json-patch+json"}
     answer = client.patch(f"/dataQuality/testCases/{case['id']}", content=content, headers=headers)
@@ -135,14 +135,14 @@ def test_results_are_read_corrected_and_taken_back(administrator: httpx.Client, 
     for at_ms, status in ((1, "Success"), (2, "Aborted"), (3, "Success")):
         administrator.post(_RESULTS, json={"timestamp": at_ms, "testCaseStatus": status})
     assert [one["timestamp"] for one in administrator.get(_RESULTS).json()["data"]] == [3, 2, 1]
-    found = administrator.get(_RESULTS, params={"testCaseStatus": "Aborted"}).json()["data"]
-    assert [one["timestamp"] for one in found] == [2]
+    aborted_results = administrator.get(_RESULTS, params={"testCaseStatus": "Aborted"}).json()["data"]
+    assert [one["timestamp"] for one in aborted_results] == [2]
     patch = [{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}]
     corrected = administrator.patch(f"{_RESULTS}/3", content=json.dumps(patch))
     assert (corrected.status_code, corrected.json()["testCaseStatus"]) == (200, "Failed")
     assert administrator.get(f"{_RESULTS}/latest").json()["testCaseStatus"] == "Failed"
-    left = administrator.delete(f"{_RESULTS}/3").json()
-    assert (left["testCaseResult"]["timestamp"], left["testCaseStatus"]) == (2, "Aborted")
+    remaining = administrator.delete(f"{_RESULTS}/3").json()
+    assert (remaining["testCaseResult"]["timestamp"], remaining["testCaseStatus"]) == (2, "Aborted")
     for answer in (administrator.delete(f"{_RESULTS}/3"), administrator.patch(f"{_RESULTS}/3", content="[]")):
         assert answer.status_code == 404
 
@@ -160,26 +160,26 @@ def test_a_logical_suite_holds_what_is_put_into_it(administrator: httpx.Client, 
     assert (read["summary"]["failed"], read["summary"]["total"]) == (1, 1)
     listed = administrator.get("/dataQuality/testSuites", params={"fields": "summary"}).json()["data"]
     assert [one["summary"]["failed"] for one in listed] == [1, 1]
-    shown = administrator.get(f"/dataQuality/testCases/{case['id']}", params={"fields": "testSuites"}).json()
-    assert problems("tests/testCase.json", shown) == []
-    assert [one["name"] for one in shown["testSuites"]] == [f"{_ORDERS}.testSuite", "nightly"]
+    shown_case = administrator.get(f"/dataQuality/testCases/{case['id']}", params={"fields": "testSuites"}).json()
+    assert problems("tests/testCase.json", shown_case) == []
+    assert [one["name"] for one in shown_case["testSuites"]] == [f"{_ORDERS}.testSuite", "nightly"]
     path = f"/dataQuality/testCases/logicalTestCases/{suite['id']}/{case['id']}"
     assert [administrator.delete(path).status_code for _ in range(2)] == [200, 404]
 
 
 def test_a_table_has_one_suite_of_its_own(administrator: httpx.Client, orders: Json) -> None:
     request = {"name": f"{_ORDERS}.TestSuite", "executableEntityReference": _ORDERS}
-    made = administrator.put("/dataQuality/testSuites/executable", json=request)
-    assert made.status_code == 201, made.text
-    assert problems("tests/testSuite.json", made.json()) == []
+    response = administrator.put("/dataQuality/testSuites/executable", json=request)
+    assert response.status_code == 201, response.text
+    assert problems("tests/testSuite.json", response.json()) == []
     again = administrator.put("/dataQuality/testSuites/basic", json={"name": "x", "basicEntityReference": _ORDERS})
-    assert (again.status_code, again.json()["id"]) == (200, made.json()["id"])
+    assert (again.status_code, again.json()["id"]) == (200, response.json()["id"])
     assert administrator.post("/dataQuality/testSuites/executable", json=request).status_code == 409
     assert administrator.put("/dataQuality/testSuites/executable", json={"name": "x"}).status_code == 400
     read = administrator.get(f"/tables/{orders['id']}", params={"fields": "testSuite"}).json()
     assert problems("entity/data/table.json", read) == []
-    assert read["testSuite"]["id"] == made.json()["id"]
-    path = f"/dataQuality/testSuites/executable/{made.json()['id']}"
+    assert read["testSuite"]["id"] == response.json()["id"]
+    path = f"/dataQuality/testSuites/executable/{response.json()['id']}"
     assert administrator.delete(path, params={"hardDelete": "true", "recursive": "true"}).status_code == 200
 
 
@@ -197,8 +197,8 @@ def test_a_run_of_a_pipeline_may_succeed_in_part(administrator: httpx.Client, pi
         },
         "destinations": [{"category": "Owners", "type": "Email", "config": {}}],
     }
-    made = administrator.post("/events/subscriptions", json=alert)
-    assert made.status_code == 201, made.text
+    response = administrator.post("/events/subscriptions", json=alert)
+    assert response.status_code == 201, response.text
 
 
 def test_runs_come_one_by_one_or_together(administrator: httpx.Client, pipeline: Json) -> None:
@@ -262,16 +262,19 @@ def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
     path = f"/dataQuality/testCases/{case['id']}"
     if closes:
         headers = {"Content-Type": "application/json-patch+json"}
-        asked = [{"op": "add", "path": "/autoCloseIncident", "value": True}]
-        assert administrator.patch(path, content=json.dumps(asked), headers=headers).json()["autoCloseIncident"] is True
+        close_incident = [{"op": "add", "path": "/autoCloseIncident", "value": True}]
+        assert (
+            administrator.patch(path, content=json.dumps(close_incident), headers=headers).json()["autoCloseIncident"]
+            is True
+        )
     _fail(administrator, 2_000)
     opened = administrator.get(path).json()["incidentId"]
     _report(administrator, 1_000, "Success")
     assert administrator.get(path).json()["incidentId"] == opened, "an older success says nothing of the present"
     _report(administrator, 3_000, "Success")
-    shown, state = administrator.get(path).json(), _last_state(administrator)
-    assert shown["testCaseStatus"] == "Success"
-    assert ("incidentId" in shown, state["testCaseResolutionStatusType"]) == (
+    shown_case, state = administrator.get(path).json(), _last_state(administrator)
+    assert shown_case["testCaseStatus"] == "Success"
+    assert ("incidentId" in shown_case, state["testCaseResolutionStatusType"]) == (
         not closes,
         "Resolved" if closes else "New",
     )
@@ -289,8 +292,8 @@ def test_a_test_is_created_with_the_wish_that_its_incidents_end(administrator: h
     del orders
     link = f"<#E::table::{_ORDERS}::columns::email>"
     request = {"name": "closing", "entityLink": link, "testDefinition": "columnValuesToBeNotNull"}
-    made = administrator.post("/dataQuality/testCases", json=request | {"autoCloseIncident": True})
-    assert (made.status_code, made.json()["autoCloseIncident"]) == (201, True)
+    response = administrator.post("/dataQuality/testCases", json=request | {"autoCloseIncident": True})
+    assert (response.status_code, response.json()["autoCloseIncident"]) == (201, True)
     wrong = administrator.post("/dataQuality/testCases", json=request | {"name": "b", "autoCloseIncident": "yes"})
     assert wrong.status_code == 400
 
@@ -299,13 +302,13 @@ def test_tests_are_listed_by_several_results(administrator: httpx.Client, case: 
     del case
     _fail(administrator, 1_000)
 
-    def listed(query: str) -> httpx.Response:
+    def list_cases(query: str) -> httpx.Response:
         return administrator.get(f"/dataQuality/testCases?{query}")
 
     for query in ("testCaseStatus=Failed&testCaseStatus=Aborted", "testCaseStatus=Aborted&testCaseStatus=Failed"):
-        assert [one["name"] for one in listed(query).json()["data"]] == ["no_nulls"]
-    assert listed("testCaseStatus=Success&testCaseStatus=Aborted").json()["data"] == []
-    refused = listed("testCaseStatus=Failed&testCaseStatus=Broken")
+        assert [one["name"] for one in list_cases(query).json()["data"]] == ["no_nulls"]
+    assert list_cases("testCaseStatus=Success&testCaseStatus=Aborted").json()["data"] == []
+    refused = list_cases("testCaseStatus=Failed&testCaseStatus=Broken")
     assert (refused.status_code, refused.json()["message"]) == (
         400,
         "testCaseStatus: must be one of Success, Failed, Aborted, Queued, not 'Broken'",
@@ -323,19 +326,19 @@ def test_the_state_of_the_last_incident_is_a_field_of_the_test_since_2_0(
     ):
         warehouse(administrator)
         request = {"name": "no_nulls", "entityLink": f"<#E::table::{_ORDERS}::columns::email>"}
-        made = administrator.post(
+        created_case = administrator.post(
             "/dataQuality/testCases", json=request | {"testDefinition": "columnValuesToBeNotNull"}
         ).json()
-        path = f"/dataQuality/testCases/{made['id']}"
+        path = f"/dataQuality/testCases/{created_case['id']}"
         assert "incidentStatus" not in administrator.get(path, params={"fields": "incidentStatus"}).json()
         _fail(administrator, 1_000)
-        shown = administrator.get(path, params={"fields": "incidentStatus"}).json()
+        shown_case = administrator.get(path, params={"fields": "incidentStatus"}).json()
         (listed,) = administrator.get("/dataQuality/testCases", params={"fields": "incidentStatus"}).json()["data"]
         assert "incidentStatus" not in administrator.get(path, params={"fields": "*"}).json()
     if api_version == "1.13.0":
-        assert "incidentStatus" not in shown.keys() | listed.keys()
+        assert "incidentStatus" not in shown_case.keys() | listed.keys()
         return
-    assert shown["incidentStatus"] == listed["incidentStatus"]
-    assert problems("tests/testCaseResolutionStatus.json", shown["incidentStatus"]) == []
-    assert shown["incidentStatus"]["testCaseResolutionStatusType"] == "New"
-    assert shown["incidentStatus"]["stateId"] == shown["incidentId"]
+    assert shown_case["incidentStatus"] == listed["incidentStatus"]
+    assert problems("tests/testCaseResolutionStatus.json", shown_case["incidentStatus"]) == []
+    assert shown_case["incidentStatus"]["testCaseResolutionStatusType"] == "New"
+    assert shown_case["incidentStatus"]["stateId"] == shown_case["incidentId"]

@@ -19,8 +19,8 @@ def test_a_query_knows_what_it_runs_on(administrator: httpx.Client, orders: Json
     event = administrator.put(f"{path}/usage", json=[reference]).json()
     assert [one["name"] for one in event["changeDescription"]["fieldsAdded"]] == ["queryUsedIn"]
     assert administrator.put(f"{path}/usage", json=[reference]).status_code == 200, "once more is nothing new"
-    (found,) = administrator.get(f"/queries?entityId={orders['id']}&fields=queryUsedIn").json()["data"]
-    assert [one["id"] for one in found["queryUsedIn"]] == [orders["id"]]
+    (listed_query,) = administrator.get(f"/queries?entityId={orders['id']}&fields=queryUsedIn").json()["data"]
+    assert [one["id"] for one in listed_query["queryUsedIn"]] == [orders["id"]]
     assert administrator.request("DELETE", f"{path}/usage", json=[reference]).status_code == 200
     assert administrator.get(f"/queries?entityId={orders['id']}").json()["data"] == []
 
@@ -30,8 +30,8 @@ def test_a_query_knows_who_ran_it(served: Served, administrator: httpx.Client, q
     path = f"/queries/{query['id']}"
     assert administrator.put(f"{path}/users", json=["alice"]).status_code == 200
     assert administrator.put(f"{path}/usedBy", json=["etl", "etl", "cron"]).status_code == 200
-    shown = administrator.get(path, params={"fields": "users,usedBy"}).json()
-    assert ([one["name"] for one in shown["users"]], shown["usedBy"]) == (["alice"], ["etl", "cron"])
+    shown_query = administrator.get(path, params={"fields": "users,usedBy"}).json()
+    assert ([one["name"] for one in shown_query["users"]], shown_query["usedBy"]) == (["alice"], ["etl", "cron"])
     assert alice.put(f"{path}/users", json=["alice"]).status_code == 403
     alice.close()
 

@@ -8,7 +8,7 @@ from tests.serving import Json
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/tables?limt=5", "did you mean limit?"),
         ("/tables?databaseSchem=a.b.c", "did you mean databaseSchema?"),
@@ -19,10 +19,10 @@ from tests.serving import Json
         ("/system/version?verbose=true", "unknown query parameter; this route takes none"),
     ],
 )
-def test_an_unknown_parameter_is_refused(administrator: httpx.Client, orders: Json, path: str, said: str) -> None:
+def test_an_unknown_parameter_is_refused(administrator: httpx.Client, orders: Json, path: str, message: str) -> None:
     answer = administrator.get(path)
     assert (answer.status_code, answer.json()["code"]) == (400, 400)
-    assert said in answer.json()["message"]
+    assert message in answer.json()["message"]
     assert path.split("?")[1].split("&")[-1].split("=")[0] in answer.json()["message"]
 
 

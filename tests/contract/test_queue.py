@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from sqlalchemy import Engine, update
-from tests.contract.test_access import patched, restrict
+from tests.contract.test_access import restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 from typer.testing import CliRunner
@@ -23,13 +23,13 @@ ALERTS = "/events/subscriptions"
 QUEUE = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
 
 
-def body(**given: Json) -> Json:
+def body(**fields: Json) -> Json:
     plain = {"name": "Words", "alertType": "GovernanceWorkflowChangeEvent", "destinations": [QUEUE]}
-    return {**plain, "filteringRules": {"resources": ["domain"], "rules": []}, **given}
+    return {**plain, "filteringRules": {"resources": ["domain"], "rules": []}, **fields}
 
 
-def made(client: httpx.Client, **given: Json) -> Json:
-    answer = client.post(ALERTS, json=body(**given))
+def create_alert(client: httpx.Client, **fields: Json) -> Json:
+    answer = client.post(ALERTS, json=body(**fields))
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -40,13 +40,13 @@ def events(client: httpx.Client, *names: str) -> None:
         assert answer.status_code == 201, answer.text
 
 
-def said(client: httpx.Client, alert: Json, action: str, **given: Json) -> Json:
-    answer = client.post(f"{ALERTS}/{alert['id']}/queue/{action}", json=given)
+def act(client: httpx.Client, alert: Json, action: str, **request: Json) -> Json:
+    answer = client.post(f"{ALERTS}/{alert['id']}/queue/{action}", json=request)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def held(items: list[Json]) -> list[Json]:
+def leases_of(items: list[Json]) -> list[Json]:
     return [{"id": one["id"], "lease": one["lease"]} for one in items]
 
 
@@ -57,7 +57,7 @@ def outcomes(answer: Json) -> list[str]:
 @pytest.fixture
 def queue(administrator: httpx.Client, sqlite_engine: Engine) -> Json:
     """An alert with three events in its queue."""
-    alert = made(administrator)
+    alert = create_alert(administrator)
     events(administrator, "One", "Two", "Three")
     notify_all(sqlite_engine)
     return alert
@@ -73,64 +73,64 @@ def ana(served: Served) -> Iterator[httpx.Client]:
 def test_events_are_claimed_in_log_order_and_acknowledged_once(
     administrator: httpx.Client, queue: Json, sqlite_engine: Engine
 ) -> None:
-    first = said(administrator, queue, "claim", limit=2, leaseSeconds=60)
+    first = act(administrator, queue, "claim", limit=2, leaseSeconds=60)
     names = [one["event"]["entityFullyQualifiedName"] for one in first["data"]]
     assert (names, first["hasMore"]) == (["One", "Two"], True)
     assert {one["reasons"][0]["subscriptionName"] for one in first["data"]} == {"Words"}
-    (third,) = said(administrator, queue, "claim", limit=100)["data"]
-    assert said(administrator, queue, "claim", limit=100) == {"data": [], "hasMore": False}
+    (third,) = act(administrator, queue, "claim", limit=100)["data"]
+    assert act(administrator, queue, "claim", limit=100) == {"data": [], "hasMore": False}
 
-    items = held(first["data"])
-    assert outcomes(said(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
-    assert outcomes(said(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
+    items = leases_of(first["data"])
+    assert outcomes(act(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
+    assert outcomes(act(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
     wrong = [{"id": third["id"], "lease": str(uuid4())}, {"id": str(uuid4()), "lease": third["lease"]}]
-    assert outcomes(said(administrator, queue, "acknowledge", items=wrong)) == ["leaseLost", "notFound"]
-    assert outcomes(said(administrator, queue, "release", items=[*held([third]), *items[:1]])) == [
+    assert outcomes(act(administrator, queue, "acknowledge", items=wrong)) == ["leaseLost", "notFound"]
+    assert outcomes(act(administrator, queue, "release", items=[*leases_of([third]), *items[:1]])) == [
         "released",
         "acknowledged",
     ]
-    (again,) = said(administrator, queue, "claim")["data"]
+    (again,) = act(administrator, queue, "claim")["data"]
     assert (again["id"], again["lease"] != third["lease"]) == (third["id"], True)
 
 
 def test_an_event_comes_back_after_its_lease_unless_that_is_extended(
     administrator: httpx.Client, queue: Json, sqlite_engine: Engine
 ) -> None:
-    first, second = said(administrator, queue, "claim", limit=2)["data"]
-    (kept,) = said(administrator, queue, "extend", items=held([second]), leaseSeconds=3600)["data"]
-    assert kept["leaseExpiresAt"] > second["leaseExpiresAt"]
+    first, second = act(administrator, queue, "claim", limit=2)["data"]
+    (extended,) = act(administrator, queue, "extend", items=leases_of([second]), leaseSeconds=3600)["data"]
+    assert extended["leaseExpiresAt"] > second["leaseExpiresAt"]
     with writing(sqlite_engine) as connection:
         connection.execute(update(message).values(due_at_ms=message.c.due_at_ms - 61_000))
-    ids = [one["id"] for one in said(administrator, queue, "claim", limit=100)["data"]]
+    ids = [one["id"] for one in act(administrator, queue, "claim", limit=100)["data"]]
     assert (first["id"] in ids, second["id"] in ids, len(ids)) == (True, False, 2)
-    assert outcomes(said(administrator, queue, "acknowledge", items=held([first]))) == ["leaseLost"]
+    assert outcomes(act(administrator, queue, "acknowledge", items=leases_of([first]))) == ["leaseLost"]
 
 
 def test_status_explanations_and_numbers_say_what_became_of_them(administrator: httpx.Client, queue: Json) -> None:
     record = f"{ALERTS}/{queue['id']}/eventsRecord"
     assert administrator.get(record).json()["pendingEventsCount"] == 3
-    (one,) = said(administrator, queue, "claim")["data"]
-    explained = f"/events/{one['event']['id']}/explain"
+    (item,) = act(administrator, queue, "claim")["data"]
+    explained = f"/events/{item['event']['id']}/explain"
     waiting = administrator.get(explained).json()["notified"]["data"][0]["message"]
     assert waiting["status"] == "queued"
-    said(administrator, queue, "acknowledge", items=held([one]))
+    act(administrator, queue, "acknowledge", items=leases_of([item]))
     delivered = administrator.get(explained).json()["notified"]["data"][0]["message"]
     assert delivered["status"] == "delivered"
     assert administrator.get(record).json()["pendingEventsCount"] == 2
     (status,) = administrator.get(f"{ALERTS}/{queue['id']}/status").json()["data"]
     assert (status["statusDetails"]["status"], "lastSuccessfulAt" in str(status)) == ("active", True)
-    again = administrator.post("/events/deliveries/replays", json={"message": one["id"], "delivered": True})
+    again = administrator.post("/events/deliveries/replays", json={"message": item["id"], "delivered": True})
     assert (again.status_code, "queue" in again.json()["message"]) == (409, True)
 
 
 def test_the_event_is_in_the_format_that_the_destination_asks_for(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
-    alert = made(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": "cloudEvents"}}])
+    alert = create_alert(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": "cloudEvents"}}])
     events(administrator, "One")
     notify_all(sqlite_engine)
-    (one,) = said(administrator, alert, "claim")["data"]
-    assert (one["event"]["specversion"], one["event"]["subject"]) == ("1.0", "One")
+    (queued,) = act(administrator, alert, "claim")["data"]
+    assert (queued["event"]["specversion"], queued["event"]["subject"]) == ("1.0", "One")
 
 
 def test_who_may_not_edit_the_alert_may_not_use_its_queue(ana: httpx.Client, queue: Json) -> None:
@@ -144,16 +144,16 @@ def test_what_its_editor_may_not_view_is_ended(
 ) -> None:
     user_id, ana = served.person("ana")
     with ana:
-        alert = made(ana)
+        alert = create_alert(ana)
         events(administrator, "Open", "Hidden")
         notify_all(sqlite_engine)
         hides = {"effect": "deny", "resources": ["domain"], "condition": "matchAnyTag('PII.Sensitive')"}
         restrict(administrator, user_id, hides)
         domain = administrator.get("/domains/name/Hidden").json()
         tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
-        assert patched(administrator, f"/domains/{domain['id']}", tag).status_code == 200
-        shown = said(ana, alert, "claim", limit=100)["data"]
-    assert [one["event"]["entityFullyQualifiedName"] for one in shown] == ["Open"]
+        assert send_patch(administrator, f"/domains/{domain['id']}", tag).status_code == 200
+        claimed = act(ana, alert, "claim", limit=100)["data"]
+    assert [one["event"]["entityFullyQualifiedName"] for one in claimed] == ["Open"]
     query = {"alert": alert["id"], "reason": OutcomeReason.MAY_NOT_VIEW.value}
     ended = administrator.get("/events/deliveries", params=query).json()["data"]
     assert [one["events"][0]["entityFullyQualifiedName"] for one in ended] == ["Hidden"]
@@ -161,8 +161,8 @@ def test_what_its_editor_may_not_view_is_ended(
 
 def test_the_queue_of_a_disabled_alert_ends_as_disabled(administrator: httpx.Client, queue: Json) -> None:
     off = {"op": "replace", "path": "/enabled", "value": False}
-    assert patched(administrator, f"{ALERTS}/{queue['id']}", off).status_code == 200
-    assert said(administrator, queue, "claim", limit=100)["data"] == []
+    assert send_patch(administrator, f"{ALERTS}/{queue['id']}", off).status_code == 200
+    assert act(administrator, queue, "claim", limit=100)["data"] == []
     ended = administrator.get("/events/deliveries", params={"alert": queue["id"], "reason": "disabled"}).json()
     assert len(ended["data"]) == 3
 
@@ -184,8 +184,8 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_refused_with_its_place(administrator: httpx.Client, queue: Json, case: str) -> None:
-    action, given, place = WRONG[case]
-    answer = administrator.post(f"{ALERTS}/{queue['id']}/queue/{action}", json=given)
+    action, request, place = WRONG[case]
+    answer = administrator.post(f"{ALERTS}/{queue['id']}/queue/{action}", json=request)
     assert (answer.status_code, place in answer.json()["message"]) == (400, True), answer.text
 
 
@@ -201,14 +201,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_an_alert_with_a_wrong_queue_is_refused(administrator: httpx.Client, case: str) -> None:
-    given, place = REFUSED[case]
-    answer = administrator.post(ALERTS, json=given)
+    request, place = REFUSED[case]
+    answer = administrator.post(ALERTS, json=request)
     assert (answer.status_code, place in answer.json()["message"]) == (400, True), answer.text
 
 
 def test_an_alert_without_a_queue_says_so(administrator: httpx.Client) -> None:
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/x"}}
-    alert = made(administrator, destinations=[hook])
+    alert = create_alert(administrator, destinations=[hook])
     answer = administrator.post(f"{ALERTS}/{alert['id']}/queue/claim", json={})
     assert (answer.status_code, "has no queue" in answer.json()["message"]) == (400, True)
 
@@ -226,16 +226,16 @@ def test_the_command_line_and_the_client_empty_a_queue(
     monkeypatch: pytest.MonkeyPatch,
     form: str,
 ) -> None:
-    alert = made(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": form}}])
+    alert = create_alert(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": form}}])
     events(administrator, "One", "Two")
     notify_all(sqlite_engine)
     monkeypatch.setenv("TOCSIN_SERVER", served.url)
     monkeypatch.setenv("TOCSIN_TOKEN", str(administrator.headers["Authorization"]).removeprefix("Bearer "))
-    shown = CliRunner().invoke(cli, ["queue", "take", "Words", "--limit", "1"])
-    assert (shown.exit_code, "entityCreated" in shown.output, "One" in shown.output) == (0, True, True), shown.output
-    lease, identity = shown.output.split("--lease ")[1].split()[0], shown.output.splitlines()[1].split()[0]
-    done = CliRunner().invoke(cli, ["queue", "acknowledge", "Words", identity, "--lease", lease])
-    assert (done.exit_code, "acknowledged" in done.output) == (0, True), done.output
+    take = CliRunner().invoke(cli, ["queue", "take", "Words", "--limit", "1"])
+    assert (take.exit_code, "entityCreated" in take.output, "One" in take.output) == (0, True, True), take.output
+    lease, identity = take.output.split("--lease ")[1].split()[0], take.output.splitlines()[1].split()[0]
+    acknowledgement = CliRunner().invoke(cli, ["queue", "acknowledge", "Words", identity, "--lease", lease])
+    assert (acknowledgement.exit_code, "acknowledged" in acknowledgement.output) == (0, True), acknowledgement.output
     with Client() as client:
         (second,) = client.claim_events(alert["id"], limit=9)["data"]
         assert client.extend_events(alert["id"], [second])["data"][0]["state"] == "extended"

@@ -23,7 +23,7 @@ def mail(*receivers: str) -> Json:
     return {"category": "External", "type": "Email", "config": {"receivers": list(receivers)}}
 
 
-def made(client: httpx.Client, name: str, *destinations: Json) -> httpx.Response:
+def create_alert(client: httpx.Client, name: str, *destinations: Json) -> httpx.Response:
     request = {"name": name, "alertType": "Notification", "resources": ["table"], "destinations": list(destinations)}
     return client.post(ALERTS, json=request)
 
@@ -51,20 +51,20 @@ def test_strangers_are_not_mailed_unless_an_administrator_says_so(
 ) -> None:
     stranger = mail("somebody@elsewhere.example")
     for refused in (
-        made(ann, "Mine", stranger),
+        create_alert(ann, "Mine", stranger),
         ann.post(f"{ALERTS}/validation/destination", json={"destination": stranger}),
     ):
         assert refused.status_code == 400
         assert "external_mail_domains" in refused.json()["message"]
-    assert made(ann, "Mine", mail("ANN@example.org")).status_code == 201
-    allowed = made(administrator, "Theirs", stranger)
-    assert allowed.status_code == 201
+    assert create_alert(ann, "Mine", mail("ANN@example.org")).status_code == 201
+    response = create_alert(administrator, "Theirs", stranger)
+    assert response.status_code == 201
     changed = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "else@elsewhere.example"}]
     assert administrator.patch(f"{ALERTS}/name/Mine", json=changed).status_code == 200
     another = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "third@elsewhere.example"}]
     assert ann.patch(f"{ALERTS}/name/Mine", json=another).status_code == 400
-    said = [{"op": "add", "path": "/description", "value": "What an administrator added stays."}]
-    assert ann.patch(f"{ALERTS}/name/Mine", json=said).status_code == 200
+    description = [{"op": "add", "path": "/description", "value": "What an administrator added stays."}]
+    assert ann.patch(f"{ALERTS}/name/Mine", json=description).status_code == 200
 
 
 def test_one_person_sends_to_no_more_places_outside_than_allowed(
@@ -78,10 +78,10 @@ def test_one_person_sends_to_no_more_places_outside_than_allowed(
         ]
 
     for alert in range(5):
-        assert made(ann, f"Hooks{alert}", *hooks(alert, 19)).status_code == 201
-    refused = made(ann, "Hooks5", *hooks(5, 6))
+        assert create_alert(ann, f"Hooks{alert}", *hooks(alert, 19)).status_code == 201
+    refused = create_alert(ann, "Hooks5", *hooks(5, 6))
     assert (refused.status_code, "external_destinations_per_person" in refused.json()["message"]) == (400, True)
-    assert made(ann, "Hooks5", *hooks(5, 5)).status_code == 201
+    assert create_alert(ann, "Hooks5", *hooks(5, 5)).status_code == 201
     another, third = ([{"op": "add", "path": "/destinations/-", "value": one}] for one in hooks(6, 2))
     assert ann.patch(f"{ALERTS}/name/Hooks5", json=another).status_code == 400
     fewer = [{"op": "remove", "path": "/destinations/0"}]
@@ -100,10 +100,10 @@ def test_an_alert_has_no_more_destinations_and_receivers_than_allowed(
         {"category": "External", "type": "Webhook", "config": {"endpoint": f"https://hooks.example.com/{number}"}}
         for number in range(21)
     ]
-    assert "destinations_per_alert" in made(ann, "Many", *hooks).json()["message"]
-    assert made(ann, "Many", *hooks[:20]).status_code == 201
-    assert made(administrator, "More", *hooks).status_code == 201
-    crowd = made(ann, "Crowd", mail(*[f"a{number}@example.org" for number in range(51)]))
+    assert "destinations_per_alert" in create_alert(ann, "Many", *hooks).json()["message"]
+    assert create_alert(ann, "Many", *hooks[:20]).status_code == 201
+    assert create_alert(administrator, "More", *hooks).status_code == 201
+    crowd = create_alert(ann, "Crowd", mail(*[f"a{number}@example.org" for number in range(51)]))
     assert "receivers_per_destination" in crowd.json()["message"]
 
 
@@ -150,19 +150,19 @@ def test_the_conditions_of_one_persons_alerts_may_not_cost_too_much_together(
 
 
 def test_one_person_makes_no_more_alerts_than_one_may_have(ann: httpx.Client, administrator: httpx.Client) -> None:
-    answers = [made(ann, f"A{number}", mail("ann@example.org")) for number in range(51)]
+    answers = [create_alert(ann, f"A{number}", mail("ann@example.org")) for number in range(51)]
     assert [one.status_code for one in answers] == [201] * 50 + [403]
     assert "alerts_per_person" in answers[-1].json()["message"]
     changed = [{"op": "add", "path": "/description", "value": "Changed by another, still hers."}]
     assert administrator.patch(f"{ALERTS}/name/A1", json=changed).status_code == 200
-    assert made(ann, "B", mail("ann@example.org")).status_code == 403
-    assert made(administrator, "Theirs", mail("ann@example.org")).status_code == 201
+    assert create_alert(ann, "B", mail("ann@example.org")).status_code == 403
+    assert create_alert(administrator, "Theirs", mail("ann@example.org")).status_code == 201
 
 
 def test_one_person_makes_no_more_alerts_than_the_hour_allows(ann: httpx.Client) -> None:
     answers = []
     for number in range(62):
-        answers.append(made(ann, f"A{number}", mail("ann@example.org")).status_code)
+        answers.append(create_alert(ann, f"A{number}", mail("ann@example.org")).status_code)
         ann.delete(f"{ALERTS}/name/A{number}")
     assert answers == [201] * 60 + [429] * 2
 

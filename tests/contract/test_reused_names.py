@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tests.contract.test_access import made, patched
+from tests.contract.test_access import create_entity, send_patch
 from tests.contract.test_feed import begin
 from tests.serving import Json, Served
 
@@ -30,15 +30,15 @@ def _another(served: Served, administrator: httpx.Client, user_id: str, name: st
 def test_an_alert_belongs_to_its_creator_not_to_their_name(served: Served, administrator: httpx.Client) -> None:
     user_id, josh = served.person("josh")
     with josh:
-        alert = made(josh, "/events/subscriptions", **_alert("ours"))
-    _, other = _another(served, administrator, user_id, "josh")
+        alert = create_entity(josh, "/events/subscriptions", **_alert("ours"))
+    _, client_of_new_josh = _another(served, administrator, user_id, "josh")
     path = f"/events/subscriptions/{alert['id']}"
-    with other:
-        config = other.get(path).json()["destinations"][0]["config"]
+    with client_of_new_josh:
+        config = client_of_new_josh.get(path).json()["destinations"][0]["config"]
         assert not {"secretKey", "headers"} & config.keys(), "masks are for editors"
         moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "http://127.0.0.1:9/other"}
-        assert patched(other, path, moved).status_code == 403
-        assert other.delete(path).status_code == 403
+        assert send_patch(client_of_new_josh, path, moved).status_code == 403
+        assert client_of_new_josh.delete(path).status_code == 403
 
 
 def test_a_quota_counts_what_a_person_made_not_their_name(
@@ -46,13 +46,13 @@ def test_a_quota_counts_what_a_person_made_not_their_name(
 ) -> None:
     user_id, josh = served.person("josh")
     with josh:
-        made(josh, "/events/subscriptions", **_alert("ours"))
-    _, other = _another(served, administrator, user_id, "josh")
+        create_entity(josh, "/events/subscriptions", **_alert("ours"))
+    _, client_of_new_josh = _another(served, administrator, user_id, "josh")
     settings = served.app.state.parts.settings
     monkeypatch.setitem(settings.__dict__, "alerts_per_person", 1)
-    with other:
-        made(other, "/events/subscriptions", **_alert("mine"))
-        assert other.post("/events/subscriptions", json=_alert("more")).status_code == 403
+    with client_of_new_josh:
+        create_entity(client_of_new_josh, "/events/subscriptions", **_alert("mine"))
+        assert client_of_new_josh.post("/events/subscriptions", json=_alert("more")).status_code == 403
 
 
 def test_threads_and_posts_belong_to_their_author_not_to_a_name(
@@ -63,14 +63,14 @@ def test_threads_and_posts_belong_to_their_author_not_to_a_name(
         thread = begin(josh)
         assert josh.post(f"/feed/{thread['id']}/posts", json={"message": "An answer."}).is_success
         post = josh.get(f"/feed/{thread['id']}").json()["posts"][0]
-    _, other = _another(served, administrator, user_id, "josh")
+    _, client_of_new_josh = _another(served, administrator, user_id, "josh")
     at_thread, at_post = f"/feed/{thread['id']}", f"/feed/{thread['id']}/posts/{post['id']}"
     words = {"op": "replace", "path": "/message", "value": "Something else."}
-    with other:
-        assert patched(other, at_thread, words).status_code == 403
-        assert patched(other, at_post, words).status_code == 403
-        assert other.delete(at_post).status_code == 403
-        assert other.delete(at_thread).status_code == 403
+    with client_of_new_josh:
+        assert send_patch(client_of_new_josh, at_thread, words).status_code == 403
+        assert send_patch(client_of_new_josh, at_post, words).status_code == 403
+        assert client_of_new_josh.delete(at_post).status_code == 403
+        assert client_of_new_josh.delete(at_thread).status_code == 403
 
 
 def test_authors_still_edit_and_delete_their_own_words(served: Served, orders: Json) -> None:
@@ -81,9 +81,9 @@ def test_authors_still_edit_and_delete_their_own_words(served: Served, orders: J
         assert josh.post(f"/feed/{thread['id']}/posts", json={"message": "An answer."}).is_success
         post = josh.get(f"/feed/{thread['id']}").json()["posts"][0]
         at_post = f"/feed/{thread['id']}/posts/{post['id']}"
-        assert patched(josh, at_post, words).is_success
+        assert send_patch(josh, at_post, words).is_success
         assert josh.delete(at_post).is_success
-        assert patched(josh, f"/feed/{thread['id']}", words).is_success
+        assert send_patch(josh, f"/feed/{thread['id']}", words).is_success
         assert josh.delete(f"/feed/{thread['id']}").is_success
 
 
@@ -94,8 +94,8 @@ def test_names_that_can_be_mistaken_for_others_are_refused(
     served.person("josh")
 
     def create(name: str) -> httpx.Response:
-        more = {"email": "somebody@example.org"} if path == "/users" else {"teamType": "Group"}
-        return administrator.post(path, json={"name": name, **more})
+        fields = {"email": "somebody@example.org"} if path == "/users" else {"teamType": "Group"}
+        return administrator.post(path, json={"name": name, **fields})
 
     for name in ("Josh", "\u0458\u043e\u0455\u04bb"):
         refused = create(name)
@@ -106,12 +106,12 @@ def test_names_that_can_be_mistaken_for_others_are_refused(
         assert refused.status_code == 400, name
         assert refused.json()["message"].startswith("name: ")
     assert create("joshua").status_code == 201
-    shown = administrator.post(path, json={"name": "other", "email": "o@example.org", "displayName": "Jo\u200bsh"})
-    assert shown.status_code == 400
+    response = administrator.post(path, json={"name": "other", "email": "o@example.org", "displayName": "Jo\u200bsh"})
+    assert response.status_code == 400
 
 
 def test_a_team_cannot_be_renamed_to_a_look_alike(served: Served, administrator: httpx.Client) -> None:
     served.person("josh")
-    team = made(administrator, "/teams", name="sales", teamType="Group")
+    team = create_entity(administrator, "/teams", name="sales", teamType="Group")
     renamed = {"op": "replace", "path": "/name", "value": "JOSH"}
-    assert patched(administrator, f"/teams/{team['id']}", renamed).status_code == 409
+    assert send_patch(administrator, f"/teams/{team['id']}", renamed).status_code == 409

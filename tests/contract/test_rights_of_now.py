@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -29,28 +29,28 @@ def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
     result = {
         "matched": 2,
         "assets": [
-            {"id": one["id"], "type": "table", "fullyQualifiedName": one["fullyQualifiedName"], "matched": 1}
-            for one in (orders, people)
+            {"id": asset["id"], "type": "table", "fullyQualifiedName": asset["fullyQualifiedName"], "matched": 1}
+            for asset in (orders, people)
         ],
         "samples": samples,
         "recipients": [{"channel": "ActivityFeed", "notified": 2, "id": zoe_id, "name": "zoe"}],
     }
     backtests, now_ms = Backtests(sqlite_engine), SystemClock().now_ms()
     alert = {"name": "x", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
-    asked = mallory.post("/events/subscriptions/backtest", params={"wait": 0}, json=alert).json()
-    taken = backtests.claim("pipeline", now_ms=now_ms, lost_after_ms=1000)
-    assert taken is not None
-    assert backtests.finish(taken, "pipeline", result, now_ms=now_ms)
-    path = f"/events/subscriptions/backtest/{asked['id']}"
+    backtest = mallory.post("/events/subscriptions/backtest", params={"wait": 0}, json=alert).json()
+    claimed = backtests.claim("pipeline", now_ms=now_ms, lost_after_ms=1000)
+    assert claimed is not None
+    assert backtests.finish(claimed, "pipeline", result, now_ms=now_ms)
+    path = f"/events/subscriptions/backtest/{backtest['id']}"
     assert mallory.get(path).json()["result"] == result
     restrict(administrator, user_id, _DENIED, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"})
-    assert patched(administrator, f"/tables/{people['id']}", _HIDE).is_success
+    assert send_patch(administrator, f"/tables/{people['id']}", _HIDE).is_success
     now = mallory.get(path)
     mallory.close()
-    left = now.json()["result"]
-    assert [one["id"] for one in left["assets"]] == [orders["id"]]
-    assert {one["entityId"] for one in left["samples"]} == {orders["id"]}
-    assert left["recipients"] == [{"channel": "ActivityFeed", "notified": 2}]
+    reduced = now.json()["result"]
+    assert [one["id"] for one in reduced["assets"]] == [orders["id"]]
+    assert {one["entityId"] for one in reduced["samples"]} == {orders["id"]}
+    assert reduced["recipients"] == [{"channel": "ActivityFeed", "notified": 2}]
     assert people["fullyQualifiedName"] not in now.text
 
 
@@ -59,7 +59,7 @@ def test_ranks_of_a_whole_type_are_not_for_owners_of_some(
 ) -> None:
     user_id, mallory = served.person("mallory")
     owner = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
-    assert patched(administrator, f"/tables/{orders['id']}", owner).is_success
+    assert send_patch(administrator, f"/tables/{orders['id']}", owner).is_success
     with mallory:
         assert mallory.post("/usage/compute.percentile/table/2026-01-01").status_code == 403
     assert administrator.post("/usage/compute.percentile/table/2026-01-01").status_code == 201
@@ -78,7 +78,7 @@ def test_an_assignee_whom_one_may_not_see_is_not_named(
     with mallory:
         refused = mallory.post("/feed", json=body)
         assert refused.status_code == 403
-        thread = made(administrator, "/feed", **body)
+        thread = create_entity(administrator, "/feed", **body)
         assert "kanarienvogel" not in mallory.get(f"/feed/{thread['id']}").text
         assert "kanarienvogel" not in mallory.get("/feed").text
 
@@ -87,12 +87,12 @@ def test_a_label_that_a_term_brings_along_protects_from_the_moment_the_term_has_
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id, mallory = served.person("mallory")
-    made(administrator, "/glossaries", name="Shop", description="x")
-    term = made(administrator, "/glossaryTerms", name="Client", description="x", glossary="Shop")
+    create_entity(administrator, "/glossaries", name="Shop", description="x")
+    term = create_entity(administrator, "/glossaryTerms", name="Client", description="x", glossary="Shop")
     people = table(administrator, "people", tags=[{"tagFQN": "Shop.Client", "source": "Glossary"}])
     restrict(administrator, user_id, _DENIED)
 
-    def seen() -> list[object]:
+    def visible_counts() -> list[object]:
         index_all(sqlite_engine)
         hits = mallory.get("/search/query", params={"q": "people", "index": "table"}).json()["hits"]["hits"]
         return [
@@ -102,12 +102,12 @@ def test_a_label_that_a_term_brings_along_protects_from_the_moment_the_term_has_
         ]
 
     path = f"/glossaryTerms/{term['id']}"
-    assert seen() == [200, 2, 1]
-    assert patched(administrator, path, _HIDE).is_success
-    assert seen() == [403, 1, 0]
-    assert patched(administrator, path, {"op": "replace", "path": "/name", "value": "Customer"}).is_success
-    assert seen() == [403, 1, 0]
-    assert patched(administrator, path, {"op": "replace", "path": "/tags", "value": []}).is_success
+    assert visible_counts() == [200, 2, 1]
+    assert send_patch(administrator, path, _HIDE).is_success
+    assert visible_counts() == [403, 1, 0]
+    assert send_patch(administrator, path, {"op": "replace", "path": "/name", "value": "Customer"}).is_success
+    assert visible_counts() == [403, 1, 0]
+    assert send_patch(administrator, path, {"op": "replace", "path": "/tags", "value": []}).is_success
     assert mallory.get(f"/tables/{orders['id']}").status_code == 200
     mallory.close()
 
@@ -120,13 +120,13 @@ def test_people_who_may_not_view_an_asset_are_not_notified_of_mentions_and_tasks
     restrict(administrator, user_id, _DENIED)
     notified = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
     rules = {"filteringRules": {"resources": ["all"]}, "alertType": "Notification"}
-    made(administrator, "/events/subscriptions", name="People", destinations=notified, **rules)
+    create_entity(administrator, "/events/subscriptions", name="People", destinations=notified, **rules)
     task = {"type": "RequestDescription", "assignees": [{"id": user_id, "type": "user"}], "oldValue": ""}
-    for one in (people, orders):
-        link = f"<#E::table::{one['fullyQualifiedName']}::description>"
-        said = {"about": link, "message": f"<#E::user::mallory> at {one['name']}"}
-        made(administrator, "/feed", **said)
-        made(administrator, "/feed", type="Task", taskDetails=task, **said)
+    for commented in (people, orders):
+        link = f"<#E::table::{commented['fullyQualifiedName']}::description>"
+        post = {"about": link, "message": f"<#E::user::mallory> at {commented['name']}"}
+        create_entity(administrator, "/feed", **post)
+        create_entity(administrator, "/feed", type="Task", taskDetails=task, **post)
     notify_all(sqlite_engine)
     with mallory:
         inbox = mallory.get(f"/users/{user_id}/notifications").json()

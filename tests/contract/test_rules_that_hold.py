@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, select, update
 from tests import seedschema
 from tests.contract.every_type import create, make_one_of_each, path_of
-from tests.contract.test_queue import QUEUE, events, made, said
+from tests.contract.test_queue import QUEUE, act, create_alert, events
 from tests.contract.test_unversioned import check_silent, patch, read
 from tests.contract.test_unversioned import events as count_events
 from tests.notifying import notify_all
@@ -91,11 +91,11 @@ def test_patches_of_one_alert_at_the_same_time_are_all_applied(administrator: ht
 
 @pytest.mark.skipif(not seedschema.is_here(), reason=seedschema.MISSING)
 def test_messages_of_a_queue_in_the_format_seed_are_valid(administrator: httpx.Client, sqlite_engine: Engine) -> None:
-    alert = made(administrator, destinations=[QUEUE | {"config": {"payloadFormat": "seed"}}])
+    alert = create_alert(administrator, destinations=[QUEUE | {"config": {"payloadFormat": "seed"}}])
     events(administrator, "One", "Two")
     notify_all(sqlite_engine)
     validator = seedschema.seed_validator()
-    claimed = said(administrator, alert, "claim", limit=10)["data"]
+    claimed = act(administrator, alert, "claim", limit=10)["data"]
     assert len(claimed) == 2
     for message in claimed:
         assert [error.message for error in validator.iter_errors(message["event"])] == []

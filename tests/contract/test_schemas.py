@@ -37,7 +37,7 @@ def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def made(served: Served) -> dict[str, Json]:
+def entities(served: Served) -> dict[str, Json]:
     """The answer to each type's create request, by the type."""
     with served.administrator() as client:
         user_id, person = served.person("alice", displayName="Alice")
@@ -50,8 +50,10 @@ def made(served: Served) -> dict[str, Json]:
             body = requests.request(name, owner=owner)
             if name in ("ingestionPipeline", "report"):
                 body["service"]["id"] = answers[body["service"]["type"]]["id"]
-            given = body | ({"id": str(UUID(int=1))} if name == "report" else {})  # whose request is the entity itself
-            assert problems(CREATES[name.lower()], given) == [], name
+            request = body | (
+                {"id": str(UUID(int=1))} if name == "report" else {}
+            )  # whose request is the entity itself
+            assert problems(CREATES[name.lower()], request) == [], name
             answer = client.post(f"/{ENTITY_TYPES[name].collection}", json=body)
             assert answer.status_code == 201, (name, answer.text)
             answers[name] = answer.json()
@@ -59,21 +61,21 @@ def made(served: Served) -> dict[str, Json]:
     return answers
 
 
-def _report(client: httpx.Client, made: dict[str, Json], user_id: str) -> None:
+def _report(client: httpx.Client, entities: dict[str, Json], user_id: str) -> None:
     """Write about the entities all that is no part of a create request."""
     for name in SCHEMAS:
         row = ENTITY_TYPES[name]
         if row.is_followable:
-            assert client.put(f"/{row.collection}/{made[name]['id']}/followers/{user_id}").is_success, name
+            assert client.put(f"/{row.collection}/{entities[name]['id']}/followers/{user_id}").is_success, name
     status = {"timestamp": 1_700_000_000_000, "executionStatus": "Failed"}
     assert client.put("/pipelines/full.full/status", json=status).is_success
     result = {"timestamp": 1_700_000_000_000, "testCaseStatus": "Failed"}
-    case = made["testCase"]["fullyQualifiedName"]
+    case = entities["testCase"]["fullyQualifiedName"]
     assert client.post(f"/dataQuality/testCases/testCaseResults/{case}", json=result).is_success
 
 
 @pytest.fixture(scope="module")
-def client(served: Served, made: dict[str, Json]) -> Iterator[httpx.Client]:
+def client(served: Served, entities: dict[str, Json]) -> Iterator[httpx.Client]:
     """The administrator, on a server that holds one entity of every type."""
     with served.administrator() as client:
         yield client
@@ -86,18 +88,20 @@ def test_the_digest_of_the_schemas_is_what_they_say() -> None:
 
 
 @pytest.mark.parametrize("name", requests.ORDER)
-def test_what_a_write_answers_is_what_the_schema_says(made: dict[str, Json], name: str) -> None:
-    assert problems(SCHEMAS[name], made[name]) == []
+def test_what_a_write_answers_is_what_the_schema_says(entities: dict[str, Json], name: str) -> None:
+    assert problems(SCHEMAS[name], entities[name]) == []
 
 
 @pytest.mark.parametrize("name", requests.ORDER)
-def test_what_a_read_answers_is_what_the_schema_says(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_what_a_read_answers_is_what_the_schema_says(
+    client: httpx.Client, entities: dict[str, Json], name: str
+) -> None:
     row, schema = ENTITY_TYPES[name], SCHEMAS[name]
     path = f"/{row.collection}"
     for fields in ("", "*", ",".join(sorted(row.keys - row.added.keys()))):
-        by_id = client.get(f"{path}/{made[name]['id']}", params={"fields": fields}).json()
+        by_id = client.get(f"{path}/{entities[name]['id']}", params={"fields": fields}).json()
         assert problems(schema, by_id) == []
-        by_name = client.get(f"{path}/name/{made[name]['fullyQualifiedName']}", params={"fields": fields}).json()
+        by_name = client.get(f"{path}/name/{entities[name]['fullyQualifiedName']}", params={"fields": fields}).json()
         assert by_name == by_id
         listed = client.get(path, params={"fields": fields, "include": "all", "limit": 100}).json()
         assert listed["paging"]["total"] == len(listed["data"])
@@ -107,9 +111,9 @@ def test_what_a_read_answers_is_what_the_schema_says(client: httpx.Client, made:
 
 @pytest.mark.parametrize("name", requests.ORDER)
 def test_a_change_and_its_versions_are_what_the_schema_says(
-    client: httpx.Client, made: dict[str, Json], name: str
+    client: httpx.Client, entities: dict[str, Json], name: str
 ) -> None:
-    path, schema = f"/{ENTITY_TYPES[name].collection}/{made[name]['id']}", SCHEMAS[name]
+    path, schema = f"/{ENTITY_TYPES[name].collection}/{entities[name]['id']}", SCHEMAS[name]
     patch = [{"op": "add", "path": "/description", "value": "Changed."}]
     changed = client.patch(path, content=json.dumps(patch), headers=PATCH)
     assert changed.status_code == 200, changed.text
@@ -124,14 +128,14 @@ def test_a_change_and_its_versions_are_what_the_schema_says(
 
 
 @pytest.mark.parametrize("name", requests.ORDER)
-def test_a_put_of_the_same_changes_nothing(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+def test_a_put_of_the_same_changes_nothing(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
     owner = client.get("/users/name/alice").json()
     body = requests.request(name, owner={"id": owner["id"], "type": "user"})
     if name == "ingestionPipeline":
-        body["service"]["id"] = made["databaseService"]["id"]
+        body["service"]["id"] = entities["databaseService"]["id"]
     path = f"/{ENTITY_TYPES[name].collection}"
-    body["description"] = client.get(f"{path}/{made[name]['id']}").json()["description"]
-    before = client.get(f"{path}/{made[name]['id']}").json()["version"]
+    body["description"] = client.get(f"{path}/{entities[name]['id']}").json()["description"]
+    before = client.get(f"{path}/{entities[name]['id']}").json()["version"]
     answer = client.put(path, json=body)
     assert (answer.status_code, answer.json().get("version")) == (200, before), answer.text
     assert problems(SCHEMAS[name], answer.json()) == []
@@ -142,10 +146,10 @@ def test_a_put_of_the_same_changes_nothing(client: httpx.Client, made: dict[str,
     [(name, key) for name in SCHEMAS for key in sorted(ENTITY_TYPES[name].keys) if shapes.enumeration(name, key)],
 )
 def test_a_word_that_there_is_not_is_refused_with_those_there_are(
-    client: httpx.Client, made: dict[str, Json], name: str, key: str
+    client: httpx.Client, entities: dict[str, Json], name: str, key: str
 ) -> None:
     patch = [{"op": "add", "path": f"/{key}", "value": "spoon"}]
-    path = f"/{ENTITY_TYPES[name].collection}/{made[name]['id']}"
+    path = f"/{ENTITY_TYPES[name].collection}/{entities[name]['id']}"
     answer = client.patch(path, content=json.dumps(patch), headers=PATCH)
     if answer.status_code == 200:  # a key that only the server writes
         assert answer.json().get(key) != "spoon"
@@ -156,23 +160,23 @@ def test_a_word_that_there_is_not_is_refused_with_those_there_are(
 
 @pytest.mark.parametrize("name", [name for name in requests.ORDER if "deleted" in ENTITY_TYPES[name].keys])
 def test_a_deletion_and_a_restoring_are_what_the_schema_says(
-    client: httpx.Client, made: dict[str, Json], name: str
+    client: httpx.Client, entities: dict[str, Json], name: str
 ) -> None:
     row, schema = ENTITY_TYPES[name], SCHEMAS[name]
-    path = f"/{row.collection}/{made[name]['id']}"
+    path = f"/{row.collection}/{entities[name]['id']}"
     deleted = client.delete(f"{path}?recursive=true")
     assert (deleted.status_code, deleted.json()["deleted"]) == (200, True), deleted.text
     assert problems(schema, deleted.json()) == []
     assert client.get(path).status_code == 404
-    assert client.get(f"/{row.collection}/name/{made[name]['fullyQualifiedName']}&include=all").status_code == 200
-    restored = client.put(f"/{row.collection}/restore", json={"id": made[name]["id"]})
+    assert client.get(f"/{row.collection}/name/{entities[name]['fullyQualifiedName']}&include=all").status_code == 200
+    restored = client.put(f"/{row.collection}/restore", json={"id": entities[name]["id"]})
     assert problems(schema, restored.json()) == []
     assert client.get(path).status_code == 200
 
 
 def test_events_are_what_the_schemas_say(client: httpx.Client) -> None:
     page, offset = [None], 0
-    seen: set[str] = set()
+    entity_types: set[str] = set()
     while page:
         answer = client.get("/events", params={"offset": offset, "limit": 1000}).json()
         page, offset = answer["data"], answer["paging"]["offset"]
@@ -183,22 +187,22 @@ def test_events_are_what_the_schemas_say(client: httpx.Client) -> None:
                 for suite in inside.get("testSuites", ()):
                     suite.pop("type", None)  # references here; upstream's client reads any value in an event
                 assert problems(SCHEMAS[event["entityType"]], inside) == []
-                seen.add(event["entityType"])
+                entity_types.add(event["entityType"])
         if offset is None:
             break
-    assert seen == SCHEMAS.keys()
+    assert entity_types == SCHEMAS.keys()
 
 
-def test_a_follow_answers_with_a_change_event(client: httpx.Client, made: dict[str, Json]) -> None:
+def test_a_follow_answers_with_a_change_event(client: httpx.Client, entities: dict[str, Json]) -> None:
     me = client.get("/users/loggedInUser").json()
     for _ in range(2):
-        event = client.put(f"/tables/{made['table']['id']}/followers/{me['id']}").json()
+        event = client.put(f"/tables/{entities['table']['id']}/followers/{me['id']}").json()
         assert problems("type/changeEvent.json", event) == []
 
 
-def test_status_and_lineage_are_what_the_schema_says(client: httpx.Client, made: dict[str, Json]) -> None:
+def test_status_and_lineage_are_what_the_schema_says(client: httpx.Client, entities: dict[str, Json]) -> None:
     orders, full = warehouse(client), table(client, "full")
-    alert = made["eventsubscription"]
+    alert = entities["eventsubscription"]
     path = f"/events/subscriptions/{alert['id']}/status/{alert['destinations'][0]['id']}"
     assert problems("events/subscriptionStatus.json", client.get(path).json()) == []
     edge = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": full["id"], "type": "table"}}

@@ -30,7 +30,7 @@ def index_all(engine: Engine) -> None:
 
 
 @pytest.fixture
-def found(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> httpx.Client:
+def searcher(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> httpx.Client:
     for number in range(12):
         table(administrator, f"order_lines_{number:02}", description="One line of an order.")
     table(administrator, "customers", displayName="Müller & Söhne")
@@ -38,7 +38,7 @@ def found(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> h
     return administrator
 
 
-def asked(client: httpx.Client, path: str, **parameters: Any) -> Json:
+def search(client: httpx.Client, path: str, **parameters: Any) -> Json:
     answer = client.get(f"/search/{path}", params=parameters)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -48,8 +48,8 @@ def fqns(answer: Json) -> list[str]:
     return [hit["_source"]["fullyQualifiedName"] for hit in answer["hits"]["hits"]]
 
 
-def test_a_query_answers_in_the_shape_of_elasticsearch(found: httpx.Client, orders: Json) -> None:
-    answer = asked(found, "query", q="orders", index="table_search_index")
+def test_a_query_answers_in_the_shape_of_elasticsearch(searcher: httpx.Client, orders: Json) -> None:
+    answer = search(searcher, "query", q="orders", index="table_search_index")
     assert answer["hits"]["total"] == {"value": 1, "relation": "eq"}
     (hit,) = answer["hits"]["hits"]
     assert (hit["_index"], hit["_id"], hit["_score"]) == ("table_search_index", orders["id"], 4)
@@ -67,9 +67,9 @@ def test_a_table_is_found_by_an_alias_as_a_whole(
     index_all(sqlite_engine)
     field = {"fieldName": "aliases.keyword", "index": "table_search_index"}
     for alias in ("warehouse.shop.public.Clients", "warehouse.shop.public.people"):
-        assert fqns(asked(administrator, "fieldQuery", fieldValue=alias, **field)) == ["warehouse.shop.public.buyers"]
-    assert fqns(asked(administrator, "fieldQuery", fieldValue="warehouse.shop.public.Cli", **field)) == []
-    assert fqns(asked(administrator, "query", q="_exists_:aliases")) == ["warehouse.shop.public.buyers"]
+        assert fqns(search(administrator, "fieldQuery", fieldValue=alias, **field)) == ["warehouse.shop.public.buyers"]
+    assert fqns(search(administrator, "fieldQuery", fieldValue="warehouse.shop.public.Cli", **field)) == []
+    assert fqns(search(administrator, "query", q="_exists_:aliases")) == ["warehouse.shop.public.buyers"]
     assert "aliases" not in administrator.get(f"/tables/{orders['id']}").json()
 
 
@@ -89,8 +89,8 @@ def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_foun
         answer = administrator.patch(f"/databaseSchemas/{schema['id']}", content=json.dumps(patch), headers=PATCH)
         assert answer.status_code == 200
 
-    def names(q: str, **more: str) -> list[str]:
-        return sorted(fqn.split(".")[-1] for fqn in fqns(asked(administrator, "query", q=q, **more)))
+    def names(q: str, **parameters: str) -> list[str]:
+        return sorted(fqn.split(".")[-1] for fqn in fqns(search(administrator, "query", q=q, **parameters)))
 
     belongs(sales)
     described = [{"op": "add", "path": "/description", "value": "touched while in Sales"}]
@@ -102,7 +102,7 @@ def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_foun
     in_filter = json.dumps({"query": {"bool": {"must": [{"term": {"owners.id": jane["id"]}}]}}})
     assert names("pages", query_filter=in_filter) == ["pages"]
     assert names("_exists_:owners", index="table") == ["orders", "pages"]
-    (hit,) = asked(administrator, "query", q="orders", index="table")["hits"]["hits"]
+    (hit,) = search(administrator, "query", q="orders", index="table")["hits"]["hits"]
     assert [(one["name"], one["inherited"]) for one in hit["_source"]["owners"]] == [("jane", True)]
     belongs(web)
     index_all(sqlite_engine)
@@ -113,11 +113,13 @@ def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_foun
 def test_what_lies_in_a_service_is_found_by_what_the_service_is_shown_as(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    def fqns_in(shown: str) -> list[str]:
+    def fqns_in(display_name: str) -> list[str]:
         index_all(sqlite_engine)
-        query = {"query": {"bool": {"must": [{"term": {"service.displayName.keyword": shown}}]}}}
-        filtered = asked(administrator, "query", index="table", query_filter=json.dumps(query))
-        assert fqns(asked(administrator, "query", index="table", q=f'service.displayName:"{shown}"')) == fqns(filtered)
+        query = {"query": {"bool": {"must": [{"term": {"service.displayName.keyword": display_name}}]}}}
+        filtered = search(administrator, "query", index="table", query_filter=json.dumps(query))
+        assert fqns(search(administrator, "query", index="table", q=f'service.displayName:"{display_name}"')) == fqns(
+            filtered
+        )
         return fqns(filtered)
 
     assert fqns_in("warehouse") == [orders["fullyQualifiedName"]]
@@ -128,74 +130,78 @@ def test_what_lies_in_a_service_is_found_by_what_the_service_is_shown_as(
     assert fqns_in("warehouse") == []
 
 
-def test_a_search_counts_by_every_field_if_it_is_asked_to(found: httpx.Client) -> None:
-    answer = asked(found, "query", q="warehouse", include_aggregations="true")
+def test_a_search_counts_by_every_field_if_it_is_asked_to(searcher: httpx.Client) -> None:
+    answer = search(searcher, "query", q="warehouse", include_aggregations="true")
     buckets = {name: counts["buckets"] for name, counts in answer["aggregations"].items()}
     assert {"key": "table", "doc_count": 14} in buckets["sterms#entityType"]
     assert {"sterms#service.name", "sterms#serviceType", "sterms#tier.tagFQN", "sterms#deleted"} <= buckets.keys()
-    assert "aggregations" not in asked(found, "query", q="warehouse")
+    assert "aggregations" not in search(searcher, "query", q="warehouse")
 
 
-def test_the_client_finds_by_fqn_with_wildcards(found: httpx.Client) -> None:
+def test_the_client_finds_by_fqn_with_wildcards(searcher: httpx.Client) -> None:
     path = "/search/fieldQuery?fieldName=fullyQualifiedName&fieldValue=*.shop.public.orders&from=0&size=10"
-    answer = found.get(f"{path}&index=table_search_index&deleted=false").json()
+    answer = searcher.get(f"{path}&index=table_search_index&deleted=false").json()
     assert fqns(answer) == ["warehouse.shop.public.orders"]
-    whole = asked(found, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="warehouse.shop.public.orders")
-    assert fqns(whole) == ["warehouse.shop.public.orders"]
-    assert fqns(asked(found, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="*.sho")) == []
+    by_whole_fqn = search(
+        searcher, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="warehouse.shop.public.orders"
+    )
+    assert fqns(by_whole_fqn) == ["warehouse.shop.public.orders"]
+    assert fqns(search(searcher, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="*.sho")) == []
 
 
-def test_the_client_walks_through_everything_by_search_after(found: httpx.Client) -> None:
+def test_the_client_walks_through_everything_by_search_after(searcher: httpx.Client) -> None:
     base = (
         "/search/query?q=&size=4&deleted=false&index=table_search_index&sort_field=fullyQualifiedName&sort_order=desc"
     )
-    seen: list[str] = []
+    fqns_in_order: list[str] = []
     after = ""
-    while hits := found.get(base + after).json()["hits"]["hits"]:
-        seen += [hit["_source"]["fullyQualifiedName"] for hit in hits]
+    while hits := searcher.get(base + after).json()["hits"]["hits"]:
+        fqns_in_order += [hit["_source"]["fullyQualifiedName"] for hit in hits]
         after = "".join(f"&search_after={quote_plus(str(value))}" for value in hits[-1]["sort"])
-    assert seen == sorted(seen, reverse=True)
-    assert len(seen) == 14
+    assert fqns_in_order == sorted(fqns_in_order, reverse=True)
+    assert len(fqns_in_order) == 14
 
 
-def test_the_client_finds_people_by_mail_and_by_name(found: httpx.Client, served: Any, sqlite_engine: Engine) -> None:
+def test_the_client_finds_people_by_mail_and_by_name(
+    searcher: httpx.Client, served: Any, sqlite_engine: Engine
+) -> None:
     user_id, client = served.person("john.doe", displayName="John Doe")
     client.close()
     index_all(sqlite_engine)
-    by_mail = found.get("/search/query?q=email.keyword:john.doe@example.org&from=0&size=1&index=user_search_index")
+    by_mail = searcher.get("/search/query?q=email.keyword:john.doe@example.org&from=0&size=1&index=user_search_index")
     assert [hit["_id"] for hit in by_mail.json()["hits"]["hits"]] == [user_id]
     body = {"query": "John Doe AND isBot:false", "fields": ["name", "displayName"], "default_operator": "AND"}
     query_filter = json.dumps({"query": {"query_string": {**body, "fuzziness": "AUTO"}}})
-    by_name = found.get(f"/search/query?query_filter={query_filter}&from=0&size=1&index=user_search_index")
+    by_name = searcher.get(f"/search/query?query_filter={query_filter}&from=0&size=1&index=user_search_index")
     assert [hit["_id"] for hit in by_name.json()["hits"]["hits"]] == [user_id]
-    assert asked(found, "query", q="John Doe")["hits"]["hits"] == []
+    assert search(searcher, "query", q="John Doe")["hits"]["hits"] == []
 
 
-def test_only_the_fields_asked_for_are_in_the_source(found: httpx.Client) -> None:
+def test_only_the_fields_asked_for_are_in_the_source(searcher: httpx.Client) -> None:
     parameters = [("q", "orders"), ("include_source_fields", "name"), ("include_source_fields", "fullyQualifiedName")]
-    (hit,) = found.get("/search/query", params=parameters).json()["hits"]["hits"]
+    (hit,) = searcher.get("/search/query", params=parameters).json()["hits"]["hits"]
     assert hit["_source"] == {"name": "orders", "fullyQualifiedName": "warehouse.shop.public.orders"}
 
 
-def test_names_are_suggested_while_somebody_types(found: httpx.Client) -> None:
-    answer = asked(found, "suggest", q="mül")
+def test_names_are_suggested_while_somebody_types(searcher: httpx.Client) -> None:
+    answer = search(searcher, "suggest", q="mül")
     (suggested,) = answer["suggest"]["metadata-suggest"]
     assert [option["text"] for option in suggested["options"]] == ["Müller & Söhne"]
-    assert len(asked(found, "suggest", q="ord", size=5)["suggest"]["metadata-suggest"][0]["options"]) == 5
+    assert len(search(searcher, "suggest", q="ord", size=5)["suggest"]["metadata-suggest"][0]["options"]) == 5
 
 
-def test_hits_are_counted_by_type(found: httpx.Client) -> None:
-    answer = asked(found, "aggregate", q="warehouse", field="entityType")
+def test_hits_are_counted_by_type(searcher: httpx.Client) -> None:
+    answer = search(searcher, "aggregate", q="warehouse", field="entityType")
     buckets = answer["aggregations"]["sterms#entityType"]["buckets"]
     assert buckets[0] == {"key": "table", "doc_count": 14}
     body = {"query": "warehouse", "index": "table_search_index", "fieldName": "service.name"}
-    posted = found.post("/search/aggregate", json=body).json()
+    posted = searcher.post("/search/aggregate", json=body).json()
     assert posted["aggregations"]["sterms#service.name"]["buckets"] == [{"key": "warehouse", "doc_count": 14}]
 
 
-def test_what_is_gone_since_is_not_shown(found: httpx.Client, orders: Json) -> None:
-    assert found.delete(f"/tables/{orders['id']}", params={"hardDelete": True}).status_code == 200
-    assert fqns(asked(found, "query", q="orders")) == []
+def test_what_is_gone_since_is_not_shown(searcher: httpx.Client, orders: Json) -> None:
+    assert searcher.delete(f"/tables/{orders['id']}", params={"hardDelete": True}).status_code == 200
+    assert fqns(search(searcher, "query", q="orders")) == []
 
 
 @pytest.mark.parametrize(
@@ -246,8 +252,8 @@ def test_names_with_percent_signs_and_colons_are_read_and_found(
     fqn = table(administrator, name)["fullyQualifiedName"]
     assert administrator.get(f"/tables/name/{quote(fqn, safe='')}").json()["name"] == name
     index_all(sqlite_engine)
-    assert fqns(asked(administrator, "query", q=name)) == [fqn]
-    assert asked(administrator, "aggregate", q=name, field="entityType")
+    assert fqns(search(administrator, "query", q=name)) == [fqn]
+    assert search(administrator, "aggregate", q=name, field="entityType")
     assert administrator.get(f"/users/name/{quote(name, safe='')}").status_code == 404
 
 

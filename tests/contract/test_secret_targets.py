@@ -68,60 +68,60 @@ def reader(served: Served) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def service(administrator: httpx.Client) -> Json:
-    return _made(administrator, SERVICES, {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}})
+    return _create(administrator, SERVICES, {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}})
 
 
 @pytest.fixture
 def alert(administrator: httpx.Client) -> Json:
-    return _made(administrator, "/events/subscriptions", ALERT)
+    return _create(administrator, "/events/subscriptions", ALERT)
 
 
-def _made(client: httpx.Client, path: str, request: Json) -> Json:
+def _create(client: httpx.Client, path: str, request: Json) -> Json:
     answer = client.post(path, json=request)
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
-def _patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+def _send_patch(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
     return client.patch(path, content=json.dumps(operations), headers=PATCH)
 
 
 def test_who_may_view_sees_no_secret_and_no_sign_of_one(
     administrator: httpx.Client, reader: httpx.Client, service: Json, alert: Json
 ) -> None:
-    pipeline = _made(
+    pipeline = _create(
         administrator,
         "/services/pipelineServices",
         {"name": "af", "serviceType": "Airflow", "connection": {"config": ADDRESSES}},
     )
     for number, path in enumerate((f"{SERVICES}/{service['id']}", f"/services/pipelineServices/{pipeline['id']}")):
         change = {"op": "add", "path": "/connection/config/database", "value": f"other{number}"}
-        assert _patched(administrator, path, change).status_code == 200
-        own = administrator.get(path).json()["connection"]["config"]
+        assert _send_patch(administrator, path, change).status_code == 200
+        own_config = administrator.get(path).json()["connection"]["config"]
         for at in ("", "/versions", "/versions/0.1", "/diff", "?asOf=99999999999999"):
-            said = reader.get(path + at)
-            assert said.status_code == 200, said.text
-            assert CANARY not in said.text + administrator.get(path + at).text
-            assert "connectionOptions" not in said.text
-            assert "sslmode" not in said.text
-            assert f"{MASK}@" not in said.text
+            response = reader.get(path + at)
+            assert response.status_code == 200, response.text
+            assert CANARY not in response.text + administrator.get(path + at).text
+            assert "connectionOptions" not in response.text
+            assert "sslmode" not in response.text
+            assert f"{MASK}@" not in response.text
     read = reader.get(f"{SERVICES}/{service['id']}").json()["connection"]["config"]
     assert read.keys() == {*CONFIG} - {"pwd", "dsn", "connectionOptions"}
-    assert own["hostPort"] == f"http://{MASK}@airflow.example.org:8080/home?{MASK}"
+    assert own_config["hostPort"] == f"http://{MASK}@airflow.example.org:8080/home?{MASK}"
     path = f"/events/subscriptions/{alert['id']}"
-    shown = administrator.get(path).json()["destinations"][0]["config"]
-    assert shown["endpoint"] == f"https://{MASK}@hooks.example.org/services/{MASK}?{MASK}"
-    assert set(shown["headers"].values()) | set(shown["queryParams"].values()) == {MASK}
+    masked = administrator.get(path).json()["destinations"][0]["config"]
+    assert masked["endpoint"] == f"https://{MASK}@hooks.example.org/services/{MASK}?{MASK}"
+    assert set(masked["headers"].values()) | set(masked["queryParams"].values()) == {MASK}
     for at in ("", "/versions", "/versions/0.1", "/status"):
-        said = reader.get(path + at)
-        assert said.status_code == 200, said.text
-        assert CANARY not in said.text
-        assert MASK not in said.text
+        response = reader.get(path + at)
+        assert response.status_code == 200, response.text
+        assert CANARY not in response.text
+        assert MASK not in response.text
     for address in ("/events?limit=1000", "/events?limit=1000&format=tocsin", "/events?limit=1000&format=cloudEvents"):
-        said = reader.get(address)
-        assert CANARY not in said.text
-        assert "sslmode" not in said.text
-        assert "X-Key" not in said.text
+        response = reader.get(address)
+        assert CANARY not in response.text
+        assert "sslmode" not in response.text
+        assert "X-Key" not in response.text
 
 
 def test_nothing_at_rest_holds_any(store_engine: Engine, started_store: StartedStore) -> None:
@@ -135,10 +135,10 @@ def test_nothing_at_rest_holds_any(store_engine: Engine, started_store: StartedS
             ("/services/pipelineServices", airflow),
             ("/events/subscriptions", ALERT),
         ):
-            made = client.post(path, json=request)
-            assert made.status_code == 201, made.text
+            response = client.post(path, json=request)
+            assert response.status_code == 201, response.text
             again = {"op": "add", "path": "/description", "value": "a second version"}
-            assert _patched(client, f"{path}/{made.json()['id']}", again).status_code == 200
+            assert _send_patch(client, f"{path}/{response.json()['id']}", again).status_code == 200
     with store_engine.connect() as connection:
         names = inspect(connection).get_table_names()
         holding = [
@@ -148,8 +148,8 @@ def test_nothing_at_rest_holds_any(store_engine: Engine, started_store: StartedS
         ]
     assert (len(names) > 30, holding) == (True, [])
     file = Path(store_engine.url.database or "")
-    for one in file.parent.glob(f"{file.name}*"):  # free pages, and the write-ahead log
-        assert CANARY.encode() not in one.read_bytes()
+    for stored_file in file.parent.glob(f"{file.name}*"):  # free pages, and the write-ahead log
+        assert CANARY.encode() not in stored_file.read_bytes()
 
 
 MOVES = [
@@ -170,7 +170,7 @@ def test_a_connection_that_leads_elsewhere_asks_for_its_secrets(
     administrator: httpx.Client, service: Json, place: str, value: str
 ) -> None:
     for path in (f"{SERVICES}/{service['id']}", f"{SERVICES}/name/pg"):
-        refused = _patched(administrator, path, {"op": "add", "path": place, "value": value})
+        refused = _send_patch(administrator, path, {"op": "add", "path": place, "value": value})
         assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
     assert administrator.get(f"{SERVICES}/{service['id']}").json()["version"] == 0.1
 
@@ -183,7 +183,7 @@ def test_a_connection_that_leads_where_it_did_keeps_them(
     administrator: httpx.Client, service: Json, place: str, value: str
 ) -> None:
     change = {"op": "add", "path": f"/connection/config/{place}", "value": value}
-    answer = _patched(administrator, f"{SERVICES}/{service['id']}", change)
+    answer = _send_patch(administrator, f"{SERVICES}/{service['id']}", change)
     assert answer.status_code == 200, answer.text
     assert answer.json()["connection"]["config"]["authType"] == {"password": MASK}
 
@@ -195,8 +195,10 @@ def test_every_door_asks_for_the_secrets_again(administrator: httpx.Client, serv
     assert administrator.put(SERVICES, json=request).status_code == 400
     bulk = administrator.put(f"{SERVICES}/bulk", json=[request])
     assert "send the secret again" in bulk.text, bulk.text
-    given = {"config": {**CONFIG, "hostPort": "new.example.org:5432", "dsn": "postgres://u:new@new.example.org/shop"}}
-    assert administrator.put(SERVICES, json={**request, "connection": given}).status_code == 200
+    new_connection = {
+        "config": {**CONFIG, "hostPort": "new.example.org:5432", "dsn": "postgres://u:new@new.example.org/shop"}
+    }
+    assert administrator.put(SERVICES, json={**request, "connection": new_connection}).status_code == 200
     back = administrator.post(f"{SERVICES}/{service['id']}/rollback", json={"version": 0.1})
     assert back.status_code == 200, back.text
     assert [one["field"] for one in back.json()["leftOut"]] == ["connection"]
@@ -205,7 +207,7 @@ def test_every_door_asks_for_the_secrets_again(administrator: httpx.Client, serv
 
 def test_a_rollback_to_the_same_address_keeps_them(administrator: httpx.Client, service: Json) -> None:
     path = f"{SERVICES}/{service['id']}"
-    assert _patched(administrator, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
+    assert _send_patch(administrator, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
     back = administrator.post(f"{path}/rollback", json={"version": 0.1}).json()
     assert back["leftOut"] == []
     assert back["entity"]["connection"]["config"]["authType"] == {"password": MASK}
@@ -219,7 +221,7 @@ def test_an_alert_that_goes_elsewhere_asks_for_its_secrets(
     before = subscriptions.with_secrets(alert["id"])
     moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://evil.example/hook"}
     for address in (path, "/events/subscriptions/name/hook"):
-        refused = _patched(administrator, address, moved)
+        refused = _send_patch(administrator, address, moved)
         assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
     read = administrator.get(path).json()["destinations"]
     for endpoint in ("https://evil.example/hook", read[0]["config"]["endpoint"].replace("hooks.", "evil.")):
@@ -238,9 +240,9 @@ def test_two_hooks_that_look_alike_are_two_receivers(administrator: httpx.Client
         endpoint = f"https://hooks.example.org/services/{token}"
         return {"category": "External", "type": "Webhook", "config": {"endpoint": endpoint}}
 
-    made = _made(administrator, "/events/subscriptions", {**ALERT, "destinations": [hook("a1"), hook("b2")]})
-    assert len({one["config"]["endpoint"] for one in made["destinations"]}) == 1
-    clear = served.app.state.parts.subscriptions.with_secrets(made["id"])
+    alert = _create(administrator, "/events/subscriptions", {**ALERT, "destinations": [hook("a1"), hook("b2")]})
+    assert len({one["config"]["endpoint"] for one in alert["destinations"]}) == 1
+    clear = served.app.state.parts.subscriptions.with_secrets(alert["id"])
     assert [one.config.endpoint[-2:] for one in clear.destinations] == ["a1", "b2"]
     twice = administrator.put("/events/subscriptions", json={**ALERT, "destinations": [hook("a1"), hook("a1")]})
     assert (twice.status_code, "remove one of them" in twice.json()["message"]) == (400, True)
@@ -248,14 +250,14 @@ def test_two_hooks_that_look_alike_are_two_receivers(administrator: httpx.Client
 
 def test_an_alerts_free_map_is_shown_to_its_editors_alone(served: Served, administrator: httpx.Client) -> None:
     alert = {"name": "free", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
-    said = {"config": {"token": "k4n4rie", "deep": {"list": ["k4n4rie"]}, "retries": 3}}
-    made = administrator.post("/events/subscriptions", json={**alert, "destinations": [], **said}).json()
-    path = f"/events/subscriptions/{made['id']}"
+    free_map = {"config": {"token": "k4n4rie", "deep": {"list": ["k4n4rie"]}, "retries": 3}}
+    created = administrator.post("/events/subscriptions", json={**alert, "destinations": [], **free_map}).json()
+    path = f"/events/subscriptions/{created['id']}"
     patch = [{"op": "replace", "path": "/config/retries", "value": 4}]
     headers = {"Content-Type": "application/json-patch+json"}
     assert administrator.patch(path, content=json.dumps(patch), headers=headers).json()["config"]["retries"] == 4
-    _, other = served.person("other")
-    with other:
+    _, other_reader = served.person("other")
+    with other_reader:
         for place in (path, f"{path}/versions", f"{path}/versions/0.2", "/events?limit=1000", "/events?format=tocsin"):
-            answer = other.get(place)
+            answer = other_reader.get(place)
             assert (answer.status_code, "k4n4rie" in answer.text) == (200, False), place

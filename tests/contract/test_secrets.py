@@ -98,9 +98,9 @@ ALERT = {
 def test_nothing_stored_or_sent_holds_a_secret_of_an_alert(
     administrator: httpx.Client, bot: httpx.Client, sqlite_engine: Engine
 ) -> None:
-    made = administrator.post("/events/subscriptions", json=ALERT)
-    assert made.status_code == 201, made.text
-    path = f"/events/subscriptions/{made.json()['id']}"
+    response = administrator.post("/events/subscriptions", json=ALERT)
+    assert response.status_code == 201, response.text
+    path = f"/events/subscriptions/{response.json()['id']}"
     patch = [{"op": "add", "path": "/destinations/0/config/headers/X-Api-Key", "value": SECRET}]
     changed = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
     assert changed.json()["destinations"][0]["config"]["headers"] == {"Authorization": MASK, "X-Api-Key": MASK}
@@ -118,9 +118,9 @@ def test_with_a_wrong_key_an_alert_is_changed_all_the_same_but_not_what_its_mask
     right, wrong = new_key(), new_key()
     path = "/events/subscriptions/name/hook"
     switched = [{"op": "add", "path": "/retries", "value": 7}]
-    with _served(sqlite_url, started_store, right) as (administrator, _):
+    with _serving(sqlite_url, started_store, right) as (administrator, _):
         assert administrator.post("/events/subscriptions", json=ALERT).status_code == 201
-    with _served(sqlite_url, started_store, wrong) as (administrator, _):
+    with _serving(sqlite_url, started_store, wrong) as (administrator, _):
         assert administrator.get(path).json()["destinations"][0]["config"]["secretKey"] == MASK
         answered = administrator.patch(path, content=json.dumps(switched), headers=PATCH)
         assert (answered.status_code, "secrets_key" in answered.json()["message"]) == (503, True)
@@ -153,12 +153,12 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(
 ) -> None:
     old, new, wrong = (new_key() for _ in range(3))
     path = "/services/databaseServices"
-    with _served(sqlite_url, started_store, old) as (administrator, _):
+    with _serving(sqlite_url, started_store, old) as (administrator, _):
         request = {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}
         assert administrator.post(path, json=request).status_code == 201
-    with _served(sqlite_url, started_store, f"{new} {old}") as (_, engine):
+    with _serving(sqlite_url, started_store, f"{new} {old}") as (_, engine):
         assert reseal(engine) == 1 + SIGNING_KEYS
-    with _served(sqlite_url, started_store, wrong) as (administrator, _):
+    with _serving(sqlite_url, started_store, wrong) as (administrator, _):
         masked = administrator.get(f"{path}/name/pg").json()
         assert MASK in json.dumps(masked["connection"])
         answered = administrator.put(path, json={**request, "connection": masked["connection"]})
@@ -167,17 +167,17 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(
         changed = [{"op": "add", "path": "/description", "value": "x"}]
         answered = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
         assert answered.status_code == 503, "the mask stands in it, too"
-    with _served(sqlite_url, started_store, new) as (administrator, engine):
+    with _serving(sqlite_url, started_store, new) as (administrator, engine):
         assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
         with engine.connect() as connection:
             (text,) = connection.exec_driver_sql("SELECT document FROM attachment WHERE kind = 'secrets'").one()
             assert vault_of(connection).open(json.loads(text))["connection.config.authType.password"] == SECRET
-    with _served(sqlite_url, started_store, wrong) as (administrator, _):
+    with _serving(sqlite_url, started_store, wrong) as (administrator, _):
         assert administrator.put(path, json=request).status_code == 200, "sent anew, they are sealed anew"
 
 
 @contextmanager
-def _served(url: str, started_store: StartedStore, keys: str) -> Iterator[tuple[httpx.Client, Engine]]:
+def _serving(url: str, started_store: StartedStore, keys: str) -> Iterator[tuple[httpx.Client, Engine]]:
     engine = open_engine(url)
     settings = Settings(log_level="warning", secrets_key=SecretStr(keys))
     use_vault(engine, settings)

@@ -82,18 +82,18 @@ def sent(
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         settings = Settings(**plain, egress_allow=("127.0.0.1/32",), slack_api_url=f"{url}/api/")
-        alerts = await asyncio.to_thread(made, url)
+        alerts = await asyncio.to_thread(create_alerts, url)
         stop = asyncio.Event()
         worker = asyncio.create_task(run(settings, stop))
         async with asyncio.timeout(PATIENCE_S):
-            while await asyncio.to_thread(given_up) < len(alerts):
+            while await asyncio.to_thread(undeliverable_count) < len(alerts):
                 await asyncio.sleep(0.05)
         stop.set()
         await worker
         await runner.cleanup()
         return settings, alerts
 
-    def made(url: str) -> list[Json]:
+    def create_alerts(url: str) -> list[Json]:
         alerts = []
         for name, destination in destinations(url).items():
             request = {"name": name, "alertType": "Notification", "resources": ["table"], "retries": 0}
@@ -105,7 +105,7 @@ def sent(
         notify_all(sqlite_engine)
         return alerts
 
-    def given_up() -> int:
+    def undeliverable_count() -> int:
         query = select(func.count()).where(message.c.status.in_(("failed", "retryLimitReached")))
         with reading(sqlite_engine) as connection:
             return int(connection.execute(query).scalar_one())
@@ -158,6 +158,15 @@ def paths(client: httpx.Client, alerts: list[Json]) -> Iterator[str]:
     for letter in client.get("/events/deliveries", params={"limit": 100}).json()["data"]:
         yield f"/events/deliveries/{letter['id']}"
         yield f"/events/{letter['events'][0]['id']}/explain"
-    for one in alerts:
-        for what in ("", "/versions", "/status", "/destinations", "/logs", "/failedEvents", "/history", "/listEvents"):
-            yield f"/events/subscriptions/{one['id']}{what}"
+    for alert in alerts:
+        for subpath in (
+            "",
+            "/versions",
+            "/status",
+            "/destinations",
+            "/logs",
+            "/failedEvents",
+            "/history",
+            "/listEvents",
+        ):
+            yield f"/events/subscriptions/{alert['id']}{subpath}"

@@ -35,7 +35,9 @@ def test_a_session_begins_with_one_event_of_the_user_and_ends_with_one(
         alice.post("/users/logout", json={})
     assert sessions(administrator, "alice") == ["userLogin", "userLogout"]
     (begun, ended) = [
-        one for one in administrator.get(f"/events?{SESSIONS}&limit=1000").json()["data"] if one["entityId"] == user_id
+        session_event
+        for session_event in administrator.get(f"/events?{SESSIONS}&limit=1000").json()["data"]
+        if session_event["entityId"] == user_id
     ]
     for event in (begun, ended):
         assert (event["entityType"], event["userName"]) == ("user", "alice")
@@ -51,10 +53,10 @@ def test_a_refused_log_in_and_other_uses_of_a_password_are_no_session(
         wrong = {"email": "alice@example.org", "password": "wrong"}
         assert stranger.post("/users/login", json=wrong).status_code == 401
         body = {"tokenName": "notebook", "JWTTokenExpiry": "7", "password": "alice-password"}
-        made = alice.put("/users/security/token", json=body).json()
+        token = alice.put("/users/security/token", json=body).json()
         change = {"oldPassword": "alice-password", "newPassword": "another-password"}
         assert alice.put("/users/changePassword", json=change).status_code == 200
-    with served.client(made["jwtToken"]) as notebook:
+    with served.client(token["jwtToken"]) as notebook:
         notebook.post("/users/logout", json={})
     assert sessions(administrator, "alice") == ["userLogin"]
 
@@ -66,10 +68,10 @@ def test_only_who_may_see_the_user_sees_their_sessions(served: Served, administr
     policy = {"name": "hidden", "rules": [rule | {"condition": "!isOwner()"}]}
     with bob:
         assert sessions(bob, "alice") == ["userLogin"]
-        made = administrator.post("/policies", json=policy)
-        assert made.status_code == 201, made.text
+        response = administrator.post("/policies", json=policy)
+        assert response.status_code == 201, response.text
         root = administrator.get("/teams/name/Organization?fields=policies").json()
-        reference = {"id": made.json()["id"], "type": "policy"}
+        reference = {"id": response.json()["id"], "type": "policy"}
         operation = {"op": "add", "path": "/policies/-", "value": reference}
         patched = administrator.patch(
             f"/teams/{root['id']}", json=[operation], headers={"Content-Type": "application/json-patch+json"}
@@ -114,8 +116,8 @@ def test_an_alert_on_everything_tells_of_log_ins_only_if_it_names_them(
     with alice:
         notify_all(sqlite_engine)
     admin_id = administrator.get("/users/loggedInUser").json()["id"]
-    told = administrator.get(f"/users/{admin_id}/notifications?limit=100").json()["data"]
-    (of_log_in,) = [one for one in told if one["title"].startswith("alice: logged")]
+    notifications = administrator.get(f"/users/{admin_id}/notifications?limit=100").json()["data"]
+    (of_log_in,) = [one for one in notifications if one["title"].startswith("alice: logged")]
     assert (of_log_in["title"], of_log_in["entityId"]) == ("alice: logged in", user_id)
     assert [reason["subscriptionName"] for reason in of_log_in["reasons"]] == ["LogIns"], of_log_in
 
@@ -128,7 +130,9 @@ def test_an_explanation_says_that_the_alert_does_not_name_log_ins(
     alice.close()
     notify_all(sqlite_engine)
     (event,) = [
-        one for one in administrator.get("/events?eventType=userLogin").json()["data"] if one["entityId"] == user_id
+        log_in
+        for log_in in administrator.get("/events?eventType=userLogin").json()["data"]
+        if log_in["entityId"] == user_id
     ]
     answer = administrator.get(f"/events/{event['id']}/explain", params={"subscription": "Everything"})
     assert "no condition of the alert names userLogin" in answer.text

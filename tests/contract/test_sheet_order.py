@@ -7,7 +7,7 @@ from itertools import permutations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_child_sheets import exported, imported
+from tests.contract.test_child_sheets import export_rows, import_rows
 from tests.serving import Json
 
 from tocsin.store.fsck.inspection import inspect
@@ -45,53 +45,53 @@ def statuses(result: Json) -> list[str]:
 def test_terms_name_each_other_in_any_order(
     administrator: httpx.Client, sqlite_engine: Engine, order: tuple[int, ...]
 ) -> None:
-    rows = [TERMS[at] for at in order]
+    terms = [TERMS[at] for at in order]
     for dry_run in ("true", "false"):
-        result = imported(administrator, GLOSSARY, rows, dryRun=dry_run)
+        result = import_rows(administrator, GLOSSARY, terms, dryRun=dry_run)
         assert result["status"] == "success", result["importResultsCsv"]
-    written = {row["name"]: row["relatedTerms"] for row in exported(administrator, GLOSSARY)}
+    written = {row["name"]: row["relatedTerms"] for row in export_rows(administrator, GLOSSARY)}
     assert written == {row["name"]: row["relatedTerms"] for row in TERMS}
     assert inspect(sqlite_engine, deep=True).findings == []
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4)))[::7])
 def test_teams_name_each_other_in_any_order(administrator: httpx.Client, order: tuple[int, ...]) -> None:
-    rows = [CREWS[at] for at in order]
-    result = imported(administrator, TEAMS, rows)
+    teams = [CREWS[at] for at in order]
+    result = import_rows(administrator, TEAMS, teams)
     assert result["status"] == "success", result["importResultsCsv"]
-    written = {row["name"]: (row["parents"], row["Owner"]) for row in exported(administrator, TEAMS)}
+    written = {row["name"]: (row["parents"], row["Owner"]) for row in export_rows(administrator, TEAMS)}
     assert written == {row["name"]: (row["parents"], row["Owner"]) for row in CREWS}
 
 
 @pytest.mark.usefixtures("glossary")
 def test_what_names_something_unknown_is_rejected_with_what_needs_it(administrator: httpx.Client) -> None:
-    rows = [
+    terms = [
         TERMS[1],
         TERMS[0] | {"relatedTerms": "Shop.Nothing;Shop.Order"},
         TERMS[3] | {"relatedTerms": ""},
         TERMS[3] | {"relatedTerms": "", "description": "Again."},
     ]
-    result = imported(administrator, GLOSSARY, rows)
+    result = import_rows(administrator, GLOSSARY, terms)
     assert statuses(result) == ["failure", "failure", "success", "failure"], result["importResultsCsv"]
     assert "unknown glossary term Shop.Nothing" in result["importResultsCsv"]
     assert "term Shop.Return appears twice" in result["importResultsCsv"]
-    assert [row["name"] for row in exported(administrator, GLOSSARY)] == ["Return"]
+    assert [row["name"] for row in export_rows(administrator, GLOSSARY)] == ["Return"]
 
 
 def test_rows_of_a_tree_come_in_any_order(administrator: httpx.Client, orders: Json) -> None:
     path = "services/databaseServices/name/warehouse"
     place = orders["fullyQualifiedName"].removesuffix("public.orders")
-    rows = [
+    records = [
         {"name": "street", "entityType": "column", "fullyQualifiedName": f"{place}new.clients.address.street"},
         {"name": "clients", "entityType": "table", "fullyQualifiedName": f"{place}new.clients"},
         {"name": "new", "entityType": "databaseSchema", "fullyQualifiedName": f"{place}new"},
         {"name": "address", "entityType": "column", "fullyQualifiedName": f"{place}new.clients.address"},
     ]
     types = ("VARCHAR", "", "", "STRUCT")
-    rows = [row | {"column.dataType": kind} for row, kind in zip(rows, types, strict=True)]
-    rows[0]["column.dataLength"] = "20"
-    rows[1:] = [row | {"column.dataLength": ""} for row in rows[1:]]
-    result = imported(administrator, path, rows, recursive="true")
+    records = [row | {"column.dataType": kind} for row, kind in zip(records, types, strict=True)]
+    records[0]["column.dataLength"] = "20"
+    records[1:] = [row | {"column.dataLength": ""} for row in records[1:]]
+    result = import_rows(administrator, path, records, recursive="true")
     assert result["status"] == "success", result["importResultsCsv"]
     table = administrator.get(f"/tables/name/{place}new.clients").json()
     assert [one["name"] for one in table["columns"][0]["children"]] == ["street"]
@@ -109,7 +109,7 @@ def test_three_round_trips_give_the_same_file(administrator: httpx.Client) -> No
     }
     hostile["references"] = 'ISO;"https://iso.org/x?a=1;b"'
     empty = dict.fromkeys(hostile, "")
-    result = imported(administrator, GLOSSARY, [hostile, *(empty | row for row in TERMS[1:])])
+    result = import_rows(administrator, GLOSSARY, [hostile, *(empty | row for row in TERMS[1:])])
     assert result["status"] == "success", result["importResultsCsv"]
     files = [administrator.get(f"/{GLOSSARY}/export").text]
     for _ in range(3):
@@ -120,8 +120,8 @@ def test_three_round_trips_give_the_same_file(administrator: httpx.Client) -> No
     assert len(set(files)) == 1
     assert administrator.delete("/glossaries/name/Shop", params={"recursive": True, "hardDelete": True}).is_success
     assert administrator.post("/glossaries", json={"name": "Shop", "description": "x"}).status_code == 201
-    made = administrator.put(f"/{GLOSSARY}/import", content=files[-1].encode(), headers=TEXT).json()
-    assert made["status"] == "success", made["importResultsCsv"]
+    report = administrator.put(f"/{GLOSSARY}/import", content=files[-1].encode(), headers=TEXT).json()
+    assert report["status"] == "success", report["importResultsCsv"]
     assert administrator.get(f"/{GLOSSARY}/export").text == files[-1]
 
 
@@ -138,7 +138,7 @@ def test_three_round_trips_give_the_same_file(administrator: httpx.Client) -> No
 def test_sheets_of_assets_and_teams_come_back_as_they_went_out(
     administrator: httpx.Client, orders: Json, path: str, recursive: str
 ) -> None:
-    imported(administrator, GLOSSARY, [TERMS[3] | {"relatedTerms": ""}])
+    import_rows(administrator, GLOSSARY, [TERMS[3] | {"relatedTerms": ""}])
     assert administrator.post("/domains", json=SALES).status_code == 201
     text = '\'+1 "two"\r\nthree; four '
     tags = [

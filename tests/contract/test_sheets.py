@@ -17,7 +17,7 @@ TABLE = "/tables/name/warehouse.shop.public.orders"
 TEXT = {"Content-Type": "text/plain"}
 
 
-def sent(client: httpx.Client, path: str, text: str | bytes, **query: str) -> Json:
+def import_sheet(client: httpx.Client, path: str, text: str | bytes, **query: str) -> Json:
     answer = client.put(f"{path}/import", params=query, content=text, headers=TEXT)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -50,9 +50,9 @@ def test_a_table_goes_out_and_comes_back(administrator: httpx.Client, orders: Js
     ]
     assert [column[0] for column in columns] == ["id", "email"]
     changed = answer.text.replace("email,,,", "email,,=1+1,")
-    assert sent(administrator, TABLE, changed, dryRun="true")["dryRun"] is True
+    assert import_sheet(administrator, TABLE, changed, dryRun="true")["dryRun"] is True
     assert administrator.get(TABLE).json()["version"] == 0.1
-    result = sent(administrator, TABLE, changed)
+    result = import_sheet(administrator, TABLE, changed)
     assert (result["status"], result["numberOfRowsProcessed"]) == ("success", 2)
     assert [row[:2] for row in rows(result["importResultsCsv"])] == [
         ["status", "details"],
@@ -70,19 +70,19 @@ def test_a_glossary_goes_out_and_comes_back(administrator: httpx.Client, glossar
         "color,iconURL,extension\r\n"
     )
     text = 'parent,name*,description\r\n,Client,Who buys.\r\n"""Shop. 1"".Client",Best,Who buys most.\r\n'
-    result = sent(administrator, glossary, text.encode("utf-8-sig"))
+    result = import_sheet(administrator, glossary, text.encode("utf-8-sig"))
     assert (result["status"], result["numberOfRowsPassed"]) == ("success", 2)
     exported = administrator.get(f"{glossary}/export").text
     assert [row[1] for row in rows(exported)[1:]] == ["Client", "Best"]
     before = administrator.get("/events", params={"offset": "latest"}).json()["paging"]["offset"]
-    again = sent(administrator, glossary, exported)
+    again = import_sheet(administrator, glossary, exported)
     assert (again["status"], again["numberOfRowsFailed"]) == ("success", 0)
     assert administrator.get("/events", params={"offset": "latest"}).json()["paging"]["offset"] == before
 
 
 def test_what_is_no_sheet_is_answered_with_the_reason(administrator: httpx.Client, orders: Json) -> None:
     for text, reason in (("", "empty"), ("colour\nx", "colour"), ('column.fullyQualifiedName\n"a"b', "line 2")):
-        result = sent(administrator, TABLE, text)
+        result = import_sheet(administrator, TABLE, text)
         assert (result["status"], reason in result["abortReason"]) == ("aborted", True)
     assert administrator.put(f"{TABLE}/import", content=b"\xff\xfe", headers=TEXT).status_code == 400
     large = b" " * (Settings().body_bytes_bulk + 1)
@@ -106,7 +106,7 @@ def test_the_documentation_says_what_stands_where(administrator: httpx.Client) -
 @standards.needs_standards
 def test_results_and_documentation_are_what_the_schemas_say(administrator: httpx.Client, orders: Json) -> None:
     for text in ("", "column.fullyQualifiedName\nid\nnothing\n"):
-        assert standards.problems("type/csvImportResult.json", sent(administrator, TABLE, text)) == []
+        assert standards.problems("type/csvImportResult.json", import_sheet(administrator, TABLE, text)) == []
     for collection in ("tables", "glossaries"):
         answered = administrator.get(f"/{collection}/documentation/csv").json()
         assert standards.problems("type/csvDocumentation.json", answered) == []

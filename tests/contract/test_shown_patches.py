@@ -13,7 +13,7 @@ SENSITIVE, PERSONAL = {"tagFQN": "PII.Sensitive"}, {"tagFQN": "PersonalData.Pers
 pytestmark = pytest.mark.usefixtures("orders")
 
 
-def patched(client: httpx.Client, *operations: Json, path: str = ORDERS) -> Json:
+def send_patch(client: httpx.Client, *operations: Json, path: str = ORDERS) -> Json:
     answer = client.patch(path, json=list(operations), headers=HEADERS)
     assert answer.status_code == 200, answer.text
     return read(client, path)
@@ -31,30 +31,30 @@ def op(name: str, path: str, value: Json = None) -> Json:
 def test_the_type_of_a_service_cannot_be_falsified(administrator: httpx.Client, operation: Json) -> None:
     for path in (ORDERS, "/databases/name/warehouse.shop", "/databaseSchemas/name/warehouse.shop.public"):
         before = read(administrator, path)
-        after = patched(administrator, operation, path=path)
+        after = send_patch(administrator, operation, path=path)
         assert (after["serviceType"], after["version"]) == ("Postgres", before["version"])
 
 
 def test_a_service_of_another_type_hands_it_down(administrator: httpx.Client) -> None:
     before = read(administrator)
     service = "/services/databaseServices/name/warehouse"
-    patched(administrator, op("replace", "/serviceType", "Redshift"), path=service)
+    send_patch(administrator, op("replace", "/serviceType", "Redshift"), path=service)
     after = read(administrator)
     assert (after["serviceType"], after["version"]) == ("Redshift", before["version"])
     assert read(administrator, "/databases/name/warehouse.shop")["serviceType"] == "Redshift"
 
 
 def test_who_impersonates_cannot_be_claimed(administrator: httpx.Client) -> None:
-    after = patched(administrator, op("add", "/impersonatedBy", "ingestion-bot"))
+    after = send_patch(administrator, op("add", "/impersonatedBy", "ingestion-bot"))
     assert "impersonatedBy" not in after
 
 
 @pytest.mark.parametrize("where", ["", "/columns/0"])
 def test_labels_are_patched_as_they_are_shown(administrator: httpx.Client, where: str) -> None:
-    first = patched(administrator, op("add", f"{where}/tags", [SENSITIVE]))
+    first = send_patch(administrator, op("add", f"{where}/tags", [SENSITIVE]))
     label = (first["columns"][0] if where else first)["tags"][0]
     assert label["name"] == "Sensitive"
-    after = patched(
+    after = send_patch(
         administrator,
         op("test", f"{where}/tags/0/name", "Sensitive"),
         op("replace", f"{where}/tags/0/tagFQN", "PersonalData.Personal"),
@@ -67,14 +67,14 @@ def test_labels_are_patched_as_they_are_shown(administrator: httpx.Client, where
 
 
 def test_what_a_label_shows_does_not_pass_for_something_else(administrator: httpx.Client) -> None:
-    patched(administrator, op("add", "/tags", [SENSITIVE]))
+    send_patch(administrator, op("add", "/tags", [SENSITIVE]))
     wrong = administrator.patch(ORDERS, json=[op("test", "/tags/0/name", "Personal")], headers=HEADERS)
     assert wrong.status_code == 400
 
 
 def test_addresses_are_ignored(administrator: httpx.Client) -> None:
-    first = patched(administrator, op("add", "/tags", [SENSITIVE]))
-    after = patched(
+    first = send_patch(administrator, op("add", "/tags", [SENSITIVE]))
+    after = send_patch(
         administrator,
         op("replace", "/href", "https://elsewhere.example.org"),
         op("remove", "/service/href"),
@@ -85,17 +85,17 @@ def test_addresses_are_ignored(administrator: httpx.Client) -> None:
 
 
 def test_an_empty_description_removes_it(administrator: httpx.Client) -> None:
-    patched(administrator, op("add", "/description", "All."), op("add", "/columns/0/description", "The key."))
-    after = patched(administrator, op("replace", "/description", ""), op("replace", "/columns/0/description", ""))
+    send_patch(administrator, op("add", "/description", "All."), op("add", "/columns/0/description", "The key."))
+    after = send_patch(administrator, op("replace", "/description", ""), op("replace", "/columns/0/description", ""))
     assert "description" not in after
     assert "description" not in after["columns"][0]
-    gone = {one["name"] for one in after["changeDescription"]["fieldsDeleted"]}
-    assert gone == {"columns.id.description", "description"}
+    deleted_names = {one["name"] for one in after["changeDescription"]["fieldsDeleted"]}
+    assert deleted_names == {"columns.id.description", "description"}
 
 
 def test_a_description_that_must_be_there_may_be_empty(administrator: httpx.Client) -> None:
     assert administrator.post("/classifications", json={"name": "Shop", "description": "x"}).status_code == 201
-    after = patched(administrator, op("replace", "/description", ""), path="/classifications/name/Shop")
+    after = send_patch(administrator, op("replace", "/description", ""), path="/classifications/name/Shop")
     assert after["description"] == ""
 
 
@@ -104,8 +104,8 @@ def test_derived_labels_are_where_they_are_shown(administrator: httpx.Client) ->
     term = {"name": "Customer", "glossary": "Words", "description": "x"}
     administrator.post("/glossaryTerms", json=term)
     label = {"tagFQN": "Words.Customer", "source": "Glossary"}
-    patched(administrator, op("add", "/tags", [label]))
-    patched(administrator, op("add", "/tags", [PERSONAL]), path="/glossaryTerms/name/Words.Customer")
+    send_patch(administrator, op("add", "/tags", [label]))
+    send_patch(administrator, op("add", "/tags", [PERSONAL]), path="/glossaryTerms/name/Words.Customer")
     assert [one["tagFQN"] for one in read(administrator)["tags"]] == ["Words.Customer", "PersonalData.Personal"]
-    after = patched(administrator, op("test", "/tags/1/tagFQN", "PersonalData.Personal"), op("remove", "/tags/0"))
+    after = send_patch(administrator, op("test", "/tags/1/tagFQN", "PersonalData.Personal"), op("remove", "/tags/0"))
     assert after["tags"] == []

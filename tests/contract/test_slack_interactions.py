@@ -13,8 +13,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.slack_workspace import TEAM, SlackWorkspace, press, running_workspace, signed_headers
-from tests.contract.test_access import made, patched, restrict
-from tests.contract.test_alert_incidents import reported
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served, running_server, server_settings
@@ -85,7 +85,7 @@ class Failing:
         body, headers = press(token, who, secret=secret, at_s=at_s, response_url=f"{self.workspace.url}/reply")
         return self.nobody.post(PATH, content=body, headers=headers)
 
-    def told(self, token: str, who: str = "UANN") -> str:
+    def reply_to(self, token: str, who: str = "UANN") -> str:
         """Press a button; return what the member is told."""
         answer = self.press(token, who)
         assert (answer.status_code, answer.json()) == (200, {}), answer.text
@@ -109,23 +109,25 @@ def failing(
     elsewhere = bot("External", channel="#other", signingSecret=OTHER_SECRET)
     alert(administrator, "Other", destinations=[elsewhere], **of_results)
     link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
-    case = made(
+    case = create_entity(
         administrator,
         "/dataQuality/testCases",
         name="not_null",
         entityLink=link,
         testDefinition="columnValuesToBeNotNull",
     )
-    reported(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
-    found = Failing(served, workspace, case, ann)
-    records = found.parts.alert_stores.records.of_event(found.parts.log.readable_end(), limit=9)
-    for one in (record.notification for record in records.values() if record.notification.channel == "Slack"):
-        named = {reason.subscription_name for reason in one.reasons}
-        found.notes["direct" if one.recipient_id else "other" if "Other" in named else "channel"] = one.id
-    assert found.notes.keys() == {"direct", "channel", "other"}
-    with found.nobody:
-        yield found
+    setup = Failing(served, workspace, case, ann)
+    records = setup.parts.alert_stores.records.of_event(setup.parts.log.readable_end(), limit=9)
+    for notification in (record.notification for record in records.values() if record.notification.channel == "Slack"):
+        alert_names = {reason.subscription_name for reason in notification.reasons}
+        setup.notes["direct" if notification.recipient_id else "other" if "Other" in alert_names else "channel"] = (
+            notification.id
+        )
+    assert setup.notes.keys() == {"direct", "channel", "other"}
+    with setup.nobody:
+        yield setup
 
 
 def steps(administrator: httpx.Client, name: str = "INC-1") -> list[tuple[str, str | None]]:
@@ -135,8 +137,8 @@ def steps(administrator: httpx.Client, name: str = "INC-1") -> list[tuple[str, s
 
 def incident_of(administrator: httpx.Client, name: str) -> int:
     """Return the number of the incident of an alert."""
-    (one,) = administrator.get("/incidents", params={"alert": name}).json()["data"]
-    return int(one["name"].removeprefix("INC-"))
+    (incident,) = administrator.get("/incidents", params={"alert": name}).json()["data"]
+    return int(incident["name"].removeprefix("INC-"))
 
 
 @pytest.mark.parametrize("to", ["direct", "channel"])
@@ -146,23 +148,27 @@ def test_who_presses_acknowledges_with_their_own_rights_once(
     number = incident_of(administrator, "Quality")
     name, token = f"INC-{number}", failing.acknowledging(to, number=number)
     if to == "channel":
-        said = failing.told(token, "UBEN")
-        assert said == f"Only the assignee of {name} and editors of its alert or asset may change it."
+        reply = failing.reply_to(token, "UBEN")
+        assert reply == f"Only the assignee of {name} and editors of its alert or asset may change it."
     assert steps(administrator, name) == [("opened", None)]
-    assert failing.told(token) == f"You have acknowledged {name}."
-    assert failing.told(token) == f"{name} is already acknowledged."
+    assert failing.reply_to(token) == f"You have acknowledged {name}."
+    assert failing.reply_to(token) == f"{name} is already acknowledged."
     assert steps(administrator, name) == [("opened", None), ("acknowledged", "ann")]
     assert administrator.put(f"/incidents/{name}/resolve").is_success
-    assert failing.told(token) == f"{name} is already resolved."
+    assert failing.reply_to(token) == f"{name} is already resolved."
 
 
 def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(
     failing: Failing, administrator: httpx.Client
 ) -> None:
-    assert failing.told(failing.muting(), "UBEN") == "This message was sent to somebody else, so nothing was changed."
-    assert failing.told(failing.muting("channel")) == "This message was sent to somebody else, so nothing was changed."
+    assert (
+        failing.reply_to(failing.muting(), "UBEN") == "This message was sent to somebody else, so nothing was changed."
+    )
+    assert (
+        failing.reply_to(failing.muting("channel")) == "This message was sent to somebody else, so nothing was changed."
+    )
     assert administrator.get(f"/users/{failing.ann}/mutes").json()["data"] == []
-    assert failing.told(failing.muting()).startswith("You will receive no notifications about the asset")
+    assert failing.reply_to(failing.muting()).startswith("You will receive no notifications about the asset")
     (mute,) = administrator.get(f"/users/{failing.ann}/mutes").json()["data"]
     assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", failing.case["id"], None)
 
@@ -178,20 +184,20 @@ def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, admin
         "UGUEST": ("ann@example.org", {"team_id": "T0ELSEWHERE"}),
         "UORG": ("ann@example.org", {"team_id": "T0ELSEWHERE", "enterprise_user": {"enterprise_id": "E1"}}),
     }
-    for identity, (email, more) in joined.items():
-        failing.workspace.join(identity, email, **more)
-        assert failing.told(token, identity).startswith(unknown), identity
-    assert failing.told(token, "UMISSING").startswith(unknown)
+    for identity, (email, profile) in joined.items():
+        failing.workspace.join(identity, email, **profile)
+        assert failing.reply_to(token, identity).startswith(unknown), identity
+    assert failing.reply_to(token, "UMISSING").startswith(unknown)
     restrict(administrator, failing.ann, {"effect": "deny", "resources": ["testCase"]})
-    assert failing.told(token) == f"incident INC-{number} not found"
+    assert failing.reply_to(token) == f"incident INC-{number} not found"
     assert administrator.delete(f"/users/{failing.ann}").is_success
-    assert failing.told(token).startswith(unknown)
+    assert failing.reply_to(token).startswith(unknown)
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
 def test_an_expired_button_says_so(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
-    assert failing.told(failing.acknowledging(number=number, after_ms=-1)) == "This button has expired."
+    assert failing.reply_to(failing.acknowledging(number=number, after_ms=-1)) == "This button has expired."
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -199,7 +205,7 @@ def test_a_button_reaches_only_the_incidents_of_alerts_whose_bot_signed(
     failing: Failing, administrator: httpx.Client
 ) -> None:
     number = incident_of(administrator, "Other")
-    assert failing.told(failing.acknowledging("channel", number=number)).startswith("This link is invalid")
+    assert failing.reply_to(failing.acknowledging("channel", number=number)).startswith("This link is invalid")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -210,8 +216,8 @@ def test_a_bot_acts_for_nobody_unless_an_administrators_alert_has_it_with_that_s
     path = f"/events/subscriptions/{administrator.get('/events/subscriptions/name/Quality').json()['id']}"
     eve, client = failing.served.person("eve", isAdmin=True)
     with client:
-        assert patched(client, path, {"op": "add", "path": "/description", "value": "x"}).is_success
-    assert patched(administrator, f"/users/{eve}", {"op": "replace", "path": "/isAdmin", "value": False}).is_success
+        assert send_patch(client, path, {"op": "add", "path": "/description", "value": "x"}).is_success
+    assert send_patch(administrator, f"/users/{eve}", {"op": "replace", "path": "/isAdmin", "value": False}).is_success
     for token in (failing.acknowledging(), failing.muting()):
         refused = failing.press(token)
         assert (refused.status_code, "administrator" in refused.json()["message"]) == (403, True)
@@ -219,21 +225,21 @@ def test_a_bot_acts_for_nobody_unless_an_administrators_alert_has_it_with_that_s
     assert failing.press(failing.acknowledging()).status_code == 403
     alert(administrator, "Same", destinations=[bot("External", channel="#else")])
     number = incident_of(administrator, "Quality")
-    assert failing.told(failing.acknowledging(number=number)) == f"You have acknowledged INC-{number}."
+    assert failing.reply_to(failing.acknowledging(number=number)) == f"You have acknowledged INC-{number}."
 
 
 def test_when_slack_does_not_say_who_it_is_nothing_happens(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
     for method in ("users.info", "auth.test"):
         failing.workspace.faults = {method: {"ok": False, "error": "missing_scope"}}
-        assert failing.told(failing.acknowledging(number=number)).startswith("Slack did not say who you are")
+        assert failing.reply_to(failing.acknowledging(number=number)).startswith("Slack did not say who you are")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
 def test_slack_has_its_answer_in_time_even_if_it_does_not_say_who_it_is(failing: Failing) -> None:
     failing.workspace.slow_s, began_s = 6.0, time.monotonic()
-    said = failing.told(failing.acknowledging())
-    assert said.startswith("Slack did not say who you are")
+    reply = failing.reply_to(failing.acknowledging())
+    assert reply.startswith("Slack did not say who you are")
     assert time.monotonic() - began_s < failing.workspace.slow_s - 1
 
 
@@ -255,7 +261,7 @@ def test_whom_slack_does_not_clearly_name_is_nobody(
 ) -> None:
     failing.workspace.faults = fault
     number = incident_of(administrator, "Quality")
-    assert failing.told(failing.acknowledging(number=number)).startswith("Tocsin knows nobody")
+    assert failing.reply_to(failing.acknowledging(number=number)).startswith("Tocsin knows nobody")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -308,8 +314,8 @@ def test_only_slack_is_told_what_came_of_it(failing: Failing, administrator: htt
     for url in (f"{elsewhere}/reply", "file:///etc/passwd", "", "http://[", "https://10.0.0.1/reply"):
         body, headers = press(token, "UANN", secret=SECRET, at_s=at_s, response_url=url)
         assert failing.nobody.post(PATH, content=body, headers=headers).status_code == 200
-    assert failing.told(token) == f"INC-{number} is already acknowledged."
-    assert failing.workspace.told == []
+    assert failing.reply_to(token) == f"INC-{number} is already acknowledged."
+    assert failing.workspace.replies == []
 
 
 def test_without_the_secret_a_bot_has_no_buttons_that_count(
@@ -320,6 +326,6 @@ def test_without_the_secret_a_bot_has_no_buttons_that_count(
     changes: list[dict[str, Any]] = [
         {"op": "remove", "path": f"/destinations/{at}/config/signingSecret"} for at in range(2)
     ]
-    assert patched(administrator, path, *changes).is_success
+    assert send_patch(administrator, path, *changes).is_success
     for secret in (SECRET, "", "None"):
         assert failing.press(failing.acknowledging(number=number), secret=secret).status_code == 401

@@ -34,12 +34,12 @@ def cluster() -> Iterator[Cluster]:
     programs = binaries()
     if programs is None:
         pytest.skip(MISSING)
-    with running_cluster(programs) as made:
-        yield made
+    with running_cluster(programs) as running:
+        yield running
 
 
 @contextmanager
-def served_over(engine: Engine) -> Iterator[Served]:
+def serving(engine: Engine) -> Iterator[Served]:
     try:
         migrate(engine)
         with running_server(engine) as served:
@@ -50,15 +50,17 @@ def served_over(engine: Engine) -> Iterator[Served]:
 
 def calls_of(client: httpx.Client) -> list[tuple[str, str]]:
     """Return method and path of every route, with an id that nobody has in it."""
-    found = []
+    routes = []
     for path, methods in client.get("/openapi.json").json()["paths"].items():
         for method in methods:
             filled = path
             while "{" in filled:
-                head, _, rest = filled.partition("{")
-                filled = head + ("table" if "entity" in rest.split("}")[0] else NOBODY) + rest.partition("}")[2]
-            found.append((method.upper(), filled))
-    return found
+                head, _, remainder = filled.partition("{")
+                filled = (
+                    head + ("table" if "entity" in remainder.split("}")[0] else NOBODY) + remainder.partition("}")[2]
+                )
+            routes.append((method.upper(), filled))
+    return routes
 
 
 def is_unavailable(answer: httpx.Response) -> bool:
@@ -76,12 +78,12 @@ def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_i
     cluster: Cluster, how: str
 ) -> None:
     cluster.run("CREATE DATABASE away")
-    with served_over(open_engine(cluster.url("away"))) as served, served.administrator() as client:
+    with serving(open_engine(cluster.url("away"))) as served, served.administrator() as client:
         calls = calls_of(client)
         assert len(calls) > 100
         cluster.run("CHECKPOINT")  # the tests' cluster does without the syncs that a stop like this would miss
         cluster.stop(how)
-        answers = [(path, notified(client, method, path)) for method, path in calls]
+        answers = [(path, answer_to(client, method, path)) for method, path in calls]
         answered = {path for path, answer in answers if not is_unavailable(answer) and answer.is_success}
         assert answered <= WITHOUT_THE_STORE
         assert sum(is_unavailable(answer) for _, answer in answers) > len(calls) / 2, "the others were refused before"
@@ -98,7 +100,7 @@ def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_i
 def test_a_store_that_does_not_answer_is_given_up_and_an_open_stream_ends_in_order(cluster: Cluster) -> None:
     cluster.run("CREATE DATABASE silent")
     engine = open_engine(cluster.url("silent"), answers_within_s=0.5)
-    with served_over(engine) as served, served.administrator() as client:
+    with serving(engine) as served, served.administrator() as client:
         user = client.get("/users/loggedInUser").json()
         with client.stream("GET", f"/users/{user['id']}/notifications/stream") as stream:
             lines = stream.iter_lines()
@@ -109,7 +111,7 @@ def test_a_store_that_does_not_answer_is_given_up_and_an_open_stream_ends_in_ord
         assert client.get("/users/loggedInUser").status_code == 200
 
 
-def notified(client: httpx.Client, method: str, path: str) -> httpx.Response:
+def answer_to(client: httpx.Client, method: str, path: str) -> httpx.Response:
     with client.stream(method, f"{client.base_url}".removesuffix("/api/v1/") + path) as answer:
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):
             answer.read()
@@ -119,7 +121,7 @@ def notified(client: httpx.Client, method: str, path: str) -> httpx.Response:
 @pytest.mark.postgres
 def test_a_standby_takes_no_writes_and_says_so(cluster: Cluster) -> None:
     cluster.run("CREATE DATABASE standby")
-    with served_over(open_engine(cluster.url("standby"))) as served, served.administrator() as client:
+    with serving(open_engine(cluster.url("standby"))) as served, served.administrator() as client:
         user = client.get("/users/loggedInUser").json()
         cluster.run("ALTER DATABASE standby SET default_transaction_read_only = on")
         cluster.stop("fast")
@@ -141,8 +143,8 @@ def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(
 
     @event.listens_for(engine, "connect")
     def _bind(raw: Any, _record: object) -> None:
-        for one in stated:
-            raw.execute(f"PRAGMA {one}")
+        for pragma in stated:
+            raw.execute(f"PRAGMA {pragma}")
 
     def create(client: httpx.Client, number: int) -> httpx.Response:
         return client.post("/glossaries", json={"name": f"words{number}", "description": "x" * 20_000})

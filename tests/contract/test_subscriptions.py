@@ -32,7 +32,7 @@ HOOK = {
 }
 
 
-def alert(**more: Json) -> Json:
+def alert(**fields: Json) -> Json:
     return {
         "name": "SchemaChanges",
         "alertType": "Notification",
@@ -41,18 +41,18 @@ def alert(**more: Json) -> Json:
             "rules": [{"name": "columns", "effect": "include", "condition": "fieldChanged == 'columns'"}],
         },
         "destinations": [HOOK],
-        **more,
+        **fields,
     }
 
 
 OAUTH = {"type": "oauth2", "tokenUrl": "https://login.example.org/token", "clientId": "id", "clientSecret": "s"}
 
 
-def authenticated(**auth: Json) -> Json:
+def alert_with_auth(**auth: Json) -> Json:
     return alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "authType": auth}}])
 
 
-def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+def send_patch(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
     return client.patch(path, content=json.dumps(operations), headers=PATCH)
 
 
@@ -80,8 +80,8 @@ def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
     ],
 )
 def test_a_scheduled_alert_is_kept_as_it_was_sent(administrator: httpx.Client, trigger: Json) -> None:
-    made = administrator.post("/events/subscriptions", json=alert(trigger=trigger))
-    assert (made.status_code, made.json().get("trigger")) == (201, trigger), made.text
+    response = administrator.post("/events/subscriptions", json=alert(trigger=trigger))
+    assert (response.status_code, response.json().get("trigger")) == (201, trigger), response.text
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,17 @@ def test_a_scheduled_alert_is_kept_as_it_was_sent(administrator: httpx.Client, t
 def test_defaults_of_upstreams_models_are_accepted_where_they_do_nothing(
     administrator: httpx.Client, trigger: Json, seconds: int
 ) -> None:
-    made = administrator.post("/events/subscriptions", json=alert(trigger=trigger, pollInterval=seconds))
-    assert (made.status_code, made.json().get("pollInterval")) == (201, seconds), made.text
+    response = administrator.post("/events/subscriptions", json=alert(trigger=trigger, pollInterval=seconds))
+    assert (response.status_code, response.json().get("pollInterval")) == (201, seconds), response.text
 
 
 def test_an_alert_that_becomes_scheduled_gives_up_its_interval(administrator: httpx.Client) -> None:
-    made = administrator.post("/events/subscriptions", json=alert(pollInterval=30)).json()
-    path, daily = f"/events/subscriptions/{made['id']}", {"triggerType": "Scheduled", "scheduleInfo": "Daily"}
+    created = administrator.post("/events/subscriptions", json=alert(pollInterval=30)).json()
+    path, daily = f"/events/subscriptions/{created['id']}", {"triggerType": "Scheduled", "scheduleInfo": "Daily"}
     schedule = {"op": "replace", "path": "/trigger", "value": daily}
-    refused = patched(administrator, path, schedule)
+    refused = send_patch(administrator, path, schedule)
     assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "pollInterval")
-    changed = patched(administrator, path, schedule, {"op": "remove", "path": "/pollInterval"})
+    changed = send_patch(administrator, path, schedule, {"op": "remove", "path": "/pollInterval"})
     assert (changed.status_code, changed.json().get("pollInterval")) == (200, 60), changed.text
 
 
@@ -116,10 +116,10 @@ def test_an_older_scheduled_alert_keeps_its_interval(
     changes = [{"op": "add", "path": f"/{key}", "value": value} for key, value in stored.items()]
     served.app.state.parts.writes.patch("eventsubscription", Key.by_id(created["id"]), changes, actor=SYSTEM)
     path = f"/events/subscriptions/{created['id']}"
-    described = patched(administrator, path, {"op": "add", "path": "/description", "value": "Changed."})
+    described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "Changed."})
     assert (described.status_code, described.json().get("pollInterval")) == (200, 30), described.text
-    other = patched(administrator, path, {"op": "replace", "path": "/pollInterval", "value": 31})
-    assert other.status_code == 400
+    refusal = send_patch(administrator, path, {"op": "replace", "path": "/pollInterval", "value": 31})
+    assert refusal.status_code == 400
 
 
 def test_secrets_never_leave(served: Served, administrator: httpx.Client, created: Json) -> None:
@@ -131,10 +131,10 @@ def test_secrets_never_leave(served: Served, administrator: httpx.Client, create
         for path in ("/events/subscriptions", f"/events/subscriptions/{created['id']}/versions", "/events")
     ]
     assert not any("s3cret" in text or "Bearer XXX" in text for text in everything)
-    known = served.app.state.parts.subscriptions.with_secrets(created["id"])
-    assert known.destinations[0].config.secret_key == "s3cret"
-    assert known.destinations[0].config.headers["Authorization"] == "Bearer XXX"
-    assert known.created_at_ms == created["updatedAt"]
+    stored = served.app.state.parts.subscriptions.with_secrets(created["id"])
+    assert stored.destinations[0].config.secret_key == "s3cret"
+    assert stored.destinations[0].config.headers["Authorization"] == "Bearer XXX"
+    assert stored.created_at_ms == created["updatedAt"]
 
 
 def test_a_mask_that_is_written_back_keeps_the_secret(
@@ -143,18 +143,18 @@ def test_a_mask_that_is_written_back_keeps_the_secret(
     subscriptions = served.app.state.parts.subscriptions
     path = f"/events/subscriptions/{created['id']}"
     moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "http://127.0.0.1:9/moved"}
-    assert patched(administrator, path, moved).status_code == 200
+    assert send_patch(administrator, path, moved).status_code == 200
     assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
     read = administrator.get(path).json()
     again = alert(destinations=read["destinations"], description="Read and put back.")
     assert administrator.put("/events/subscriptions", json=again).status_code == 200
     assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
     rotated = {"op": "replace", "path": "/destinations/0/config/secretKey", "value": "n3w"}
-    answer = patched(administrator, path, rotated)
+    answer = send_patch(administrator, path, rotated)
     assert answer.json()["destinations"][0]["config"]["secretKey"] == MASK
     assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "n3w"
-    gone = {"op": "remove", "path": "/destinations/0/config/secretKey"}
-    assert patched(administrator, path, gone).status_code == 200
+    removal = {"op": "remove", "path": "/destinations/0/config/secretKey"}
+    assert send_patch(administrator, path, removal).status_code == 200
     assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key is None
 
 
@@ -180,15 +180,15 @@ def test_a_change_of_nothing_but_a_secret_is_a_version_and_resumes_what_is_stopp
     assert pauses_at(sqlite_engine, 10**13).waiting == {destination_id}
 
     change = {"op": "replace", "path": f"/destinations/0/config/{key}", "value": value}
-    changed = patched(administrator, path, change).json()
+    changed = send_patch(administrator, path, change).json()
     assert (changed["version"], changed["destinations"]) == (0.2, created["destinations"])
     assert changed["changeDescription"]["fieldsUpdated"] == [{"name": "changedSecrets", "newValue": [destination_id]}]
     assert pauses_at(sqlite_engine, 10**13).probed == {destination_id}
-    assert patched(administrator, path, change).json()["version"] == 0.2
+    assert send_patch(administrator, path, change).json()["version"] == 0.2
     (event,) = (
-        one
-        for one in administrator.get("/events", params={"entityType": "eventsubscription"}).json()["data"]
-        if one["entityId"] == created["id"] and one["eventType"] == "entityUpdated"
+        update
+        for update in administrator.get("/events", params={"entityType": "eventsubscription"}).json()["data"]
+        if update["entityId"] == created["id"] and update["eventType"] == "entityUpdated"
     )
     assert (event["previousVersion"], event["currentVersion"]) == (0.1, 0.2)
     assert "n3w-canary" not in json.dumps([changed, event, administrator.get(f"{path}/versions").json()])
@@ -198,11 +198,11 @@ def test_a_change_of_nothing_but_a_secret_is_a_version_and_resumes_what_is_stopp
 def test_receivers_may_be_named_by_their_fqn(served: Served, administrator: httpx.Client) -> None:
     served.person("dana.whitlock", email="dana@example.org")[1].close()
     to = {"category": "Users", "type": "Email", "config": {"receivers": ['"dana.whitlock"']}}
-    made = administrator.post("/events/subscriptions", json=alert(destinations=[to]))
-    assert made.status_code == 201, made.text
-    assert made.json()["destinations"][0]["config"]["receivers"] == ["dana.whitlock"]
+    response = administrator.post("/events/subscriptions", json=alert(destinations=[to]))
+    assert response.status_code == 201, response.text
+    assert response.json()["destinations"][0]["config"]["receivers"] == ["dana.whitlock"]
     again = administrator.put("/events/subscriptions", json=alert(destinations=[to])).json()
-    assert (again["version"], again["destinations"]) == (0.1, made.json()["destinations"])
+    assert (again["version"], again["destinations"]) == (0.1, response.json()["destinations"])
     unknown = alert(name="Other", destinations=[{**to, "config": {"receivers": ['"dana.whitley"']}}])
     assert administrator.post("/events/subscriptions", json=unknown).status_code == 400
 
@@ -229,7 +229,7 @@ def test_switching_off_is_a_version_and_shows_as_disabled(
 ) -> None:
     subscriptions = served.app.state.parts.subscriptions
     before = subscriptions.revision()
-    answer = patched(
+    answer = send_patch(
         administrator, f"/events/subscriptions/{created['id']}", {"op": "replace", "path": "/enabled", "value": False}
     )
     assert (answer.status_code, answer.json()["version"], answer.json()["enabled"]) == (200, 0.2, False)
@@ -240,17 +240,17 @@ def test_switching_off_is_a_version_and_shows_as_disabled(
 
 
 def test_the_credentials_of_oauth_go_to_no_other_token_url(administrator: httpx.Client) -> None:
-    made = administrator.post("/events/subscriptions", json=authenticated(**OAUTH, scope="a b"))
+    response = administrator.post("/events/subscriptions", json=alert_with_auth(**OAUTH, scope="a b"))
     masked = {"type": "oauth2", "tokenUrl": MASK, "clientId": MASK, "clientSecret": MASK, "scope": "a b"}
-    assert made.json()["destinations"][0]["config"]["authType"] == masked
-    path, auth = f"/events/subscriptions/{made.json()['id']}", "/destinations/0/config/authType"
-    kept = patched(administrator, path, {"op": "replace", "path": f"{auth}/scope", "value": "c"})
-    assert (kept.status_code, kept.json()["destinations"][0]["config"]["authType"]["scope"]) == (200, "c")
+    assert response.json()["destinations"][0]["config"]["authType"] == masked
+    path, auth = f"/events/subscriptions/{response.json()['id']}", "/destinations/0/config/authType"
+    unchanged = send_patch(administrator, path, {"op": "replace", "path": f"{auth}/scope", "value": "c"})
+    assert (unchanged.status_code, unchanged.json()["destinations"][0]["config"]["authType"]["scope"]) == (200, "c")
     elsewhere = {"op": "replace", "path": f"{auth}/tokenUrl", "value": "https://evil.example.org/token"}
-    refused = patched(administrator, path, elsewhere)
+    refused = send_patch(administrator, path, elsewhere)
     assert (refused.status_code, "the token URL's scheme, host or port changed" in refused.text) == (400, True)
     secrets = [{"op": "replace", "path": f"{auth}/{key}", "value": "new"} for key in ("clientId", "clientSecret")]
-    assert patched(administrator, path, elsewhere, *secrets).status_code == 200
+    assert send_patch(administrator, path, elsewhere, *secrets).status_code == 200
 
 
 def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
@@ -261,40 +261,40 @@ def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
     with sqlite_engine.begin() as connection:
         connection.execute(destination_status.insert().values(**keys, **sent))
     path = f"/events/subscriptions/{created['id']}"
-    patched(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
-    (one,) = administrator.get(f"{path}/status").json()["data"]
-    assert one["statusDetails"] == {"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}
+    send_patch(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
+    (status,) = administrator.get(f"{path}/status").json()["data"]
+    assert status["statusDetails"] == {"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}
 
 
 def test_the_status_says_when_a_destination_is_paused(
     administrator: httpx.Client, created: Json, sqlite_engine: Engine
 ) -> None:
     path = f"/events/subscriptions/{created['id']}/status"
-    (one,) = administrator.get(path).json()["data"]
-    assert one["breaker"] == {"state": "closed"}
+    (status,) = administrator.get(path).json()["data"]
+    assert status["breaker"] == {"state": "closed"}
     keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
     paused = {"status": "awaitingRetry", "timestamp_ms": 5, "next_attempt_ms": 35, "delivered_count": 0}
     with sqlite_engine.begin() as connection:
         connection.execute(
             destination_status.insert().values(**keys, **paused, failed_count=0, opened_at_ms=5, probe_at_ms=35)
         )
-    (one,) = administrator.get(path).json()["data"]
-    assert one["breaker"] == {"state": "open", "openedAt": 5, "nextProbeAt": 35}
-    assert one["statusDetails"]["nextAttempt"] == 35
+    (status,) = administrator.get(path).json()["data"]
+    assert status["breaker"] == {"state": "open", "openedAt": 5, "nextProbeAt": 35}
+    assert status["statusDetails"]["nextAttempt"] == 35
 
 
 def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
     served: Served, administrator: httpx.Client, created: Json, sqlite_engine: Engine
 ) -> None:
-    path, one = f"/events/subscriptions/{created['id']}/status", created["destinations"][0]["id"]
+    path, destination_id = f"/events/subscriptions/{created['id']}/status", created["destinations"][0]["id"]
     stopped = {"status": "awaitingRetry", "timestamp_ms": 5, "last_failed_at_ms": 5, "last_failed_reason": "gone"}
     streak = {"failing_since_ms": 5, "failing_count": 1, "failing_percent": 100, "reported_percent": 100}
-    keys = {"subscription_id": created["id"], "destination_id": one, "delivered_count": 0, "failed_count": 0}
+    keys = {"subscription_id": created["id"], "destination_id": destination_id, "delivered_count": 0, "failed_count": 0}
     with sqlite_engine.begin() as connection:
         row = {**keys, **stopped, **streak, "opened_at_ms": 5, "stopped_at_ms": 5}
         connection.execute(destination_status.insert().values(**row))
-    (said,) = administrator.get(path).json()["data"]
-    assert said["breaker"] == {
+    (status,) = administrator.get(path).json()["data"]
+    assert status["breaker"] == {
         "state": "stopped",
         "stoppedAt": 5,
         "because": "gone",
@@ -303,12 +303,12 @@ def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
     }
     body = {"status": "active"}
     with served.person("alice")[1] as alice:
-        assert alice.put(f"{path}/{one}", json=body).status_code == 403
-    assert administrator.put(f"{path}/{one}", json={"status": "failed"}).status_code == 400
+        assert alice.put(f"{path}/{destination_id}", json=body).status_code == 403
+    assert administrator.put(f"{path}/{destination_id}", json={"status": "failed"}).status_code == 400
     assert administrator.put(f"{path}/{uuid4()}", json=body).status_code == 404
-    assert administrator.put(f"{path}/{one}", json=body).json()["status"] == "awaitingRetry"
-    (said,) = administrator.get(path).json()["data"]
-    assert said["breaker"] == {"state": "closed"}
+    assert administrator.put(f"{path}/{destination_id}", json=body).json()["status"] == "awaitingRetry"
+    (status,) = administrator.get(path).json()["data"]
+    assert status["breaker"] == {"state": "closed"}
 
 
 def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created: Json) -> None:
@@ -342,17 +342,17 @@ def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> Non
 
 
 def test_a_changed_input_is_compiled_anew_and_rules_by_hand_stay(administrator: httpx.Client) -> None:
-    chosen = {"filters": [{"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": ["a"]}]}]}
-    request = {"name": "Inputs", "alertType": "Notification", "resources": ["table"], "input": chosen}
-    made = administrator.post("/events/subscriptions", json=request).json()
-    path = f"/events/subscriptions/{made['id']}"
+    chosen_input = {"filters": [{"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": ["a"]}]}]}
+    request = {"name": "Inputs", "alertType": "Notification", "resources": ["table"], "input": chosen_input}
+    created = administrator.post("/events/subscriptions", json=request).json()
+    path = f"/events/subscriptions/{created['id']}"
     value = {"op": "replace", "path": "/input/filters/0/arguments/0/input", "value": ["b"]}
-    answer = patched(administrator, path, value)
+    answer = send_patch(administrator, path, value)
     assert answer.status_code == 200, answer.text
     assert answer.json()["filteringRules"]["resources"] == ["table"]
     assert answer.json()["filteringRules"]["rules"][0]["condition"] == "matchAnyEntityFqn({'b'})"
     by_hand = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "isBot()"}
-    answer = patched(administrator, path, by_hand)
+    answer = send_patch(administrator, path, by_hand)
     assert answer.json()["filteringRules"]["rules"][0]["condition"] == "isBot()"
     again = administrator.put("/events/subscriptions", json={**request, "resources": ["topic"]}).json()
     assert again["filteringRules"]["resources"] == ["topic"]
@@ -522,7 +522,7 @@ WRONG: dict[str, tuple[Json, str]] = {
         "destinations[0].config.endpoint: is the metadata service of a cloud",
     ),
     "metadata service as token URL": (
-        authenticated(**OAUTH | {"tokenUrl": "http://169.254.169.254/token"}),
+        alert_with_auth(**OAUTH | {"tokenUrl": "http://169.254.169.254/token"}),
         "config.authType.tokenUrl: is the metadata service of a cloud",
     ),
     "authentication of a bot of Slack": (
@@ -543,12 +543,15 @@ WRONG: dict[str, tuple[Json, str]] = {
         ),
         "config.authType.type: must be none, bearer or oauth2",
     ),
-    "unknown authentication": (authenticated(type="mtls"), "config.authType.type: must be none, bearer or oauth2"),
-    "authentication without a type": (authenticated(secretKey="s"), "config.authType.type"),
-    "bearer without a secret": (authenticated(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),
-    "bearer token that no header carries": (authenticated(type="bearer", secretKey="ü"), "config.authType.secretKey"),
-    "sending a secret as text": (authenticated(type="bearer", secretKey="s", sendSecret="yes"), "authType.sendSecret"),
-    "sending the secret of oauth2": (authenticated(**OAUTH, sendSecret=True), "config.authType.sendSecret"),
+    "unknown authentication": (alert_with_auth(type="mtls"), "config.authType.type: must be none, bearer or oauth2"),
+    "authentication without a type": (alert_with_auth(secretKey="s"), "config.authType.type"),
+    "bearer without a secret": (alert_with_auth(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),
+    "bearer token that no header carries": (alert_with_auth(type="bearer", secretKey="ü"), "config.authType.secretKey"),
+    "sending a secret as text": (
+        alert_with_auth(type="bearer", secretKey="s", sendSecret="yes"),
+        "authType.sendSecret",
+    ),
+    "sending the secret of oauth2": (alert_with_auth(**OAUTH, sendSecret=True), "config.authType.sendSecret"),
     "batches by what there is not": (
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "batchBy": "day"}}]),
         "destinations[0].config.batchBy: must be all or none",
@@ -557,11 +560,11 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(destinations=[{**HOOK, "type": "MsTeams", "config": {"endpoint": "http://x.y", "batchBy": "all"}}]),
         "destinations[0].config.batchBy: is for destinations of type Webhook",
     ),
-    "a secret for no authentication": (authenticated(type="none", secretKey="s"), "config.authType.secretKey"),
-    "oauth2 without a secret": (authenticated(**OAUTH | {"clientSecret": ""}), "config.authType.clientSecret"),
-    "oauth2 without a token URL": (authenticated(**OAUTH | {"tokenUrl": "ftp://x"}), "config.authType.tokenUrl"),
-    "oauth2 with scopes as a list": (authenticated(**OAUTH | {"scope": ["a"]}), "config.authType.scope"),
-    "oauth2 with what it lacks": (authenticated(**OAUTH, audience="a"), "config.authType.audience"),
+    "a secret for no authentication": (alert_with_auth(type="none", secretKey="s"), "config.authType.secretKey"),
+    "oauth2 without a secret": (alert_with_auth(**OAUTH | {"clientSecret": ""}), "config.authType.clientSecret"),
+    "oauth2 without a token URL": (alert_with_auth(**OAUTH | {"tokenUrl": "ftp://x"}), "config.authType.tokenUrl"),
+    "oauth2 with scopes as a list": (alert_with_auth(**OAUTH | {"scope": ["a"]}), "config.authType.scope"),
+    "oauth2 with what it lacks": (alert_with_auth(**OAUTH, audience="a"), "config.authType.audience"),
     "oauth2 and a header of its own": (
         alert(destinations=[{**HOOK, "config": {**HOOK["config"], "authType": OAUTH}}]),
         "config.headers.Authorization",
@@ -606,22 +609,22 @@ def test_what_has_no_effect_is_kept_and_remarked_upon(administrator: httpx.Clien
     ]
     assert remarks == [("noEffect", place) for place in places]
     read = administrator.get(f"/events/subscriptions/{answer.json()['id']}").json()
-    for made in (answer.json(), read):
-        assert {key: made[key] for key in ("className", "config", "trigger")} == {
+    for document in (answer.json(), read):
+        assert {key: document[key] for key in ("className", "config", "trigger")} == {
             key: request[key] for key in ("className", "config", "trigger")
         }
-        assert [{**sent, **one} for sent, one in zip(destinations, made["destinations"], strict=True)] == [
-            *made["destinations"]
+        assert [{**sent, **one} for sent, one in zip(destinations, document["destinations"], strict=True)] == [
+            *document["destinations"]
         ]
 
 
 def test_defaults_of_destinations_are_shown_and_writing_them_back_changes_nothing(administrator: httpx.Client) -> None:
-    made = administrator.post("/events/subscriptions", json=alert()).json()
+    created = administrator.post("/events/subscriptions", json=alert()).json()
     defaults = {"enabled": True, "timeout": 10, "readTimeout": 12, "notifyDownstream": False, "downstreamDepth": None}
-    assert made["destinations"][0].items() >= defaults.items()
-    path = f"/events/subscriptions/{made['id']}"
+    assert created["destinations"][0].items() >= defaults.items()
+    path = f"/events/subscriptions/{created['id']}"
     again = administrator.put("/events/subscriptions", json=administrator.get(path).json()).json()
-    assert again["version"] == made["version"]
+    assert again["version"] == created["version"]
     patch = [{"op": "test", "path": "/destinations/0/timeout", "value": 10}]
     patch += [{"op": "replace", "path": "/destinations/0/timeout", "value": 7}]
     headers = {"Content-Type": "application/json-patch+json"}
@@ -641,10 +644,10 @@ def test_what_cannot_work_is_refused_with_its_place(administrator: httpx.Client,
 def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, created: Json) -> None:
     path = f"/events/subscriptions/{created['id']}"
     channel = {"op": "replace", "path": "/destinations/0/type", "value": "GovernanceWorkflowChangeEvent"}
-    assert patched(administrator, path, channel).status_code == 400
+    assert send_patch(administrator, path, channel).status_code == 400
     condition = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "(("}
-    assert "Line 1" in patched(administrator, path, condition).json()["message"]
-    assert patched(administrator, path, {"op": "remove", "path": "/nothing"}).status_code == 400
+    assert "Line 1" in send_patch(administrator, path, condition).json()["message"]
+    assert send_patch(administrator, path, {"op": "remove", "path": "/nothing"}).status_code == 400
     assert administrator.get(path).json()["version"] == 0.1
 
 
@@ -669,7 +672,7 @@ def test_deleting_is_for_good_and_takes_the_secrets(served: Served, administrato
 def test_the_systems_alert_can_be_disabled_but_not_deleted(administrator: httpx.Client) -> None:
     path = "/events/subscriptions/name/ActivityFeedAlert"
     assert administrator.delete(path).status_code == 403
-    off = patched(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
+    off = send_patch(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
     assert (off.status_code, off.json()["provider"]) == (200, "system")
 
 
@@ -680,14 +683,14 @@ def test_an_alert_is_changed_only_by_who_owns_or_made_it(
     off = {"op": "replace", "path": "/enabled", "value": False}
     with alice:
         path = f"/events/subscriptions/{created['id']}"
-        assert patched(alice, path, off).status_code == 403
+        assert send_patch(alice, path, off).status_code == 403
         assert alice.delete(path).status_code == 403
-        own = alice.post("/events/subscriptions", json=alert(name="Mine"))
-        assert own.status_code == 201
-        assert patched(alice, f"/events/subscriptions/{own.json()['id']}", off).status_code == 200
-        given = {"op": "add", "path": "/owners", "value": [{"id": alice_id, "type": "user"}]}
-        assert patched(administrator, path, given).status_code == 200
-        assert patched(alice, path, off).status_code == 200
+        response = alice.post("/events/subscriptions", json=alert(name="Mine"))
+        assert response.status_code == 201
+        assert send_patch(alice, f"/events/subscriptions/{response.json()['id']}", off).status_code == 200
+        handover = {"op": "add", "path": "/owners", "value": [{"id": alice_id, "type": "user"}]}
+        assert send_patch(administrator, path, handover).status_code == 200
+        assert send_patch(alice, path, off).status_code == 200
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -721,8 +724,8 @@ def receiver() -> Iterator[tuple[str, list[Json]]]:
 def test_a_destination_is_tried_for_real(administrator: httpx.Client, receiver: tuple[str, list[Json]]) -> None:
     url, got = receiver
     destination = {**HOOK, "config": {"endpoint": f"{url}/hook", "secretKey": "s3cret"}}
-    one = administrator.post("/events/subscriptions/validation/destination", json={"destination": destination})
-    assert one.json()["statusDetails"]["status"] == "Success"
+    trial = administrator.post("/events/subscriptions/validation/destination", json={"destination": destination})
+    assert trial.json()["statusDetails"]["status"] == "Success"
     headers, event = got[0]
     assert event["entityFullyQualifiedName"] == "tocsin.test.destination"
     assert "X-OpenMetadata-Signature" in headers
@@ -762,8 +765,8 @@ def test_a_webhook_on_what_somebody_follows_belongs_to_somebody(administrator: h
     with client:
         owners = {"op": "remove", "path": "/owners"}
         assert [
-            one["id"]
-            for one in patched(client, f"/events/subscriptions/{answer.json()['id']}", owners).json()["owners"]
+            owner["id"]
+            for owner in send_patch(client, f"/events/subscriptions/{answer.json()['id']}", owners).json()["owners"]
         ] == [ann]
     bell = alert(name="Bell", filteringRules=FOLLOWED, destinations=[{"category": "Users", "type": "ActivityFeed"}])
     assert administrator.post("/events/subscriptions", json=bell).json()["owners"] == []
@@ -772,8 +775,8 @@ def test_a_webhook_on_what_somebody_follows_belongs_to_somebody(administrator: h
 def test_users_need_names_where_nothing_is_asked_of_them(administrator: httpx.Client) -> None:
     for category, rules in (("Users", None), ("Teams", FOLLOWED)):
         nobody = {"category": category, "type": "ActivityFeed"}
-        more = {"filteringRules": rules} if rules else {}
-        answer = administrator.post("/events/subscriptions", json=alert(destinations=[nobody], **more))
+        rules_if_any = {"filteringRules": rules} if rules else {}
+        answer = administrator.post("/events/subscriptions", json=alert(destinations=[nobody], **rules_if_any))
         assert answer.status_code == 400
         assert "needs at least one receiver" in answer.json()["message"]
 

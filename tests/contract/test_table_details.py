@@ -40,8 +40,10 @@ def test_joins_add_up_for_both_sides(administrator: httpx.Client, orders: Json) 
     total = [{"fullyQualifiedName": f"{_SCHEMA}.people.id", "joinCount": 5}]
     assert answer["joins"]["columnJoins"] == [{"columnName": "id", "joinedWith": total}]
     assert answer["joins"]["directTableJoins"] == [{"fullyQualifiedName": f"{_SCHEMA}.people", "joinCount": 2}]
-    other = administrator.get(f"/tables/{people['id']}", params={"fields": "joins"}).json()["joins"]
-    assert other["columnJoins"][0]["joinedWith"] == [{"fullyQualifiedName": f"{_SCHEMA}.orders.id", "joinCount": 5}]
+    joins_of_people = administrator.get(f"/tables/{people['id']}", params={"fields": "joins"}).json()["joins"]
+    assert joins_of_people["columnJoins"][0]["joinedWith"] == [
+        {"fullyQualifiedName": f"{_SCHEMA}.orders.id", "joinCount": 5}
+    ]
     assert "joins" not in administrator.get(f"/tables/{people['id']}").json()
     assert _events(administrator, orders["id"]) == _events(administrator, people["id"]) == []
 
@@ -119,8 +121,8 @@ def test_a_request_for_a_table_may_give_its_profilers_configuration(administrato
         path = f"/tables/name/{_SCHEMA}.{name}"
         assert administrator.get(path, params={"fields": "tableProfilerConfig"}).json()["tableProfilerConfig"] == config
     assert administrator.put("/tables", json=request).is_success
-    kept = administrator.get(f"/tables/{orders['id']}", params={"fields": "tableProfilerConfig"}).json()
-    assert kept["tableProfilerConfig"] == config, "a request without it leaves it"
+    unchanged = administrator.get(f"/tables/{orders['id']}", params={"fields": "tableProfilerConfig"}).json()
+    assert unchanged["tableProfilerConfig"] == config, "a request without it leaves it"
     wrong = administrator.put("/tables", json=request | {"tableProfilerConfig": {"excludeColumns": ["spoon"]}})
     assert (wrong.status_code, "spoon" in wrong.json()["message"]) == (400, True)
 
@@ -132,7 +134,7 @@ def _pipeline(client: httpx.Client, name: str) -> Json:
     return {"id": answer.json()["id"], "type": "pipeline", "fullyQualifiedName": f"airflow.{name}"}
 
 
-def _named(answer: Json) -> list[str]:
+def _pipeline_names(answer: Json) -> list[str]:
     return [one["pipeline"]["fullyQualifiedName"] for one in answer["pipelineObservability"]]
 
 
@@ -141,7 +143,7 @@ def test_a_table_says_when_its_pipelines_ran(administrator: httpx.Client, orders
     path = f"/tables/{orders['id']}/pipelineObservability"
     ran = {"serviceType": "Airflow", "lastRunTime": 1_700_000_000_000, "lastRunStatus": "Failed", "averageRunTime": 2.5}
     answer = _put(administrator, path, [{"pipeline": nightly, "startTime": None, **ran}, {"pipeline": hourly}])
-    assert _named(answer) == ["airflow.hourly", "airflow.nightly"]
+    assert _pipeline_names(answer) == ["airflow.hourly", "airflow.nightly"]
     assert {key: answer["pipelineObservability"][1].get(key) for key in ran} == ran
     again = {"pipeline": {"fullyQualifiedName": "airflow.nightly"}, "lastRunStatus": "Successful"}
     assert len(_put(administrator, path, [again])["pipelineObservability"]) == 2
@@ -149,11 +151,11 @@ def test_a_table_says_when_its_pipelines_ran(administrator: httpx.Client, orders
     read = administrator.get(path).json()["pipelineObservability"]
     assert [one.get("lastRunStatus") for one in read] == [None, "Successful"]
     assert [one.get("scheduleInterval") for one in read] == ["0 * * * *", None]
-    asked = administrator.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
-    assert asked["pipelineObservability"] == read
+    with_pipelines = administrator.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
+    assert with_pipelines["pipelineObservability"] == read
     assert "pipelineObservability" not in administrator.get(f"/tables/{orders['id']}").json()
     administrator.delete(f"/pipelines/{nightly['id']}", params={"hardDelete": True})
-    assert _named(administrator.get(path).json()) == ["airflow.hourly"]
+    assert _pipeline_names(administrator.get(path).json()) == ["airflow.hourly"]
     assert _events(administrator, orders["id"]) == []
 
 
@@ -174,8 +176,11 @@ def test_malformed_observability_is_refused(administrator: httpx.Client, orders:
         answer = administrator.put(path, json=[wrong])
         assert (answer.status_code, answer.json()["code"]) == (status, status), (wrong, answer.text)
     assert administrator.put(path, json={"pipeline": nightly}).status_code == 400
-    other = administrator.put(f"{path}/airflow.nightly", json={"pipeline": hourly})
-    assert (other.status_code, other.json()["message"]) == (400, "pipeline: must be airflow.nightly, as the path says")
+    mismatched = administrator.put(f"{path}/airflow.nightly", json={"pipeline": hourly})
+    assert (mismatched.status_code, mismatched.json()["message"]) == (
+        400,
+        "pipeline: must be airflow.nightly, as the path says",
+    )
     assert administrator.get(path).json()["pipelineObservability"] == []
 
 
@@ -192,8 +197,8 @@ def test_a_pipeline_that_one_may_not_see_is_not_named(
     _, reader = served.person("reader", roles=["Blind"])
     with reader:
         assert reader.get(path).json()["pipelineObservability"] == []
-        asked = reader.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
-    assert asked["pipelineObservability"] == []
+        table_for_reader = reader.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
+    assert table_for_reader["pipelineObservability"] == []
 
 
 def test_custom_metrics_stand_with_their_table_or_column(administrator: httpx.Client, orders: Json) -> None:

@@ -10,7 +10,7 @@ from tests.serving import Json, Served
 PATCH = {"Content-Type": "application/json-patch+json"}
 
 
-def made(client: httpx.Client, path: str, **request: Json) -> Json:
+def create_entity(client: httpx.Client, path: str, **request: Json) -> Json:
     answer = client.post(path, json=request)
     assert answer.status_code == 201, answer.text
     return answer.json()
@@ -21,14 +21,14 @@ def names(references: Json) -> list[str]:
 
 
 def test_a_team_shows_its_place_and_can_be_moved(administrator: httpx.Client) -> None:
-    north = made(administrator, "/teams", name="north", teamType="Division")
-    crew = made(administrator, "/teams", name="crew", teamType="Group", parents=[north["id"]])
+    north = create_entity(administrator, "/teams", name="north", teamType="Division")
+    crew = create_entity(administrator, "/teams", name="crew", teamType="Group", parents=[north["id"]])
     fields = {"fields": "parents,children,childrenCount,userCount,inheritedRoles"}
     root = administrator.get("/teams/name/Organization", params=fields).json()
     assert (names(root["children"]), root["childrenCount"], root["inheritedRoles"]) == (["north"], 1, [])
-    seen = administrator.get("/teams/name/north", params=fields).json()
-    assert (names(seen["parents"]), names(seen["children"])) == (["Organization"], ["crew"])
-    assert names(seen["inheritedRoles"]) == ["DataConsumer"]
+    north_now = administrator.get("/teams/name/north", params=fields).json()
+    assert (names(north_now["parents"]), names(north_now["children"])) == (["Organization"], ["crew"])
+    assert names(north_now["inheritedRoles"]) == ["DataConsumer"]
     moved = administrator.patch(
         f"/teams/{crew['id']}",
         content=json.dumps([{"op": "remove", "path": "/parents/0"}]),
@@ -47,16 +47,16 @@ def test_a_team_shows_its_place_and_can_be_moved(administrator: httpx.Client) ->
 
 
 def test_somebody_has_the_domains_and_roles_of_their_teams(served: Served, administrator: httpx.Client) -> None:
-    made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
-    team = made(administrator, "/teams", name="crew", teamType="Group", domains=["Sales"])
+    create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group", domains=["Sales"])
     user_id, alice = served.person("alice", teams=[team["id"]])
     alice.close()
     path = f"/users/{user_id}"
-    shown = administrator.get(path, params={"fields": "domains,inheritedRoles"}).json()
-    assert [(one["name"], one["inherited"]) for one in shown["domains"]] == [("Sales", True)]
-    assert names(shown["inheritedRoles"]) == ["DataConsumer"]
-    own = made(administrator, "/domains", name="Web", domainType="Aggregate", description="x")
-    patch = [{"op": "add", "path": "/domains/1", "value": {"id": own["id"], "type": "domain"}}]
+    profile = administrator.get(path, params={"fields": "domains,inheritedRoles"}).json()
+    assert [(one["name"], one["inherited"]) for one in profile["domains"]] == [("Sales", True)]
+    assert names(profile["inheritedRoles"]) == ["DataConsumer"]
+    web_domain = create_entity(administrator, "/domains", name="Web", domainType="Aggregate", description="x")
+    patch = [{"op": "add", "path": "/domains/1", "value": {"id": web_domain["id"], "type": "domain"}}]
     changed = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
     assert changed.status_code == 200, changed.text
     assert names(administrator.get(path, params={"fields": "domains"}).json()["domains"]) == ["Web"]
@@ -65,8 +65,10 @@ def test_somebody_has_the_domains_and_roles_of_their_teams(served: Served, admin
 def test_who_is_deleted_softly_is_marked_in_every_list(served: Served, administrator: httpx.Client) -> None:
     user_id, alice = served.person("alice")
     alice.close()
-    team = made(administrator, "/teams", name="crew", teamType="Group", users=[user_id])
-    owned = made(administrator, "/glossaries", name="Words", description="x", owners=[{"id": user_id, "type": "user"}])
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=[user_id])
+    owned = create_entity(
+        administrator, "/glossaries", name="Words", description="x", owners=[{"id": user_id, "type": "user"}]
+    )
     assert administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]["deleted"] is False
     assert administrator.delete(f"/users/{user_id}").status_code == 200
     assert administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]["deleted"] is True
@@ -83,7 +85,7 @@ def test_the_people_of_a_group_are_set_as_a_whole_and_taken_out_one_by_one(
         user_id, client = served.person(name)
         client.close()
         ids.append(user_id)
-    team = made(administrator, "/teams", name="crew", teamType="Group", users=ids[:1])
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=ids[:1])
     path = f"/teams/{team['id']}/users"
     event = administrator.put(path, json=[{"id": one, "type": "user"} for one in ids[1:]])
     assert event.status_code == 200, event.text
@@ -94,16 +96,16 @@ def test_the_people_of_a_group_are_set_as_a_whole_and_taken_out_one_by_one(
     assert names(administrator.get(f"/teams/{team['id']}?fields=users").json()["users"]) == ["bob", "cid"]
     same = administrator.put(path, json=[{"id": one, "type": "user"} for one in ids[1:]])
     assert same.json()["eventType"] == "entityNoChange"
-    gone = administrator.delete(f"{path}/{ids[1]}")
-    assert [names(field["oldValue"]) for field in gone.json()["changeDescription"]["fieldsDeleted"]] == [["bob"]]
+    removal = administrator.delete(f"{path}/{ids[1]}")
+    assert [names(field["oldValue"]) for field in removal.json()["changeDescription"]["fieldsDeleted"]] == [["bob"]]
     assert administrator.delete(f"{path}/{ids[1]}").json()["eventType"] == "entityNoChange"
     assert names(administrator.get(f"/teams/{team['id']}?fields=users").json()["users"]) == ["cid"]
 
 
 def test_people_of_a_team_are_not_set_wrongly(served: Served, administrator: httpx.Client) -> None:
     user_id, alice = served.person("alice")
-    group = made(administrator, "/teams", name="crew", teamType="Group")["id"]
-    unit = made(administrator, "/teams", name="north", teamType="Division")["id"]
+    group = create_entity(administrator, "/teams", name="crew", teamType="Group")["id"]
+    unit = create_entity(administrator, "/teams", name="north", teamType="Division")["id"]
     nobody = "00000000-0000-4000-8000-000000000000"
     for path, body, status in (
         (group, None, 400),
@@ -119,37 +121,39 @@ def test_people_of_a_team_are_not_set_wrongly(served: Served, administrator: htt
     assert administrator.delete(f"/teams/{group}/users/{nobody}").status_code == 404
     assert administrator.delete(f"/teams/{unit}/users/{user_id}").status_code == 400
     with alice:
-        mine = [{"id": user_id, "type": "user"}]
-        assert alice.put(f"/teams/{group}/users", json=mine).status_code == 403
-    assert administrator.put(f"/teams/{group}/users", json=mine).status_code == 200
+        alice_alone = [{"id": user_id, "type": "user"}]
+        assert alice.put(f"/teams/{group}/users", json=alice_alone).status_code == 403
+    assert administrator.put(f"/teams/{group}/users", json=alice_alone).status_code == 200
     assert administrator.delete(f"/users/{user_id}").status_code == 200
     assert administrator.delete(f"/teams/{group}/users/{user_id}").json()["eventType"] == "entityUpdated"
 
 
 def test_all_teams_are_one_tree(administrator: httpx.Client) -> None:
-    north = made(administrator, "/teams", name="north", teamType="Division", isJoinable=False)
-    south = made(administrator, "/teams", name="south", teamType="Division", isJoinable=False)
-    both = made(administrator, "/teams", name="both", teamType="Department", parents=[north["id"], south["id"]])
-    made(administrator, "/teams", name="crew", teamType="Group", parents=[both["id"]], isJoinable=False)
-    made(administrator, "/teams", name="alone", teamType="Group", displayName="Alone", description="x")
+    north = create_entity(administrator, "/teams", name="north", teamType="Division", isJoinable=False)
+    south = create_entity(administrator, "/teams", name="south", teamType="Division", isJoinable=False)
+    both = create_entity(
+        administrator, "/teams", name="both", teamType="Department", parents=[north["id"], south["id"]]
+    )
+    create_entity(administrator, "/teams", name="crew", teamType="Group", parents=[both["id"]], isJoinable=False)
+    create_entity(administrator, "/teams", name="alone", teamType="Group", displayName="Alone", description="x")
 
-    def notified(teams: Json) -> Json:
-        return {one["name"]: notified(one["children"]) for one in teams}
+    def names_of_tree(teams: Json) -> Json:
+        return {one["name"]: names_of_tree(one["children"]) for one in teams}
 
     tree = administrator.get("/teams/hierarchy").json()["data"]
-    assert notified(tree) == {"alone": {}, "north": {"both": {"crew": {}}}, "south": {"both": {"crew": {}}}}
+    assert names_of_tree(tree) == {"alone": {}, "north": {"both": {"crew": {}}}, "south": {"both": {"crew": {}}}}
     assert tree[0].keys() == {
         *("id", "teamType", "name", "description", "fullyQualifiedName", "displayName", "href"),
         *("isJoinable", "children"),
     }
     joinable = administrator.get("/teams/hierarchy?isJoinable=true").json()["data"]
-    assert notified(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
+    assert names_of_tree(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
     assert administrator.get("/teams/hierarchy?limit=5").status_code == 400
 
 
 def test_whoever_is_in_no_team_is_shown_in_the_organization(served: Served, administrator: httpx.Client) -> None:
     user_id, alice = served.person("alice")
-    team = made(administrator, "/teams", name="crew", teamType="Group")
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group")
     path = f"/users/{user_id}"
 
     def teams() -> list[str]:
@@ -169,10 +173,10 @@ def test_whoever_is_in_no_team_is_shown_in_the_organization(served: Served, admi
     version = administrator.get(path).json()["version"]
     assert administrator.patch(path, content=json.dumps(also), headers=PATCH).json()["version"] == version
     assert teams() == ["crew"]
-    gone = [{"op": "remove", "path": "/teams/0"}]
-    left = administrator.patch(path, content=json.dumps(gone), headers=PATCH)
-    assert (left.status_code, names(left.json()["teams"]), teams()) == (200, ["Organization"], ["Organization"])
+    removal = [{"op": "remove", "path": "/teams/0"}]
+    response = administrator.patch(path, content=json.dumps(removal), headers=PATCH)
+    assert (response.status_code, names(response.json()["teams"]), teams()) == (200, ["Organization"], ["Organization"])
     back = [{"op": "add", "path": "/displayName", "value": "Alice"}]
     assert "teams" not in administrator.patch(path, content=json.dumps(back), headers=PATCH).json()["changeDescription"]
-    new = made(administrator, "/users", name="bob", email="bob@example.org", teams=[root["id"]])
+    new = create_entity(administrator, "/users", name="bob", email="bob@example.org", teams=[root["id"]])
     assert names(new["teams"]) == ["Organization"]

@@ -11,8 +11,8 @@ from tests.serving import Json, Served
 TEXTS = {"templateSubject": "{{event.entityType}} {{entity.name}}", "templateBody": "<p>{{entity.description}}</p>"}
 
 
-def make(client: httpx.Client, name: str = "Mine", **more: object) -> Json:
-    answer = client.post("/notificationTemplates", json={"name": name, **TEXTS, **more})
+def make(client: httpx.Client, name: str = "Mine", **fields: object) -> Json:
+    answer = client.post("/notificationTemplates", json={"name": name, **TEXTS, **fields})
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -39,9 +39,9 @@ def test_a_template_that_cannot_be_read_is_not_stored(
     refused = administrator.post("/notificationTemplates", json={"name": "Broken", **TEXTS, key: text})
     assert refused.status_code == 400, refused.text
     assert says in refused.json()["message"]
-    made = make(administrator)
+    template = make(administrator)
     patch = [{"op": "replace", "path": f"/{key}", "value": text}]
-    assert administrator.patch(f"/notificationTemplates/{made['id']}", json=patch).status_code == 400
+    assert administrator.patch(f"/notificationTemplates/{template['id']}", json=patch).status_code == 400
 
 
 def test_validation_says_where_a_text_is_wrong(administrator: httpx.Client) -> None:
@@ -55,19 +55,19 @@ def test_validation_says_where_a_text_is_wrong(administrator: httpx.Client) -> N
         "subjectError": "Line 1, column 1: this tag has no end; write }}",
         "bodyError": "Line 1, column 3: unknown helper 'eqq'; did you mean eq?",
     }
-    for given in ({}, {"templateSubject": "x"}, {**TEXTS, "templateBody": ""}, {**TEXTS, "templateBody": 1}):
-        assert administrator.post("/notificationTemplates/validate", json=given).status_code == 400
+    for texts in ({}, {"templateSubject": "x"}, {**TEXTS, "templateBody": ""}, {**TEXTS, "templateBody": 1}):
+        assert administrator.post("/notificationTemplates/validate", json=texts).status_code == 400
 
 
 def test_rendering_uses_a_made_up_event(administrator: httpx.Client) -> None:
-    said = administrator.post("/notificationTemplates/render", json={**TEXTS, "resource": "table"}).json()
-    assert said == {
+    rendering = administrator.post("/notificationTemplates/render", json={**TEXTS, "resource": "table"}).json()
+    assert rendering == {
         "validation": {"isValid": True, "subjectError": None, "bodyError": None},
         "render": {"subject": "table sample_table", "body": "<p>Orders of the shop, one row per order.</p>"},
     }
     body = "{{#each changes}}{{text}};{{/each}}"
-    given = {"templateSubject": "x", "templateBody": body, "resource": "testCase", "eventType": "entityUpdated"}
-    assert "failed" in administrator.post("/notificationTemplates/render", json=given).json()["render"]["body"]
+    request = {"templateSubject": "x", "templateBody": body, "resource": "testCase", "eventType": "entityUpdated"}
+    assert "failed" in administrator.post("/notificationTemplates/render", json=request).json()["render"]["body"]
     for kind in ("entityCreated", "entitySoftDeleted", "threadCreated", "destinationFailing"):
         answer = administrator.post("/notificationTemplates/render", json={**TEXTS, "resource": "x", "eventType": kind})
         assert answer.json()["validation"]["isValid"], answer.text
@@ -78,21 +78,21 @@ def test_answers_obey_upstreams_schemas(administrator: httpx.Client) -> None:
     for texts in (TEXTS, {**TEXTS, "templateBody": "{{x"}):
         request = {**texts, "resource": "table", "eventType": "entityUpdated"}
         assert standards.problems("api/events/notificationTemplateRenderRequest.json", request) == []
-        said = administrator.post("/notificationTemplates/render", json=request).json()
-        assert standards.problems("api/events/notificationTemplateRenderResponse.json", said) == []
+        answer = administrator.post("/notificationTemplates/render", json=request).json()
+        assert standards.problems("api/events/notificationTemplateRenderResponse.json", answer) == []
 
 
 def test_what_fails_on_an_event_is_said(administrator: httpx.Client) -> None:
-    given = {**TEXTS, "templateBody": "{{#if missing}}x{{/if}}", "resource": "table"}
-    said = administrator.post("/notificationTemplates/render", json=given).json()
-    assert said["validation"]["bodyError"] == "the template says nothing of this event"
-    assert "render" not in said
-    given["templateBody"] = "{{#each entity}}" * 8 + "{{@root}}" + "{{/each}}" * 8
-    assert administrator.post("/notificationTemplates/render", json=given).status_code == 200
+    request = {**TEXTS, "templateBody": "{{#if missing}}x{{/if}}", "resource": "table"}
+    answer = administrator.post("/notificationTemplates/render", json=request).json()
+    assert answer["validation"]["bodyError"] == "the template says nothing of this event"
+    assert "render" not in answer
+    request["templateBody"] = "{{#each entity}}" * 8 + "{{@root}}" + "{{/each}}" * 8
+    assert administrator.post("/notificationTemplates/render", json=request).status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("fields", "says"),
     [
         ({}, "resource"),
         ({"resource": ""}, "resource"),
@@ -104,43 +104,43 @@ def test_what_fails_on_an_event_is_said(administrator: httpx.Client) -> None:
         ({"eventId": 1}, "eventId"),
     ],
 )
-def test_bad_requests_are_refused_with_their_place(administrator: httpx.Client, more: Json, says: str) -> None:
-    refused = administrator.post("/notificationTemplates/render", json={**TEXTS, **more})
+def test_bad_requests_are_refused_with_their_place(administrator: httpx.Client, fields: Json, says: str) -> None:
+    refused = administrator.post("/notificationTemplates/render", json={**TEXTS, **fields})
     assert refused.status_code == 400, refused.text
     assert says in refused.json()["message"]
 
 
 def test_a_real_event_is_rendered_for_who_may_see_it(served: Served, administrator: httpx.Client, orders: Json) -> None:
     (event,) = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
-    given = {"templateSubject": "{{entity.name}}", "templateBody": "{{event.eventType}}", "eventId": event["id"]}
-    said = administrator.post("/notificationTemplates/render", json=given).json()
-    assert said["render"] == {"subject": "orders", "body": "<p>entityCreated</p>"}
+    request = {"templateSubject": "{{entity.name}}", "templateBody": "{{event.eventType}}", "eventId": event["id"]}
+    answer = administrator.post("/notificationTemplates/render", json=request).json()
+    assert answer["render"] == {"subject": "orders", "body": "<p>entityCreated</p>"}
     mallory_id, mallory = served.person("mallory")
     with mallory:
-        _may_not_see(administrator, mallory_id, mallory, given)
+        _may_not_see(administrator, mallory_id, mallory, request)
 
 
-def _may_not_see(administrator: httpx.Client, mallory_id: str, mallory: httpx.Client, given: Json) -> None:
-    assert mallory.post("/notificationTemplates/render", json=given).status_code == 403
+def _may_not_see(administrator: httpx.Client, mallory_id: str, mallory: httpx.Client, request: Json) -> None:
+    assert mallory.post("/notificationTemplates/render", json=request).status_code == 403
     allow = {"name": "writes", "effect": "allow", "operations": ["Create"], "resources": ["notificationTemplate"]}
     hide = {"name": "hidden", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]}
     restrict(administrator, mallory_id, allow, hide)
-    assert mallory.post("/notificationTemplates/render", json=given).status_code == 404
+    assert mallory.post("/notificationTemplates/render", json=request).status_code == 404
     assert mallory.post(
-        "/notificationTemplates/render", json={**given, "eventId": None, "resource": "table"}
+        "/notificationTemplates/render", json={**request, "eventId": None, "resource": "table"}
     ).is_success
 
 
 def test_who_may_edit_peoples_templates_may_not_edit_ours(served: Served, administrator: httpx.Client) -> None:
-    made = make(administrator)
+    template = make(administrator)
     ben_id, ben = served.person("ben")
     with ben:
-        _edits(administrator, ben_id, ben, made)
+        _edits(administrator, ben_id, ben, template)
 
 
-def _edits(administrator: httpx.Client, ben_id: str, ben: httpx.Client, made: Json) -> None:
+def _edits(administrator: httpx.Client, ben_id: str, ben: httpx.Client, template: Json) -> None:
     patch = [{"op": "replace", "path": "/templateBody", "value": "<b>x</b>"}]
-    assert ben.patch(f"/notificationTemplates/{made['id']}", json=patch).status_code == 403
+    assert ben.patch(f"/notificationTemplates/{template['id']}", json=patch).status_code == 403
     rule = {
         "name": "words",
         "effect": "allow",
@@ -148,7 +148,7 @@ def _edits(administrator: httpx.Client, ben_id: str, ben: httpx.Client, made: Js
         "resources": ["notificationTemplate"],
     }
     restrict(administrator, ben_id, rule)
-    assert ben.patch(f"/notificationTemplates/{made['id']}", json=patch).json()["templateBody"] == "<b>x</b>"
+    assert ben.patch(f"/notificationTemplates/{template['id']}", json=patch).json()["templateBody"] == "<b>x</b>"
     assert ben.post("/notificationTemplates/validate", json=TEXTS).is_success
     assert ben.post("/notificationTemplates", json={"name": "New", **TEXTS}).status_code == 403
 
@@ -170,30 +170,30 @@ ALERT = {
 UPDATED = "system-notification-entity-updated"
 
 
-def named(template: Json) -> Json:
+def reference_to(template: Json) -> Json:
     return {"id": template["id"], "type": "notificationTemplate"}
 
 
 def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) -> None:
     system = administrator.get(f"/notificationTemplates/name/{UPDATED}").json()
     assert (system["provider"], system["isModifiedFromDefault"]) == ("system", False)
-    refused = administrator.post("/events/subscriptions", json={**ALERT, "notificationTemplate": named(system)})
+    refused = administrator.post("/events/subscriptions", json={**ALERT, "notificationTemplate": reference_to(system)})
     assert refused.status_code == 400
     assert refused.json()["message"].startswith(f"notificationTemplate: {UPDATED} is a system template")
-    made = administrator.post(
-        "/events/subscriptions", json={**ALERT, "notificationTemplate": named(make(administrator))}
+    response = administrator.post(
+        "/events/subscriptions", json={**ALERT, "notificationTemplate": reference_to(make(administrator))}
     )
-    assert made.status_code == 201, made.text
-    assert made.json()["notificationTemplate"]["name"] == "Mine"
+    assert response.status_code == 201, response.text
+    assert response.json()["notificationTemplate"]["name"] == "Mine"
     by_name = {**ALERT, "notificationTemplate": {"type": "notificationTemplate", "name": "Mine"}}
     put = administrator.put("/events/subscriptions", json=by_name)
-    assert (put.status_code, put.json()["version"]) == (200, made.json()["version"])
-    patch = [{"op": "replace", "path": "/notificationTemplate", "value": named(system)}]
-    path = f"/events/subscriptions/{made.json()['id']}"
+    assert (put.status_code, put.json()["version"]) == (200, response.json()["version"])
+    patch = [{"op": "replace", "path": "/notificationTemplate", "value": reference_to(system)}]
+    path = f"/events/subscriptions/{response.json()['id']}"
     assert administrator.patch(path, json=patch).status_code == 400
-    gone = [{"op": "remove", "path": "/notificationTemplate"}]
-    assert "notificationTemplate" not in administrator.patch(path, json=gone).json()
-    for wrong in ({"id": made.json()["id"], "type": "notificationTemplate"}, {"id": "x"}, "x", 7, []):
+    removal = [{"op": "remove", "path": "/notificationTemplate"}]
+    assert "notificationTemplate" not in administrator.patch(path, json=removal).json()
+    for wrong in ({"id": response.json()["id"], "type": "notificationTemplate"}, {"id": "x"}, "x", 7, []):
         answer = administrator.post("/events/subscriptions", json={**ALERT, "name": "N", "notificationTemplate": wrong})
         assert answer.status_code in (400, 404), answer.text
 
@@ -201,7 +201,7 @@ def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) ->
 def test_a_template_that_alerts_use_is_not_deleted(served: Served, administrator: httpx.Client) -> None:
     template = make(administrator)
     for name in ("First", "Second"):
-        request = {**ALERT, "name": name, "notificationTemplate": named(template)}
+        request = {**ALERT, "name": name, "notificationTemplate": reference_to(template)}
         assert administrator.post("/events/subscriptions", json=request).status_code == 201
     path = f"/notificationTemplates/{template['id']}"
     for hard in ("true", "false"):
@@ -217,8 +217,8 @@ def test_a_template_that_alerts_use_is_not_deleted(served: Served, administrator
         assert refused.status_code == 409
         assert "2 alerts use this template (2 more)" in refused.json()["message"]
     for name in ("First", "Second"):
-        gone = [{"op": "remove", "path": "/notificationTemplate"}]
-        assert administrator.patch(f"/events/subscriptions/name/{name}", json=gone).is_success
+        removal = [{"op": "remove", "path": "/notificationTemplate"}]
+        assert administrator.patch(f"/events/subscriptions/name/{name}", json=removal).is_success
     assert administrator.delete(path, params={"hardDelete": "true"}).is_success
 
 
@@ -237,8 +237,8 @@ def test_a_system_template_is_changed_and_reset_and_never_deleted(served: Served
     restrict(administrator, ben_id, rule)
     with ben:
         assert ben.put(f"{path}/reset").status_code == 403
-        other = [{"op": "replace", "path": "/templateBody", "value": "<p>Another.</p>"}]
-        assert ben.patch(path, json=other).status_code == 403
+        change = [{"op": "replace", "path": "/templateBody", "value": "<p>Another.</p>"}]
+        assert ben.patch(path, json=change).status_code == 403
     answer = administrator.put(f"{path}/reset")
     assert answer.status_code == 200, answer.text
     for key in ("templateSubject", "templateBody", "description", "displayName", "isModifiedFromDefault"):
@@ -246,8 +246,8 @@ def test_a_system_template_is_changed_and_reset_and_never_deleted(served: Served
     assert (
         administrator.put(f"/notificationTemplates/name/{UPDATED}/reset").json()["version"] == answer.json()["version"]
     )
-    mine = make(administrator)
-    refused = administrator.put(f"/notificationTemplates/{mine['id']}/reset")
+    own_template = make(administrator)
+    refused = administrator.put(f"/notificationTemplates/{own_template['id']}/reset")
     assert refused.status_code == 400
     assert "Cannot reset template: only SYSTEM templates can be reset to default" in refused.json()["message"]
     assert administrator.put(f"/notificationTemplates/{ALERT_ID}/reset").status_code == 404
@@ -259,12 +259,12 @@ ALERT_ID = "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001"
 def test_every_system_template_renders_every_made_up_event(administrator: httpx.Client) -> None:
     templates = administrator.get("/notificationTemplates", params={"provider": "system", "limit": 100}).json()["data"]
     assert len(templates) == 8
-    for one in templates:
-        texts = {key: one[key] for key in ("templateSubject", "templateBody")}
+    for template in templates:
+        texts = {key: template[key] for key in ("templateSubject", "templateBody")}
         for kind in ("entityCreated", "entityUpdated", "entityDeleted"):
             request = {**texts, "resource": "table", "eventType": kind}
-            said = administrator.post("/notificationTemplates/render", json=request).json()
-            assert said["validation"]["isValid"], (one["name"], said)
+            answer = administrator.post("/notificationTemplates/render", json=request).json()
+            assert answer["validation"]["isValid"], (template["name"], answer)
 
 
 @pytest.mark.parametrize(
@@ -276,22 +276,22 @@ def test_a_real_event_is_shown_as_each_channel_sends_it(
 ) -> None:
     (event,) = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
     body = "<p>{{channel}} <b>{{entity.name}}</b></p>"
-    given = {"templateSubject": "{{headline}}", "templateBody": body, "eventId": event["id"], "channel": channel}
-    said = administrator.post("/notificationTemplates/render", json=given).json()
-    assert said["render"]["subject"] == "orders: created"
-    assert "orders" in str(said["message"][place])
-    assert channel.lower() in str(said["message"][place])
+    request = {"templateSubject": "{{headline}}", "templateBody": body, "eventId": event["id"], "channel": channel}
+    answer = administrator.post("/notificationTemplates/render", json=request).json()
+    assert answer["render"]["subject"] == "orders: created"
+    assert "orders" in str(answer["message"][place])
+    assert channel.lower() in str(answer["message"][place])
 
 
 def test_a_template_is_sent_to_oneself_or_where_one_may_send(served: Served, administrator: httpx.Client) -> None:
     request = {**TEXTS, "resource": "table"}
-    said = administrator.post("/notificationTemplates/send", json={"renderRequest": request}).json()
-    assert said["isValid"]
-    (mine,) = said["destinations"]
-    assert (mine["type"], mine["statusDetails"]["reason"]) == ("Email", "mailDeferred")  # there is no mail server
+    trial = administrator.post("/notificationTemplates/send", json={"renderRequest": request}).json()
+    assert trial["isValid"]
+    (mail,) = trial["destinations"]
+    assert (mail["type"], mail["statusDetails"]["reason"]) == ("Email", "mailDeferred")  # there is no mail server
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://10.0.0.1/x"}}
-    given = {"renderRequest": request, "destinations": [hook]}
-    (refused,) = administrator.post("/notificationTemplates/send", json=given).json()["destinations"]
+    send_request = {"renderRequest": request, "destinations": [hook]}
+    (refused,) = administrator.post("/notificationTemplates/send", json=send_request).json()["destinations"]
     assert refused["statusDetails"]["reason"] == "egressRefused"
     broken = {"renderRequest": {**request, "templateBody": "{{x"}, "destinations": [hook]}
     assert administrator.post("/notificationTemplates/send", json=broken).json() == {
@@ -301,7 +301,7 @@ def test_a_template_is_sent_to_oneself_or_where_one_may_send(served: Served, adm
     }
     owners = {"category": "Owners", "type": "Email"}
     for wrong in ([], [owners], "x", [7], [hook] * 21, [{**hook, "config": {}}]):
-        answer = administrator.post("/notificationTemplates/send", json={**given, "destinations": wrong})
+        answer = administrator.post("/notificationTemplates/send", json={**send_request, "destinations": wrong})
         assert answer.status_code == 400, answer.text
     assert administrator.post("/notificationTemplates/send", json={}).status_code == 400
     ben_id, ben = served.person("ben")
@@ -309,6 +309,9 @@ def test_a_template_is_sent_to_oneself_or_where_one_may_send(served: Served, adm
     restrict(administrator, ben_id, rule)
     stranger = {"category": "External", "type": "Email", "config": {"receivers": ["x@elsewhere.example"]}}
     with ben:
-        assert ben.post("/notificationTemplates/send", json={**given, "destinations": [stranger]}).status_code == 400
+        assert (
+            ben.post("/notificationTemplates/send", json={**send_request, "destinations": [stranger]}).status_code
+            == 400
+        )
         answers = [ben.post("/notificationTemplates/send", json={"renderRequest": request}) for _ in range(21)]
         assert (answers[0].status_code, answers[-1].status_code) == (200, 429)

@@ -35,16 +35,18 @@ def test_a_new_password_ends_every_other_session(served: Served) -> None:
 def test_personal_tokens_are_made_listed_and_revoked(served: Served) -> None:
     user_id, alice = served.person("alice")
     with alice:
-        made = alice.put("/users/security/token", json={"tokenName": "notebook", "JWTTokenExpiry": "7"}).json()
-        assert (made["tokenName"], made["userId"]) == ("notebook", user_id)
-        other = alice.put("/users/security/token", json={"tokenName": "other", "JWTTokenExpiry": "OneHour"}).json()
+        token = alice.put("/users/security/token", json={"tokenName": "notebook", "JWTTokenExpiry": "7"}).json()
+        assert (token["tokenName"], token["userId"]) == ("notebook", user_id)
+        other_token = alice.put(
+            "/users/security/token", json={"tokenName": "other", "JWTTokenExpiry": "OneHour"}
+        ).json()
         listed = alice.get("/users/security/token").json()["data"]
         assert [one["tokenName"] for one in listed] == ["notebook", "other"]
         assert all("jwtToken" not in one for one in listed)
-        with served.client(made["jwtToken"]) as notebook:
+        with served.client(token["jwtToken"]) as notebook:
             assert notebook.get("/users/loggedInUser").json()["name"] == "alice"
-            left = alice.put("/users/security/token/revoke", json={"tokenIds": [made["token"]]}).json()
-            assert [one["token"] for one in left["data"]] == [other["token"]]
+            remaining = alice.put("/users/security/token/revoke", json={"tokenIds": [token["token"]]}).json()
+            assert [one["token"] for one in remaining["data"]] == [other_token["token"]]
             assert notebook.get("/tables").status_code == 401
         assert alice.put("/users/security/token/revoke?removeAll=true", json={}).json()["data"] == []
         for body in ({}, {"tokenName": "x", "JWTTokenExpiry": "2"}, {"tokenName": "x", "JWTTokenExpiry": "Unlimited"}):
@@ -85,14 +87,14 @@ def test_only_administrators_get_at_bots_tokens(served: Served, administrator: h
 def test_a_bot_makes_no_personal_token(served: Served, administrator: httpx.Client, bot: Json) -> None:
     token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
     with served.client(token) as itself:
-        made = itself.put("/users/security/token", json={"tokenName": "mine", "JWTTokenExpiry": "90"})
-    assert made.status_code == 403
+        response = itself.put("/users/security/token", json={"tokenName": "mine", "JWTTokenExpiry": "90"})
+    assert response.status_code == 403
 
 
-def personal(client: httpx.Client, expiry: str, **more: str) -> Json:
-    made = client.put("/users/security/token", json={"tokenName": "t", "JWTTokenExpiry": expiry, **more})
-    assert made.status_code == 200, made.text
-    return made.json()
+def personal(client: httpx.Client, expiry: str, **fields: str) -> Json:
+    response = client.put("/users/security/token", json={"tokenName": "t", "JWTTokenExpiry": expiry, **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 def test_no_token_makes_one_that_outlives_it(served: Served) -> None:
@@ -123,15 +125,15 @@ def test_a_token_is_revoked_with_the_one_it_was_made_with(served: Served) -> Non
 def test_logging_out_ends_what_was_made_meanwhile_but_not_what_the_password_made(served: Served) -> None:
     _, alice = served.person("alice")
     with alice:
-        kept = personal(alice, "90", password="alice-password")
-        made = personal(alice, "90")
-        assert kept["expiryDate"] - made["expiryDate"] > 80 * 86_400_000
+        lasting = personal(alice, "90", password="alice-password")
+        passing = personal(alice, "90")
+        assert lasting["expiryDate"] - passing["expiryDate"] > 80 * 86_400_000
         wrong = {"tokenName": "t", "JWTTokenExpiry": "90", "password": "guess"}
         assert alice.put("/users/security/token", json=wrong).status_code == 401
         alice.post("/users/logout")
-    with served.client(kept["jwtToken"]) as client:
+    with served.client(lasting["jwtToken"]) as client:
         assert client.get("/tables").status_code == 200
-    with served.client(made["jwtToken"]) as client:
+    with served.client(passing["jwtToken"]) as client:
         assert client.get("/tables").status_code == 401
 
 
@@ -142,12 +144,12 @@ def test_an_administrators_personal_token_gives_no_bot_a_longer_one(
     hour = personal(administrator, "OneHour")
     with served.client(hour["jwtToken"]) as client:
         assert client.get(f"/users/token/{bot['id']}").status_code == 403
-        made = client.put(f"/users/generateToken/{bot['id']}", json={"JWTTokenExpiry": "90"}).json()
-        assert made["JWTTokenExpiresAt"] == hour["expiryDate"]
-        assert client.get(f"/users/token/{bot['id']}").json() == made
+        bot_token = client.put(f"/users/generateToken/{bot['id']}", json={"JWTTokenExpiry": "90"}).json()
+        assert bot_token["JWTTokenExpiresAt"] == hour["expiryDate"]
+        assert client.get(f"/users/token/{bot['id']}").json() == bot_token
     administrator.put("/users/security/token/revoke", json={"tokenIds": [hour["token"]]})
-    for one in (lasting, made):
-        with served.client(one["JWTToken"]) as client:
+    for mechanism in (lasting, bot_token):
+        with served.client(mechanism["JWTToken"]) as client:
             assert client.get("/tables").status_code == 401
 
 
@@ -165,11 +167,11 @@ def test_whoever_is_restored_logs_in_anew(served: Served, administrator: httpx.C
 def test_deleting_a_bot_ends_the_tokens_of_its_user(served: Served, administrator: httpx.Client, bot: Json) -> None:
     token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
     request = {"name": "harvester", "botUser": bot["name"]}
-    made = administrator.post("/bots", json=request)
-    assert made.status_code == 201, made.text
+    response = administrator.post("/bots", json=request)
+    assert response.status_code == 201, response.text
     with served.client(token) as client:
         assert client.get("/tables").status_code == 200
-        assert administrator.delete(f"/bots/{made.json()['id']}").status_code == 200
+        assert administrator.delete(f"/bots/{response.json()['id']}").status_code == 200
         assert client.get("/tables").status_code == 401
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from tests.contract.test_access import restrict
-from tests.contract.test_child_sheets import exported, imported
+from tests.contract.test_child_sheets import export_rows, import_rows
 from tests.serving import Json, Served, table
 
 PLACES = {
@@ -21,19 +21,19 @@ def furnished(administrator: httpx.Client, orders: Json) -> Json:
     """A table with a nested column and a label, and a stored procedure, in addition to ``orders``."""
     inner = {"name": "zip.code", "dataType": "VARCHAR", "dataLength": 5, "tags": [{"tagFQN": "PII.Sensitive"}]}
     columns = [{"name": "address", "dataType": "STRUCT", "description": "Where.", "children": [inner]}]
-    made = table(administrator, "people", columns=columns, description="All of them.")
+    people = table(administrator, "people", columns=columns, description="All of them.")
     procedure = {"name": "sum", "databaseSchema": "warehouse.shop.public"}
     procedure["storedProcedureCode"] = {"code": "SELECT 1", "language": "SQL"}
     assert administrator.post("/storedProcedures", json=procedure).status_code == 201
-    return made
+    return people
 
 
 def tree(client: httpx.Client, path: str) -> list[dict[str, str]]:
-    return exported(client, path, **RECURSIVE)
+    return export_rows(client, path, **RECURSIVE)
 
 
-def names(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(row["entityType"], row["fullyQualifiedName"].removeprefix("warehouse.shop.public.")) for row in rows]
+def names(records: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(row["entityType"], row["fullyQualifiedName"].removeprefix("warehouse.shop.public.")) for row in records]
 
 
 UNDER_THE_SCHEMA = [
@@ -52,31 +52,31 @@ def test_all_under_it_goes_out_and_what_comes_back_changes_nothing(
     administrator: httpx.Client, furnished: Json, collection: str
 ) -> None:
     path = f"{collection}/name/{PLACES[collection]}"
-    rows = tree(administrator, path)
+    records = tree(administrator, path)
     above = [("database", "warehouse.shop"), ("databaseSchema", "warehouse.shop.public")]
-    assert names(rows) == above[PLACES[collection].count(".") :] + UNDER_THE_SCHEMA
-    assert [row["storedProcedure.language"] for row in rows if row["name"] == "sum"] == ["SQL"]
-    assert [row["tags"] for row in rows if "zip" in row["name"]] == ["PII.Sensitive"]
-    came = imported(administrator, path, rows, **RECURSIVE)
-    assert (came["status"], came["numberOfRowsPassed"]) == ("success", len(rows)), came["importResultsCsv"]
-    assert came["importResultsCsv"].count("unchanged") == len(rows)
+    assert names(records) == above[PLACES[collection].count(".") :] + UNDER_THE_SCHEMA
+    assert [row["storedProcedure.language"] for row in records if row["name"] == "sum"] == ["SQL"]
+    assert [row["tags"] for row in records if "zip" in row["name"]] == ["PII.Sensitive"]
+    came = import_rows(administrator, path, records, **RECURSIVE)
+    assert (came["status"], came["numberOfRowsPassed"]) == ("success", len(records)), came["importResultsCsv"]
+    assert came["importResultsCsv"].count("unchanged") == len(records)
     described = administrator.get(f"/{collection}/documentation/csv", params=RECURSIVE).json()
-    assert [one["name"] for one in described["headers"]] == list(rows[0])
+    assert [one["name"] for one in described["headers"]] == list(records[0])
 
 
 def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, furnished: Json) -> None:
     path = "databases/name/warehouse.shop"
-    rows = tree(administrator, path)
-    for row in rows:
+    records = tree(administrator, path)
+    for row in records:
         if "people" in row["fullyQualifiedName"]:
             row["description"] = "New."
     new = {"name": "age", "entityType": "column", "fullyQualifiedName": "warehouse.shop.public.people.age"}
     new |= {"column.dataType": "INT"}
-    rows.append(dict.fromkeys(rows[0], "") | new)
+    records.append(dict.fromkeys(records[0], "") | new)
     before = administrator.get("/events?limit=1000").json()["data"]
-    tried = imported(administrator, path, rows, **RECURSIVE, dryRun="true")
+    tried = import_rows(administrator, path, records, **RECURSIVE, dryRun="true")
     assert administrator.get("/events?limit=1000").json()["data"] == before
-    came = imported(administrator, path, rows, **RECURSIVE)
+    came = import_rows(administrator, path, records, **RECURSIVE)
     assert tried == came | {"dryRun": True}
     assert came["importResultsCsv"].count("updated,") == 3
     assert came["importResultsCsv"].count("column created") == 1
@@ -90,11 +90,11 @@ def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, fur
 
 
 def test_a_whole_service_is_made_from_the_sheet_of_another(administrator: httpx.Client, furnished: Json) -> None:
-    other = {"name": "copy", "serviceType": "Postgres"}
-    assert administrator.post("/services/databaseServices", json=other).status_code == 201
-    rows = tree(administrator, "services/databaseServices/name/warehouse")
-    moved = [row | {"fullyQualifiedName": row["fullyQualifiedName"].replace("warehouse", "copy", 1)} for row in rows]
-    came = imported(administrator, "services/databaseServices/name/copy", moved, **RECURSIVE)
+    copy = {"name": "copy", "serviceType": "Postgres"}
+    assert administrator.post("/services/databaseServices", json=copy).status_code == 201
+    records = tree(administrator, "services/databaseServices/name/warehouse")
+    moved = [row | {"fullyQualifiedName": row["fullyQualifiedName"].replace("warehouse", "copy", 1)} for row in records]
+    came = import_rows(administrator, "services/databaseServices/name/copy", moved, **RECURSIVE)
     assert came["status"] == "success", came["importResultsCsv"]
     assert tree(administrator, "services/databaseServices/name/copy") == moved
     people = administrator.get("/tables/name/copy.shop.public.people?fields=columns,tags").json()
@@ -105,7 +105,7 @@ PUBLIC = "warehouse.shop.public"
 
 
 @pytest.mark.parametrize(
-    ("kind", "full", "cells", "said"),
+    ("kind", "full", "cells", "remark"),
     [
         ("dashboard", "", {}, "entityType must be one of"),
         ("databaseService", "", {}, "entityType must be one of"),
@@ -123,14 +123,14 @@ PUBLIC = "warehouse.shop.public"
     ],
 )
 def test_what_cannot_be_is_refused_alone(
-    administrator: httpx.Client, orders: Json, kind: str, full: str, cells: dict[str, str], said: str
+    administrator: httpx.Client, orders: Json, kind: str, full: str, cells: dict[str, str], remark: str
 ) -> None:
     path = "services/databaseServices/name/warehouse"
-    rows = tree(administrator, path)
-    bad = dict.fromkeys(rows[0], "") | {"name": "x", "entityType": kind, "fullyQualifiedName": full} | cells
-    good = dict.fromkeys(rows[0], "") | {"name": "fresh", "entityType": "database"}
-    came = imported(administrator, path, [bad, good], **RECURSIVE)
-    assert (came["status"], said in came["importResultsCsv"]) == ("partialSuccess", True), came["importResultsCsv"]
+    records = tree(administrator, path)
+    bad = dict.fromkeys(records[0], "") | {"name": "x", "entityType": kind, "fullyQualifiedName": full} | cells
+    good = dict.fromkeys(records[0], "") | {"name": "fresh", "entityType": "database"}
+    came = import_rows(administrator, path, [bad, good], **RECURSIVE)
+    assert (came["status"], remark in came["importResultsCsv"]) == ("partialSuccess", True), came["importResultsCsv"]
     assert administrator.get("/databases/name/warehouse.fresh").status_code == 200
 
 
@@ -138,12 +138,12 @@ def test_a_row_that_cannot_be_stops_neither_its_table_nor_the_other_columns(
     administrator: httpx.Client, furnished: Json
 ) -> None:
     path = "databaseSchemas/name/warehouse.shop.public"
-    rows = tree(administrator, path)
-    for row in rows:
+    records = tree(administrator, path)
+    for row in records:
         row["description"] = "New."
         if row["name"] in ("email", "people"):
             row["tags"] = "No.Such"
-    came = imported(administrator, path, [*rows, rows[1]], **RECURSIVE)
+    came = import_rows(administrator, path, [*records, records[1]], **RECURSIVE)
     assert (came["numberOfRowsFailed"], "appears twice" in came["importResultsCsv"]) == (3, True)
     orders = administrator.get("/tables/name/warehouse.shop.public.orders").json()
     assert (orders["description"], [one.get("description") for one in orders["columns"]]) == ("New.", ["New.", None])
@@ -159,8 +159,8 @@ def test_only_what_may_be_seen_goes_out_and_only_what_may_be_changed_comes_in(
     restrict(administrator, user_id, hidden, {"effect": "deny", "operations": ["EditDescription"]})
     path = "databaseSchemas/name/warehouse.shop.public"
     with alice:
-        rows = tree(alice, path)
-        assert names(rows) == [*UNDER_THE_SCHEMA[:3], UNDER_THE_SCHEMA[-1]]
-        rows[0]["description"] = "Mine."
-        came = imported(alice, path, rows, **RECURSIVE)
+        records = tree(alice, path)
+        assert names(records) == [*UNDER_THE_SCHEMA[:3], UNDER_THE_SCHEMA[-1]]
+        records[0]["description"] = "Mine."
+        came = import_rows(alice, path, records, **RECURSIVE)
         assert "EditDescription" in came["importResultsCsv"]

@@ -37,18 +37,18 @@ class TrialSetup:
     hook: str
     calls: list[tuple[str, Json]] = field(default_factory=list)
 
-    def tried(self, category: Category, channel: Channel, **config: Json) -> Json:
+    def trial_of(self, category: Category, channel: Channel, **config: Json) -> Json:
         destination = {"category": category.value, "type": channel.value, "config": config}
         answer = self.client.post(f"{PATH}/validation/destination", json={"destination": destination})
         many = self.client.post(f"{PATH}/testDestination", json={"destinations": [destination]})
         assert answer.status_code == many.status_code, many.text
         if answer.status_code != 200:
             return answer.json()
-        one, (other,) = answer.json()["statusDetails"], many.json()
-        assert {**one, "timestamp": 0} == {**other["statusDetails"], "timestamp": 0}
-        return one
+        single, (from_list,) = answer.json()["statusDetails"], many.json()
+        assert {**single, "timestamp": 0} == {**from_list["statusDetails"], "timestamp": 0}
+        return single
 
-    def arrived(self) -> list[Json]:
+    def arrivals(self) -> list[Json]:
         return self.receiver.arrivals()
 
 
@@ -56,13 +56,13 @@ class TrialSetup:
 def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[TrialSetup]:
     dev_receiver = DevReceiver(any_free_port(), any_free_port())
     parts = {one.name: one for one in parts_of(with_dev_receiver(Settings(), dev_receiver), dev_receiver, _is_ready)}
-    given = parts["server"].environment
-    assert given["TOCSIN_SMTP_PORT"] == str(dev_receiver.smtp_port), "the server sends tests of mail itself"
+    environment = parts["server"].environment
+    assert environment["TOCSIN_SMTP_PORT"] == str(dev_receiver.smtp_port), "the server sends tests of mail itself"
     settings = with_dev_receiver(
         Settings(
             log_level="warning",
-            smtp_host=given["TOCSIN_SMTP_HOST"],
-            smtp_port=int(given["TOCSIN_SMTP_PORT"]),
+            smtp_host=environment["TOCSIN_SMTP_HOST"],
+            smtp_port=int(environment["TOCSIN_SMTP_PORT"]),
             trial_messages_per_hour=1_000,
         ),
         dev_receiver,
@@ -101,16 +101,16 @@ def _running(receiver: Receiver, at: DevReceiver) -> Iterator[None]:
 @pytest.mark.parametrize("channel", Channel)
 def test_every_pair_is_tried_for_real_or_refused(house: TrialSetup, channel: Channel) -> None:
     for category in Category:
-        before = len(house.arrived())
+        before = len(house.arrivals())
         _check_pair(house, category, channel)
         sent = channel not in UNSENT and _is_possible(category, channel) and not _is_own(category, channel)
-        assert len(house.arrived()) - before == (2 if sent else 0), "one for each route"
+        assert len(house.arrivals()) - before == (2 if sent else 0), "one for each route"
 
 
 def _is_possible(category: Category, channel: Channel) -> bool:
-    known = CHANNELS.get(channel)
+    channel_row = CHANNELS.get(channel)
     needs_bot = channel is Channel.SLACK and category is not Category.EXTERNAL
-    return known is not None and category in known.categories and not needs_bot
+    return channel_row is not None and category in channel_row.categories and not needs_bot
 
 
 def _is_own(category: Category, channel: Channel) -> bool:
@@ -120,22 +120,22 @@ def _is_own(category: Category, channel: Channel) -> bool:
 
 def _check_pair(house: TrialSetup, category: Category, channel: Channel) -> None:
     if not _is_possible(category, channel):
-        refused = house.tried(category, channel, endpoint=house.hook, receivers=["admin"])
+        refused = house.trial_of(category, channel, endpoint=house.hook, receivers=["admin"])
         assert refused["code"] == 400, (category, channel)
         return
     external = {"endpoint": house.hook} if channel in HOSTED else {"receivers": [ADMINISTRATOR]}
     if channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT:
         external = {}
     teams = {"receivers": ["Organization"]} if category is Category.TEAMS else {"receivers": ["admin"]}
-    said = house.tried(category, channel, **(external if category is Category.EXTERNAL else teams))
-    assert said.get("status") == "Success", (category, said)
+    outcome = house.trial_of(category, channel, **(external if category is Category.EXTERNAL else teams))
+    assert outcome.get("status") == "Success", (category, outcome)
     if channel in UNSENT or _is_own(category, channel):
-        assert said["statusInfo"].startswith("Nothing was sent")
+        assert outcome["statusInfo"].startswith("Nothing was sent")
         return
     is_instead = channel not in HOSTED and category is not Category.EXTERNAL
-    assert ("addressed to you instead" in said.get("statusInfo", "")) == is_instead
+    assert ("addressed to you instead" in outcome.get("statusInfo", "")) == is_instead
     if channel is Channel.EMAIL:
-        assert [one["to"] for one in house.arrived()][-2:] == [[ADMINISTRATOR]] * 2
+        assert [one["to"] for one in house.arrivals()][-2:] == [[ADMINISTRATOR]] * 2
 
 
 def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(house: TrialSetup) -> None:
@@ -144,19 +144,19 @@ def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(ho
         mail = {"category": "Users", "type": "Email", "config": {"receivers": ["admin"]}}
         answer = client.post(f"{PATH}/testDestination", json={"destinations": [mail, {**mail, "category": "Admins"}]})
         assert [one["statusDetails"]["status"] for one in answer.json()] == ["Success", "Success"]
-    assert [one["to"] for one in house.arrived()] == [["ana@example.org"]] * 2
+    assert [one["to"] for one in house.arrivals()] == [["ana@example.org"]] * 2
 
 
 def test_what_fails_says_why_and_no_more(house: TrialSetup) -> None:
-    gone = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint="http://127.0.0.1:9/hook")
-    assert {key: gone[key] for key in ("status", "reason")} == {"status": "Failed", "reason": "egressRefused"}
+    outcome = house.trial_of(Category.EXTERNAL, Channel.WEBHOOK, endpoint="http://127.0.0.1:9/hook")
+    assert {key: outcome[key] for key in ("status", "reason")} == {"status": "Failed", "reason": "egressRefused"}
     for address in ("http://169.254.1.1/latest/meta-data", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"):
-        refused = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint=address)
+        refused = house.trial_of(Category.EXTERNAL, Channel.WEBHOOK, endpoint=address)
         assert refused.keys() == {"status", "reason", "timestamp"}
         assert refused["reason"] == "egressRefused"
 
 
 def test_without_a_mail_server_a_test_of_mail_fails(administrator: httpx.Client) -> None:
     body = {"destination": {"category": "Owners", "type": "Email", "config": {"sendToOwners": True}}}
-    said = administrator.post(f"{PATH}/validation/destination", json=body).json()["statusDetails"]
-    assert (said["status"], said["reason"]) == ("Failed", "mailDeferred")
+    status = administrator.post(f"{PATH}/validation/destination", json=body).json()["statusDetails"]
+    assert (status["status"], status["reason"]) == ("Failed", "mailDeferred")

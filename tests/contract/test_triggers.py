@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched, restrict
-from tests.contract.test_explain import Person, alert, describe, explained, person
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_explain import Person, alert, describe, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -39,9 +39,9 @@ def test_a_triggered_alert_notifies_its_recipients_of_the_same_event(
     users = administrator.get("/users/name/ben").json()
     (entry,) = administrator.get(f"/users/{users['id']}/notifications").json()["data"]
     assert (entry["eventId"], entry["reasons"][0]["sentence"]) == (event, "the alert names you (alert Second)")
-    (told,) = explained(administrator, event, subscription="Second")["alerts"]
-    assert (told["matched"], told["gates"][-1]["says"]) == (True, "alert First triggers it")
-    assert explained(administrator, event, subscription="Second", user="ben")["answer"].startswith("Yes")
+    (explained_alert,) = explanation_of(administrator, event, subscription="Second")["alerts"]
+    assert (explained_alert["matched"], explained_alert["gates"][-1]["says"]) == (True, "alert First triggers it")
+    assert explanation_of(administrator, event, subscription="Second", user="ben")["answer"].startswith("Yes")
     history = administrator.get(f"{_PATH}/{second['id']}/history?kind=firing").json()["data"]
     assert [one["notified"] for one in history] == [1]
 
@@ -49,8 +49,8 @@ def test_a_triggered_alert_notifies_its_recipients_of_the_same_event(
 def test_triggers_are_answered_on_request_only(administrator: httpx.Client, second: Json) -> None:
     first = alert(administrator, "First", DESCRIBED, triggers=[{"id": second["id"], "type": "eventsubscription"}])
     assert "triggers" not in administrator.get(f"{_PATH}/{first['id']}").json()
-    shown = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
-    assert [one["fullyQualifiedName"] for one in shown["triggers"]] == ["Second"]
+    shown_alert = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
+    assert [one["fullyQualifiedName"] for one in shown_alert["triggers"]] == ["Second"]
     assert administrator.delete(f"{_PATH}/{second['id']}").is_success
     assert not administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json().get("triggers")
 
@@ -60,17 +60,17 @@ def test_a_loop_is_refused_with_its_way(administrator: httpx.Client, second: Jso
     third = alert(administrator, "Third", DESCRIBED, triggers=["First"])
     assert third["triggers"][0]["id"] == first["id"]
     change = {"op": "add", "path": "/triggers", "value": [{"name": "Third", "type": "eventsubscription"}]}
-    answer = patched(administrator, f"{_PATH}/{second['id']}", change)
+    answer = send_patch(administrator, f"{_PATH}/{second['id']}", change)
     assert (answer.status_code, answer.json()["message"]) == (
         400,
         "triggers[0]: makes a loop: Second -> Third -> First -> Second",
     )
-    itself = patched(administrator, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["First"]})
+    itself = send_patch(administrator, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["First"]})
     assert itself.json()["message"] == "triggers[0]: makes a loop: First -> First"
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("triggers", "message"),
     [
         ("Second", "triggers: must be a list"),
         (["Secnd"], "triggers[0]: unknown alert 'Secnd'; did you mean Second?"),
@@ -81,11 +81,11 @@ def test_a_loop_is_refused_with_its_way(administrator: httpx.Client, second: Jso
     ],
 )
 def test_broken_triggers_are_refused_with_their_place(
-    administrator: httpx.Client, second: Json, given: Json, said: str
+    administrator: httpx.Client, second: Json, triggers: Json, message: str
 ) -> None:
-    request = {"name": "First", "alertType": "Notification", "resources": ["table"], "triggers": given}
+    request = {"name": "First", "alertType": "Notification", "resources": ["table"], "triggers": triggers}
     answer = administrator.post(_PATH, json=request)
-    assert (answer.status_code, answer.json()["message"].startswith(said)) == (400, True), answer.text
+    assert (answer.status_code, answer.json()["message"].startswith(message)) == (400, True), answer.text
 
 
 def test_only_editors_of_an_alert_let_others_trigger_it(
@@ -110,12 +110,12 @@ def test_who_changes_an_alert_keeps_alerts_that_it_names_and_they_may_not_see(
     }
     restrict(administrator, user_id, deny)
     assert ann.get(f"{_PATH}/{second['id']}").status_code in (403, 404)
-    answer = patched(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/description", "value": "changed"})
+    answer = send_patch(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/description", "value": "changed"})
     assert answer.is_success, answer.text
-    shown = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
-    assert (shown["description"], [one["id"] for one in shown["triggers"]]) == ("changed", [second["id"]])
-    named = patched(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["Second"]})
-    assert named.json()["message"].startswith("triggers[0]: unknown alert 'Second'"), named.text
+    shown_alert = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
+    assert (shown_alert["description"], [one["id"] for one in shown_alert["triggers"]]) == ("changed", [second["id"]])
+    refusal = send_patch(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["Second"]})
+    assert refusal.json()["message"].startswith("triggers[0]: unknown alert 'Second'"), refusal.text
 
 
 FAILED = {"effect": "include", "condition": "testStatus == 'Failed'"}
@@ -128,7 +128,9 @@ def upstream(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -
     quality = alert(administrator, "Quality", alertType="Observability", filteringRules=rules)
     link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
     definition = "columnValuesToBeNotNull"
-    case = made(administrator, "/dataQuality/testCases", name="null", entityLink=link, testDefinition=definition)
+    case = create_entity(
+        administrator, "/dataQuality/testCases", name="null", entityLink=link, testDefinition=definition
+    )
     result = {"timestamp": int(case["updatedAt"]), "testCaseStatus": "Failed"}
     path = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
     assert administrator.post(path, json=result).is_success
@@ -146,11 +148,11 @@ def test_who_is_held_back_reads_by_what(
     (passing,) = (log.offset for log in (EventLog(sqlite_engine).find(first),) if log)
     waiting = Waiting(passing, orders["id"], depending["id"], (upstream["id"],))
     assert Holding(sqlite_engine).of([waiting], is_new=True)
-    (told,) = explained(administrator, first, subscription="Depending")["alerts"]
-    (held,) = explained(administrator, second, subscription="Depending")["alerts"]
+    (notifying,) = explanation_of(administrator, first, subscription="Depending")["alerts"]
+    (prevented,) = explanation_of(administrator, second, subscription="Depending")["alerts"]
     says = "INC-1 of an alert that it depends on holds it back, upstream"
-    assert (told["matched"], held["matched"], held["gates"][-1]["says"]) == (True, False, says)
-    assert held["obstacles"] == [says]
+    assert (notifying["matched"], prevented["matched"], prevented["gates"][-1]["says"]) == (True, False, says)
+    assert prevented["obstacles"] == [says]
 
 
 def test_an_alert_depends_only_on_what_opens_incidents_and_never_on_itself(
@@ -158,8 +160,10 @@ def test_an_alert_depends_only_on_what_opens_incidents_and_never_on_itself(
 ) -> None:
     request = {"name": "First", "alertType": "Notification", "resources": ["table"], "dependsOn": ["Second"]}
     answer = administrator.post(_PATH, json=request)
-    said = "dependsOn[0]: alert Second opens no incidents: it needs alertType Observability or a condition on results"
-    assert (answer.status_code, answer.json()["message"]) == (400, said)
+    message = (
+        "dependsOn[0]: alert Second opens no incidents: it needs alertType Observability or a condition on results"
+    )
+    assert (answer.status_code, answer.json()["message"]) == (400, message)
     itself = {"op": "add", "path": "/dependsOn", "value": ["Quality"]}
-    answer = patched(administrator, f"{_PATH}/{upstream['id']}", itself)
+    answer = send_patch(administrator, f"{_PATH}/{upstream['id']}", itself)
     assert answer.json()["message"] == "dependsOn[0]: makes a loop: Quality -> Quality"

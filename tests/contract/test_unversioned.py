@@ -81,7 +81,7 @@ def test_a_patch_that_saw_another_order_is_refused(administrator: httpx.Client) 
 
 @pytest.mark.parametrize("at", ["struct", "topic", "tasks"])
 def test_members_of_all_kinds_may_stand_in_another_order(administrator: httpx.Client, orders: Json, at: str) -> None:
-    path, key = _made(administrator, at)
+    path, key = _create_holder(administrator, at)
     before = read(administrator, path), events(administrator)
     members = _at(before[0], key)
     answer = patch(administrator, path, ("replace", key, list(reversed(members))))
@@ -96,7 +96,7 @@ def _at(document: Json, pointer: str) -> Any:  # Any: JSON
     return document
 
 
-def _made(client: httpx.Client, at: str) -> tuple[str, str]:
+def _create_holder(client: httpx.Client, at: str) -> tuple[str, str]:
     """Make something with members of this kind; return its path and where they are."""
     two = [{"name": "a", "dataType": "INT"}, {"name": "b", "dataType": "INT"}]
     fields = [one | {"dataType": "STRING"} for one in two]
@@ -119,9 +119,9 @@ def _made(client: httpx.Client, at: str) -> tuple[str, str]:
     client.post("/services/messagingServices", json={"name": "bus", "serviceType": "Kafka"})
     client.post("/services/pipelineServices", json={"name": "air", "serviceType": "Airflow"})
     collection, request, key = kinds[at]
-    made = client.post(f"/{collection}", json={"name": "it"} | request)
-    assert made.status_code == 201, made.text
-    return f"/{collection}/name/{made.json()['fullyQualifiedName']}", key
+    response = client.post(f"/{collection}", json={"name": "it"} | request)
+    assert response.status_code == 201, response.text
+    return f"/{collection}/name/{response.json()['fullyQualifiedName']}", key
 
 
 @pytest.mark.usefixtures("orders")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.contract.test_answers import patched
+from tests.contract.test_answers import send_patch
 from tests.serving import Json, Served, table
 
 from tocsin.flow.match.plan import plan_of
@@ -16,13 +16,13 @@ BELL = [{"category": "Admins", "type": "ActivityFeed"}]
 _GOLD = {"tagFQN": "Certification.Gold", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 
 
-def certified(client: httpx.Client, asset: Json, certificate: Json) -> Json:
+def certify(client: httpx.Client, asset: Json, certificate: Json) -> Json:
     operation = {"op": "add", "path": "/certification", "value": certificate}
-    return patched(client, f"/tables/{asset['id']}", operation)
+    return send_patch(client, f"/tables/{asset['id']}", operation)
 
 
 def test_a_certificate_shows_its_labels_name_and_the_servers_dates(administrator: httpx.Client, orders: Json) -> None:
-    answer = certified(administrator, orders, {"tagLabel": _GOLD, "appliedDate": 1, "expiryDate": 2})
+    answer = certify(administrator, orders, {"tagLabel": _GOLD, "appliedDate": 1, "expiryDate": 2})
     certificate = answer["certification"]
     assert certificate["tagLabel"]["name"] == "Gold"
     assert certificate["appliedDate"] == answer["updatedAt"]
@@ -32,16 +32,16 @@ def test_a_certificate_shows_its_labels_name_and_the_servers_dates(administrator
 
 
 def test_a_certificate_that_is_sent_again_is_not_renewed(administrator: httpx.Client, orders: Json) -> None:
-    answer = certified(administrator, orders, {"tagLabel": _GOLD})
+    answer = certify(administrator, orders, {"tagLabel": _GOLD})
     for again in (answer["certification"], {"tagLabel": _GOLD}):
-        assert certified(administrator, orders, again)["version"] == answer["version"]
-    renewed = certified(administrator, orders, answer["certification"] | {"expiryDate": 2})
+        assert certify(administrator, orders, again)["version"] == answer["version"]
+    renewed = certify(administrator, orders, answer["certification"] | {"expiryDate": 2})
     assert renewed["version"] == pytest.approx(answer["version"] + 0.1)
     assert renewed["certification"]["expiryDate"] > 2
 
 
 @pytest.mark.parametrize(
-    ("column", "needed"),
+    ("column", "message_part"),
     [
         ({"dataType": "VARCHAR"}, "dataLength"),
         ({"dataType": "CHAR"}, "dataLength"),
@@ -52,12 +52,12 @@ def test_a_certificate_that_is_sent_again_is_not_renewed(administrator: httpx.Cl
     ],
 )
 def test_a_column_says_how_long_it_is_or_of_what(
-    administrator: httpx.Client, orders: Json, column: Json, needed: str
+    administrator: httpx.Client, orders: Json, column: Json, message_part: str
 ) -> None:
     request = {"name": "short", "databaseSchema": "warehouse.shop.public", "columns": [{"name": "code", **column}]}
     answer = administrator.post("/tables", json=request)
     assert (answer.status_code, answer.json()["code"]) == (400, 400)
-    assert needed in answer.json()["message"]
+    assert message_part in answer.json()["message"]
     added = [{"op": "add", "path": "/columns/-", "value": {"name": "code", **column}}]
     headers = {"Content-Type": "application/json-patch+json"}
     assert administrator.patch(f"/tables/{orders['id']}", content=json.dumps(added), headers=headers).status_code == 400
@@ -66,10 +66,10 @@ def test_a_column_says_how_long_it_is_or_of_what(
 def test_display_texts_of_data_types_are_in_lower_case(administrator: httpx.Client, orders: Json) -> None:
     del orders
     column = {"name": "code", "dataType": "VARCHAR", "dataLength": 20, "dataTypeDisplay": "VARCHAR(20)"}
-    made = table(administrator, "shown", columns=[column])
-    assert made["columns"][0]["dataTypeDisplay"] == "varchar(20)"
+    shown_table = table(administrator, "shown", columns=[column])
+    assert shown_table["columns"][0]["dataTypeDisplay"] == "varchar(20)"
     request = {"name": "shown", "databaseSchema": "warehouse.shop.public", "columns": [column]}
-    assert administrator.put("/tables", json=request).json()["version"] == made["version"]
+    assert administrator.put("/tables", json=request).json()["version"] == shown_table["version"]
 
 
 def test_what_is_not_deleted_cannot_be_restored(administrator: httpx.Client, orders: Json) -> None:
@@ -95,24 +95,24 @@ def test_the_words_of_a_choice_are_sorted(administrator: httpx.Client, orders: J
     choice = {"name": "risk", "description": "x", "propertyType": kind, "customPropertyConfig": config}
     assert administrator.put(f"/metadata/types/{types['table']['id']}", json=choice).is_success
     operation = {"op": "add", "path": "/extension", "value": {"risk": ["middle", "high"]}}
-    first = patched(administrator, f"/tables/{orders['id']}", operation)
+    first = send_patch(administrator, f"/tables/{orders['id']}", operation)
     read = administrator.get(f"/tables/{orders['id']}?fields=extension").json()
     assert read["extension"] == {"risk": ["high", "middle"]}
-    assert patched(administrator, f"/tables/{orders['id']}", operation)["version"] == first["version"]
+    assert send_patch(administrator, f"/tables/{orders['id']}", operation)["version"] == first["version"]
 
 
 def test_a_bot_gets_a_token_with_its_creation(served: Served, administrator: httpx.Client) -> None:
     mechanism = {"authType": "JWT", "config": {"JWTTokenExpiry": "7"}}
     request = {"name": "loader", "email": "loader@example.org", "isBot": True, "authenticationMechanism": mechanism}
-    made = administrator.post("/users", json=request)
-    assert made.status_code == 201
-    shown = administrator.get(f"/users/auth-mechanism/{made.json()['id']}").json()
-    assert (shown["authType"], shown["config"]["JWTTokenExpiry"]) == ("JWT", "7")
-    with served.client(shown["config"]["JWTToken"]) as bot:
+    response = administrator.post("/users", json=request)
+    assert response.status_code == 201
+    auth_mechanism = administrator.get(f"/users/auth-mechanism/{response.json()['id']}").json()
+    assert (auth_mechanism["authType"], auth_mechanism["config"]["JWTTokenExpiry"]) == ("JWT", "7")
+    with served.client(auth_mechanism["config"]["JWTToken"]) as bot:
         assert bot.get("/users/loggedInUser").json()["name"] == "loader"
     administrator.put("/users", json=request)
-    again = administrator.get(f"/users/auth-mechanism/{made.json()['id']}").json()
-    assert again["config"]["JWTToken"] == shown["config"]["JWTToken"]
+    again = administrator.get(f"/users/auth-mechanism/{response.json()['id']}").json()
+    assert again["config"]["JWTToken"] == auth_mechanism["config"]["JWTToken"]
     plain = administrator.post("/users", json={"name": "plain", "email": "plain@example.org", "isBot": True}).json()
     assert administrator.get(f"/users/auth-mechanism/{plain['id']}").status_code == 404
     wrong = request | {"name": "wrong", "email": "wrong@example.org"}
@@ -125,16 +125,16 @@ def test_terms_inherit_the_reviewers_of_their_glossary(served: Served, administr
     user_id, client = served.person("alice")
     reviewers = [{"id": user_id, "type": "user"}]
     with client:
-        made = administrator.post("/glossaries", json={"name": "Words", "description": "x", "reviewers": reviewers})
-        assert made.status_code == 201
+        response = administrator.post("/glossaries", json={"name": "Words", "description": "x", "reviewers": reviewers})
+        assert response.status_code == 201
         administrator.post("/glossaryTerms", json={"name": "Sale", "description": "x", "glossary": "Words"})
         below = {"name": "Refund", "description": "x", "glossary": "Words", "parent": "Words.Sale"}
         term = administrator.post("/glossaryTerms", json=below).json()
         read = administrator.get(f"/glossaryTerms/{term['id']}?fields=reviewers").json()
-    for shown in (term, read):
-        assert [(one["name"], one["inherited"]) for one in shown["reviewers"]] == [("alice", True)]
+    for document in (term, read):
+        assert [(one["name"], one["inherited"]) for one in document["reviewers"]] == [("alice", True)]
     sent = {"op": "replace", "path": "/reviewers", "value": read["reviewers"]}
-    assert patched(administrator, f"/glossaryTerms/{term['id']}", sent)["version"] == term["version"]
+    assert send_patch(administrator, f"/glossaryTerms/{term['id']}", sent)["version"] == term["version"]
 
 
 def test_patches_at_the_same_time_are_all_applied(administrator: httpx.Client, orders: Json) -> None:
@@ -154,15 +154,15 @@ def test_resources_of_alerts_are_taken_in_any_case_and_answered_as_sent(
     served: Served, administrator: httpx.Client, sent: list[str]
 ) -> None:
     request = {"name": "watch", "alertType": "Notification", "destinations": BELL}
-    made = administrator.post("/events/subscriptions", json=request | {"resources": sent})
-    assert made.status_code == 201, made.text
-    read = administrator.get(f"/events/subscriptions/{made.json()['id']}").json()
-    assert made.json()["filteringRules"]["resources"] == read["filteringRules"]["resources"] == sent
+    response = administrator.post("/events/subscriptions", json=request | {"resources": sent})
+    assert response.status_code == 201, response.text
+    read = administrator.get(f"/events/subscriptions/{response.json()['id']}").json()
+    assert response.json()["filteringRules"]["resources"] == read["filteringRules"]["resources"] == sent
     put = administrator.put("/events/subscriptions", json=request | {"resources": sent})
-    assert (put.status_code, put.json()["version"]) == (200, made.json()["version"])
+    assert (put.status_code, put.json()["version"]) == (200, response.json()["version"])
     (plan,) = [plan_of(one) for one in served.app.state.parts.subscriptions.list_all() if one.name == "watch"]
-    own = {"table": "table", "topic": "topic", "all": "all", "testcase": "testCase"}
-    assert plan.resources == tuple(dict.fromkeys(own[name.lower()] for name in sent))
+    resource_by_name = {"table": "table", "topic": "topic", "all": "all", "testcase": "testCase"}
+    assert plan.resources == tuple(dict.fromkeys(resource_by_name[name.lower()] for name in sent))
 
 
 @pytest.mark.parametrize("path", ["/events/subscriptions", "/events/subscriptions/capabilities"])
@@ -186,7 +186,7 @@ def test_an_action_by_hand_that_no_event_meets_is_remarked_on(administrator: htt
     rule = {"name": "GetTestSuiteStatusUpdates", "effect": "include", "condition": "matchTestResult({'Failed'})"}
     request = {"name": "suites", "alertType": "Observability", "destinations": BELL}
     request["filteringRules"] = {"resources": ["testSuite"], "actions": [rule]}
-    made = administrator.post("/events/subscriptions", json=request)
-    assert made.status_code == 201, made.text
-    (remark,) = json.loads(made.headers["x-tocsin-remarks"])
+    response = administrator.post("/events/subscriptions", json=request)
+    assert response.status_code == 201, response.text
+    (remark,) = json.loads(response.headers["x-tocsin-remarks"])
     assert remark["kind"] == "outsideResources"

@@ -59,8 +59,8 @@ def test_use_is_reported_without_a_version_and_only_when_it_changed(administrato
 
 def test_ranks_are_worked_out_for_a_day(administrator: httpx.Client, orders: Json) -> None:
     tables = [orders, table(administrator, "more"), table(administrator, "most")]
-    for place, one in enumerate(tables):
-        administrator.post(f"/usage/table/{one['id']}", json={"date": _day(), "count": place * 10})
+    for place, ranked in enumerate(tables):
+        administrator.post(f"/usage/table/{ranked['id']}", json={"date": _day(), "count": place * 10})
     assert administrator.post(f"/usage/compute.percentile/table/{_day()}").status_code == 201
     ranks = [_summary(administrator, f"tables/{one['id']}")["dailyStats"]["percentileRank"] for one in tables]
     assert ranks == [0, 50, 100]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.serving import Json, Served, table
 
 _NAME = "kanarienvogel"
@@ -18,13 +18,13 @@ _PIPES = "/services/pipelineServices"
 def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[httpx.Client]:
     """A person who owns ``orders``, which references a domain, a table and a pipeline that she may not see."""
     user_id, client = served.person("mallory")
-    made(administrator, "/domains", name="Open", description="x", domainType="Aggregate")
-    made(administrator, "/domains", name=_NAME, description="x", domainType="Aggregate", tags=_HIDDEN)
+    create_entity(administrator, "/domains", name="Open", description="x", domainType="Aggregate")
+    create_entity(administrator, "/domains", name=_NAME, description="x", domainType="Aggregate", tags=_HIDDEN)
     secret = table(administrator, _NAME, tags=_HIDDEN)
     to = {"constraintType": "FOREIGN_KEY", "columns": ["id"], "referredColumns": [f"{secret['fullyQualifiedName']}.id"]}
     put = [("owners", [{"id": user_id, "type": "user"}]), ("domains", [_NAME, "Open"]), ("tableConstraints", [to])]
     for key, value in put:
-        answer = patched(administrator, _path(orders), {"op": "add", "path": f"/{key}", "value": value})
+        answer = send_patch(administrator, _path(orders), {"op": "add", "path": f"/{key}", "value": value})
         assert answer.status_code == 200, answer.text
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     with client:
@@ -47,10 +47,10 @@ def test_a_patch_reads_nothing_of_what_is_hidden_in_a_document(
     ]
     for pointer in read:
         for verb in ("copy", "move"):
-            mallory_said = patched(mallory, path, {"op": verb, "from": pointer, "path": "/description"})
+            mallory_said = send_patch(mallory, path, {"op": verb, "from": pointer, "path": "/description"})
             assert _NAME not in mallory_said.text, pointer
     tried = [
-        patched(mallory, path, {"op": "test", "path": f"/domains/{place}/name", "value": value})
+        send_patch(mallory, path, {"op": "test", "path": f"/domains/{place}/name", "value": value})
         for place in (0, 1)
         for value in (_NAME, "wrong")
     ]
@@ -67,29 +67,29 @@ def test_the_places_of_a_list_are_those_that_were_read(
 ) -> None:
     path = _path(orders)
     assert [one["name"] for one in mallory.get(path, params={"fields": "domains"}).json()["domains"]] == ["Open"]
-    answer = patched(mallory, path, {"op": "test", "path": "/domains/0/name", "value": "Open"})
+    answer = send_patch(mallory, path, {"op": "test", "path": "/domains/0/name", "value": "Open"})
     assert answer.status_code == 200, answer.text
-    answer = patched(mallory, path, {"op": "add", "path": "/description", "value": "x"})
+    answer = send_patch(mallory, path, {"op": "add", "path": "/description", "value": "x"})
     assert [one["name"] for one in answer.json()["changeDescription"]["fieldsAdded"]] == ["description"]
-    assert patched(mallory, path, {"op": "remove", "path": "/domains/0"}).status_code == 200
-    left = administrator.get(path, params={"fields": "domains"}).json()["domains"]
-    assert [one["name"] for one in left] == [_NAME]
+    assert send_patch(mallory, path, {"op": "remove", "path": "/domains/0"}).status_code == 200
+    remaining = administrator.get(path, params={"fields": "domains"}).json()["domains"]
+    assert [one["name"] for one in remaining] == [_NAME]
 
 
 def test_a_patch_of_an_edge_reads_nothing_of_a_hidden_pipeline(
     administrator: httpx.Client, mallory: httpx.Client, orders: Json
 ) -> None:
     report = table(administrator, "report")
-    made(administrator, _PIPES, name="airflow", serviceType="Airflow")
-    pipeline = made(administrator, "/pipelines", name=_NAME, service="airflow", tags=_HIDDEN)
+    create_entity(administrator, _PIPES, name="airflow", serviceType="Airflow")
+    pipeline = create_entity(administrator, "/pipelines", name=_NAME, service="airflow", tags=_HIDDEN)
     ends = {"fromEntity": {"id": report["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
     details = {"source": "PipelineLineage", "pipeline": {"id": pipeline["id"], "type": "pipeline"}, "sqlQuery": "x"}
-    whole = {"edge": {**ends, "lineageDetails": details}}
-    assert administrator.put("/lineage", json=whole).is_success
+    edge_request = {"edge": {**ends, "lineageDetails": details}}
+    assert administrator.put("/lineage", json=edge_request).is_success
     edge = f"/lineage/table/{report['id']}/table/{orders['id']}"
     answers = [
-        patched(mallory, edge, {"op": "copy", "from": "/pipeline/name", "path": "/sqlQuery"}),
-        patched(mallory, edge, {"op": "replace", "path": "/sqlQuery", "value": "y"}),
+        send_patch(mallory, edge, {"op": "copy", "from": "/pipeline/name", "path": "/sqlQuery"}),
+        send_patch(mallory, edge, {"op": "replace", "path": "/sqlQuery", "value": "y"}),
         mallory.get(f"/lineage/getLineageEdge/{report['id']}/{orders['id']}"),
         mallory.get(f"/lineage/table/{report['id']}"),
         mallory.get("/lineage/getLineage", params={"fqn": report["fullyQualifiedName"], "type": "table"}),
@@ -97,7 +97,7 @@ def test_a_patch_of_an_edge_reads_nothing_of_a_hidden_pipeline(
     ]
     assert [one.status_code for one in answers] == [400, 200, 200, 200, 200, 200]
     assert [one.text for one in answers if _NAME in one.text] == []
-    assert administrator.put("/lineage", json=whole).is_success
-    gone = mallory.delete(edge)
-    assert gone.status_code == 200
-    assert _NAME not in gone.text
+    assert administrator.put("/lineage", json=edge_request).is_success
+    response = mallory.delete(edge)
+    assert response.status_code == 200
+    assert _NAME not in response.text

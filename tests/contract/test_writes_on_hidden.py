@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import Engine
-from tests.contract.test_access import made, restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -372,12 +372,12 @@ class HiddenTableSetup:
     names: Mapping[str, str]
 
     def ask(self, method: str, path: str, body: Json) -> httpx.Response:
-        url = _filled(path, self.names)
+        url = _fill(path, self.names)
         if path.endswith(("/import?dryRun=true", "/inspectionQuery")):
             return self.client.request(method, url, content=body, headers={"Content-Type": "text/plain"})
         if body is None:
             return self.client.request(method, url)
-        return self.client.request(method, url, json=_filled(body, self.names))
+        return self.client.request(method, url, json=_fill(body, self.names))
 
 
 @pytest.fixture
@@ -385,12 +385,12 @@ def world(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> Iterator[HiddenTableSetup]:
     user_id, client = served.person("mallory")
-    domain = made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    domain = create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
     columns = [{"name": "pay", "dataType": "INT"}]
     hidden = table(administrator, "salaries", description=SECRET, tags=HIDDEN, columns=columns)
     quality = "/dataQuality"
     link = f"<#E::table::{_SALARIES}::columns::pay>"
-    case = made(
+    case = create_entity(
         administrator,
         f"{quality}/testCases",
         name="no_nulls",
@@ -401,10 +401,10 @@ def world(
     failed = {"timestamp": 1, "testCaseStatus": "Failed"}
     assert administrator.post(f"{quality}/testCases/testCaseResults/{_CASE}", json=failed).is_success
     steps = administrator.get(f"{quality}/testCases/testCaseIncidentStatus").json()["data"]
-    suite = made(administrator, f"{quality}/testSuites", name="logical", tags=HIDDEN)
-    made(administrator, "/services/pipelineServices", name="airflow", serviceType="Airflow")
-    made(administrator, "/pipelines", name="load", service="airflow", tags=HIDDEN)
-    made(
+    suite = create_entity(administrator, f"{quality}/testSuites", name="logical", tags=HIDDEN)
+    create_entity(administrator, "/services/pipelineServices", name="airflow", serviceType="Airflow")
+    create_entity(administrator, "/pipelines", name="load", service="airflow", tags=HIDDEN)
+    create_entity(
         administrator,
         "/services/ingestionPipelines",
         name="nightly",
@@ -413,15 +413,15 @@ def world(
         sourceConfig={},
         airflowConfig={},
     )
-    query = made(administrator, "/queries", query="SELECT 1", service="warehouse", tags=HIDDEN)
-    team = made(administrator, "/teams", name="hidden", teamType="Group")
-    alert = made(administrator, "/events/subscriptions", **_alert())
+    query = create_entity(administrator, "/queries", query="SELECT 1", service="warehouse", tags=HIDDEN)
+    team = create_entity(administrator, "/teams", name="hidden", teamType="Group")
+    alert = create_entity(administrator, "/events/subscriptions", **_alert())
     _open_incident(administrator, sqlite_engine)
-    thread = made(administrator, "/feed", about=f"<#E::table::{_SALARIES}>", message=SECRET)
+    thread = create_entity(administrator, "/feed", about=f"<#E::table::{_SALARIES}>", message=SECRET)
     posted = administrator.post(f"/feed/{thread['id']}/posts", json={"message": SECRET}).json()
-    asked = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
+    task_details = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
     about = f"<#E::table::{_SALARIES}::description>"
-    task = made(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=asked)
+    task = create_entity(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=task_details)
     edge = {"fromEntity": {"type": "table", "id": hidden["id"]}, "toEntity": {"type": "table", "id": orders["id"]}}
     assert administrator.put("/lineage", json={"edge": edge}).is_success
     types = administrator.get("/metadata/types/name/table").json()
@@ -481,7 +481,7 @@ def test_each_row_about_what_is_hidden_is_refused_alike(world: HiddenTableSetup)
 
 
 def test_a_precondition_does_not_tell_of_the_state(world: HiddenTableSetup) -> None:
-    path = _filled("/tables/{table}", world.names)
+    path = _fill("/tables/{table}", world.names)
     patch = [{"op": "add", "path": "/description", "value": "x"}]
     tags = ('"wrong"', "*", 'W/"wrong"')
     assert {_outcome(world.client.patch(path, json=patch, headers={"If-Match": tag})) for tag in tags} == {
@@ -491,12 +491,12 @@ def test_a_precondition_does_not_tell_of_the_state(world: HiddenTableSetup) -> N
 
 def test_what_is_hidden_cannot_be_named_to_learn_its_name(world: HiddenTableSetup) -> None:
     hidden = {"type": "table", "id": world.names["table"]}
-    asked = {"name": "q", "query": "SELECT 2", "service": "warehouse", "queryUsedIn": [hidden]}
-    answer = world.client.post("/queries", json=asked)
+    request = {"name": "q", "query": "SELECT 2", "service": "warehouse", "queryUsedIn": [hidden]}
+    answer = world.client.post("/queries", json=request)
     assert (answer.status_code, _SALARIES in answer.text) == (403, False)
-    seen = _filled("/tables/{seen}", world.names)
+    seen_path = _fill("/tables/{seen}", world.names)
     for owner in (hidden | {"type": "team", "id": world.names["team"]}, {"type": "team", "name": "hidden"}):
-        answer = world.client.patch(seen, json=[{"op": "add", "path": "/owners", "value": [owner]}])
+        answer = world.client.patch(seen_path, json=[{"op": "add", "path": "/owners", "value": [owner]}])
         assert (answer.status_code, "denies ViewBasic on this team" in answer.text) == (403, True)
 
 
@@ -516,7 +516,7 @@ def _open_incident(administrator: httpx.Client, engine: Engine) -> None:
         "resources": ["testCase"],
         "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}],
     }
-    alert = made(
+    alert = create_entity(
         administrator,
         "/events/subscriptions",
         **{**_alert(), "name": "failures", "alertType": "Observability", "filteringRules": rules},
@@ -531,12 +531,12 @@ def _outcome(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, str(answer.json().get("message"))
 
 
-def _filled(given: Json, names: Mapping[str, str]) -> Json:
+def _fill(template: Json, names: Mapping[str, str]) -> Json:
     """Return a path or a body with ids in place of ``{name}``."""
-    if isinstance(given, str):
+    if isinstance(template, str):
         for name, value in names.items():
-            given = given.replace(f"{{{name}}}", value)
-        return given
-    if isinstance(given, dict):
-        return {key: _filled(value, names) for key, value in given.items()}
-    return [_filled(one, names) for one in given] if isinstance(given, list) else given
+            template = template.replace(f"{{{name}}}", value)
+        return template
+    if isinstance(template, dict):
+        return {key: _fill(value, names) for key, value in template.items()}
+    return [_fill(one, names) for one in template] if isinstance(template, list) else template

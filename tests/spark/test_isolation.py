@@ -15,7 +15,7 @@ from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany, destination_id
 from tests.spark.test_match_stream import FOLLOWERS_BELL, caught_up, parts_of, stored
 from tests.store.catalogues import add_tags
-from tests.store.test_resolving import restricted
+from tests.store.test_resolving import restrict
 from tests.waiting import until
 
 from tocsin.conditions.check import parse_and_check
@@ -340,7 +340,7 @@ def test_an_alert_that_fails_only_on_what_its_editor_may_not_view_goes_on(
     company.writes.patch(
         "table", company.key("revenue"), [{"op": "add", "path": "/tags", "value": [tag]}], actor=SYSTEM
     )
-    restricted(company, "ana", {"name": "No", "condition": "matchAnyTag('Secret.Yes')", **no_revenue})
+    restrict(company, "ana", {"name": "No", "condition": "matchAnyTag('Secret.Yes')", **no_revenue})
     condition = "entity.description matches '.*text.*'"
     hers = _alert_by(company, "hers", "ana", condition)
     others = company.alert("others", [FOLLOWERS_BELL], condition)

@@ -25,13 +25,13 @@ Step = Callable[[Company], Any]  # Any: whatever the write answers
 class Row:
     """One write: the state before it, the write itself, and the events it makes, in their order."""
 
-    what: str
+    step_name: str
     write: Step
     events: tuple[str, ...]
     before: Step = lambda _shop: None
 
 
-def notified(event: ChangeEvent) -> str:
+def description_of(event: ChangeEvent) -> str:
     """Return an event as the table writes it."""
     change = event.change_description
     fields = " ".join(sorted(set(change.paths()))) if change else ""
@@ -61,8 +61,10 @@ def _patch(*operations: tuple[str, str, Any], target: tuple[str, str] = ("table"
     return lambda shop: shop.patch(*operations, entity_type=entity_type, fqn=fqn)
 
 
-def _patch_to(path: str, target: str, target_type: str, of: tuple[str, str], op: str = "add") -> Step:
-    return lambda shop: shop.patch((op, path, _reference(shop, target, target_type)), entity_type=of[0], fqn=of[1])
+def _patch_to(path: str, target: str, target_type: str, subject: tuple[str, str], op: str = "add") -> Step:
+    return lambda shop: shop.patch(
+        (op, path, _reference(shop, target, target_type)), entity_type=subject[0], fqn=subject[1]
+    )
 
 
 def _delete(entity_type: str, fqn: str, *, hard: bool = False, recursive: bool = False) -> Step:

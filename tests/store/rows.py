@@ -68,7 +68,7 @@ def add_messages(
     return [some_id(f"message {name}") for name in names]
 
 
-def finished(claimed: Message, outcome: Outcome | None = None, *, retries: int = 3, at_ms: int = NOW_MS) -> Finished:
+def finish_of(claimed: Message, outcome: Outcome | None = None, *, retries: int = 3, at_ms: int = NOW_MS) -> Finished:
     """Return the end of an attempt at ``claimed``; a success unless said otherwise."""
     attempt = Attempt(claimed.id, claimed.attempt_count + 1, at_ms, 5, outcome or Delivered(200, "ok"))
     return Finished(claimed, attempt, next_step(attempt, retries=retries, wait_s=60.0))

@@ -85,9 +85,9 @@ def small(store_engine: Engine) -> Small:
 
 
 def test_people_have_the_policies_of_their_roles_their_teams_and_all_teams_above(small: Small) -> None:
-    found = small.subjects.subjects([small.ids["anna"], small.ids["bert"], small.ids["droid"], "nobody"])
-    anna, bert, robot = (found[small.ids[name]] for name in ("anna", "bert", "droid"))
-    assert "nobody" not in found
+    subjects = small.subjects.subjects([small.ids["anna"], small.ids["bert"], small.ids["droid"], "nobody"])
+    anna, bert, robot = (subjects[small.ids[name]] for name in ("anna", "bert", "droid"))
+    assert "nobody" not in subjects
     assert anna.team_names == {"Tills", "Shop", "Organization"}
     assert anna.role_names == {"Describer"}
     assert {(grant.policy.name, grant.is_foreign) for grant in anna.grants} == {
@@ -109,9 +109,11 @@ def test_a_team_that_keeps_to_itself_is_seen_by_its_own_alone(small: Small) -> N
     small.table("hers", owners=[{"type": "user", "id": small.ids["anna"]}])
     small.table("nobodys")
     names = ["hers", "nobodys", "tills"]
-    seen = {who: [name for name in names if _may(small, who, name)] for who in ("anna", "bert")}
-    assert seen == {"anna": ["hers", "tills"], "bert": ["hers", "nobodys"]}
-    assert {who: [n for n in _listed(small, small.permissions(who)) if n in names] for who in ("anna", "bert")} == seen
+    visible_names_by_person = {who: [name for name in names if _may(small, who, name)] for who in ("anna", "bert")}
+    assert visible_names_by_person == {"anna": ["hers", "tills"], "bert": ["hers", "nobodys"]}
+    assert {
+        who: [n for n in visible_names(small, small.permissions(who)) if n in names] for who in ("anna", "bert")
+    } == visible_names_by_person
 
 
 def test_teams_that_keep_to_themselves_do_not_stand_in_each_others_way(small: Small) -> None:
@@ -119,9 +121,9 @@ def test_teams_that_keep_to_themselves_do_not_stand_in_each_others_way(small: Sm
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("lab", owners=[{"type": "team", "id": small.ids["Lab"]}])
     small.table("nobodys")
-    assert set(_listed(small, small.permissions("bert"))) == {"nobodys", "orders"}
+    assert set(visible_names(small, small.permissions("bert"))) == {"nobodys", "orders"}
     _patch(small, ("user", "bert"), "/teams", [{"type": "team", "id": small.ids[name]} for name in ("Shop", "Lab")])
-    assert _listed(small, small.permissions("bert")) == []
+    assert visible_names(small, small.permissions("bert")) == []
 
 
 @pytest.mark.parametrize(
@@ -166,12 +168,12 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
     assert sorted(_rows(small, "table", scope)) == by_document
 
 
-@pytest.mark.parametrize("most", [1_000, 2, 0])
+@pytest.mark.parametrize("few", [1_000, 2, 0])
 @pytest.mark.parametrize("condition", ["hasDomain()", "noDomain()", "!hasDomain()", "!noDomain() || isOwner()"])
 def test_a_domain_counts_that_comes_from_above(
-    small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
+    small: Small, condition: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inheritance_filters, "_FEW", most)  # whether a domain is small or large, the answer is the same
+    monkeypatch.setattr(inheritance_filters, "_FEW", few)  # whether a domain is small or large, the answer is the same
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     sales, _ = (small.make("domain", name, domainType="Aggregate", description="x") for name in ("Sales", "Web"))
@@ -191,24 +193,32 @@ def test_a_domain_counts_that_comes_from_above(
     small.make("role", "Asking", policies=["Asked"])
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Asking"]}])
     kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase")
-    seen = {kind: _seen_alike(small, kind) for kind in kinds}
+    names_by_kind = {kind: names_alike(small, kind) for kind in kinds}
     if condition == "hasDomain()":
-        assert seen["table"] == ["orders", "sold"]
-        assert (seen["database"], seen["databaseSchema"], seen["testCase"]) == (["shop"], ["public"], ["sold"])
-        assert seen["testSuite"] == ["pg.shop.public.sold.testSuite"]
+        assert names_by_kind["table"] == ["orders", "sold"]
+        assert (names_by_kind["database"], names_by_kind["databaseSchema"], names_by_kind["testCase"]) == (
+            ["shop"],
+            ["public"],
+            ["sold"],
+        )
+        assert names_by_kind["testSuite"] == ["pg.shop.public.sold.testSuite"]
     if condition == "noDomain()":
-        assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
+        assert (names_by_kind["databaseService"], names_by_kind["table"], names_by_kind["testCase"]) == (
+            ["other"],
+            [],
+            [],
+        )
 
 
-@pytest.mark.parametrize("most", [1_000, 2, 0])
+@pytest.mark.parametrize("few", [1_000, 2, 0])
 @pytest.mark.parametrize(
     "condition", ["isOwner()", "noOwner()", "!isOwner()", "!noOwner() && !isOwner()", "matchTeam()"]
 )
 def test_an_owner_counts_who_comes_from_above(
-    small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
+    small: Small, condition: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        inheritance_filters, "_FEW", most
+        inheritance_filters, "_FEW", few
     )  # whether somebody owns little or much, the answer is the same
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
@@ -226,17 +236,21 @@ def test_an_owner_counts_who_comes_from_above(
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     _patch(small, ("team", "Shop"), "/policies", [{"type": "policy", "id": small.ids["Asked"]}])
     kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase", "user")
-    seen = {kind: _seen_alike(small, kind) for kind in kinds}
+    names_by_kind = {kind: names_alike(small, kind) for kind in kinds}
     if condition == "isOwner()":
-        assert (seen["databaseService"], seen["databaseSchema"], seen["table"]) == (
+        assert (names_by_kind["databaseService"], names_by_kind["databaseSchema"], names_by_kind["table"]) == (
             ["pg"],
             ["public"],
             ["orders", "sold"],
         )
-        assert (seen["testCase"], seen["user"]) == (["sold"], ["anna"])
-        assert seen["testSuite"] == ["pg.shop.public.sold.testSuite"]
+        assert (names_by_kind["testCase"], names_by_kind["user"]) == (["sold"], ["anna"])
+        assert names_by_kind["testSuite"] == ["pg.shop.public.sold.testSuite"]
     if condition == "noOwner()":
-        assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
+        assert (names_by_kind["databaseService"], names_by_kind["table"], names_by_kind["testCase"]) == (
+            ["other"],
+            [],
+            [],
+        )
 
 
 _SHUT = "matchAnyTag('PII.Sensitive')"
@@ -266,15 +280,15 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
     small.make("role", "Kept", policies=["Shut"])
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
     kinds = ("table", "testCase", "testSuite", "query")
-    seen = {kind: _seen_alike(small, kind, Operation.VIEW_BASIC) for kind in kinds}
-    assert seen["testCase"] == ["open"]
-    assert seen["testSuite"] == ["mixed", "pg.shop.public.open.testSuite"]
-    assert seen["query"] == ["none", "open"]
-    assert "shut" not in seen["table"]
-    assert _seen_alike(small, "testCase", Operation.VIEW_TESTS) == ["open"]
+    names_by_kind = {kind: names_alike(small, kind, Operation.VIEW_BASIC) for kind in kinds}
+    assert names_by_kind["testCase"] == ["open"]
+    assert names_by_kind["testSuite"] == ["mixed", "pg.shop.public.open.testSuite"]
+    assert names_by_kind["query"] == ["none", "open"]
+    assert "shut" not in names_by_kind["table"]
+    assert names_alike(small, "testCase", Operation.VIEW_TESTS) == ["open"]
     writes.delete("table", Key.by_name("pg.shop.public.shut"), actor=SYSTEM, recursive=True, hard=True)
-    gone = SqlEntityStates(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
-    assert not small.permissions("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
+    former_state = SqlEntityStates(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
+    assert not small.permissions("anna").may(Operation.VIEW_BASIC, *former_state), "it is as it was last"
 
 
 def test_a_test_that_went_with_its_table_is_as_visible_as_the_table_was(small: Small) -> None:
@@ -295,8 +309,8 @@ def test_a_test_that_went_with_its_table_is_as_visible_as_the_table_was(small: S
         writes.delete("table", Key.by_name(f"pg.shop.public.{name}"), actor=SYSTEM, recursive=True, hard=True)
         small.table(name, tags=tags)
     states = SqlEntityStates(small.engine).of(ids.values())
-    seen = [name for name in ids if small.permissions("anna").may(Operation.VIEW_BASIC, *states[ids[name]])]
-    assert seen == ["open"]
+    visible_names = [name for name in ids if small.permissions("anna").may(Operation.VIEW_BASIC, *states[ids[name]])]
+    assert visible_names == ["open"]
 
 
 def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
@@ -318,13 +332,15 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
         to_bert, message=replace(to_bert.message, channel="Slack"), entries=_of_alert(to_bert, alerts["anna"])
     )
     everything = (to_anna, to_bert, to_hook, by_bot)
-    assert [_left(permitted, one) for one in everything] == [(one, []) for one in everything]
+    assert [remainder_of(permitted, one) for one in everything] == [(one, []) for one in everything]
     _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])
     refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused], "by anna's bot"
+    assert [remainder_of(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused], (
+        "by anna's bot"
+    )
     writes.delete("table", Key.by_name("pg.shop.public.sold"), actor=SYSTEM, hard=True)
     refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused]
+    assert [remainder_of(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused]
 
 
 def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(
@@ -332,12 +348,12 @@ def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_ever
 ) -> None:
     now_s = [0.0]
     permitted = Permitted(store_engine, steady=lambda: now_s[0])
-    made = company(store_engine)
-    event = made.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
+    shop = company(store_engine)
+    event = shop.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
     assert event.event is not None
     hook = _dispatch_of(event.event, "", None, target="https://hooks.example.org")
     assert not permitted.is_certain(hook)
-    assert _left(permitted, hook) == (hook, [])
+    assert remainder_of(permitted, hook) == (hook, [])
     assert permitted.is_certain(hook)
     assert not permitted.is_certain(_dispatch_of(event.event, "", "somebody", target="https://hooks.example.org"))
     assert not permitted.is_certain(_dispatch_of(event.event, "", None))
@@ -347,11 +363,11 @@ def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_ever
 
 def test_a_message_is_looked_at_where_not_everybody_may_view_everything(small: Small) -> None:
     permitted = Permitted(small.engine)
-    made = small.company.writes.create(
+    creation = small.company.writes.create(
         "domain", {"name": "d", "description": "", "domainType": "Aggregate"}, actor=SYSTEM
     )
-    assert made.event is not None
-    hook = _dispatch_of(made.event, "", None, target="https://hooks.example.org")
+    assert creation.event is not None
+    hook = _dispatch_of(creation.event, "", None, target="https://hooks.example.org")
     permitted.now(hook, now_ms=0)
     assert not permitted.is_certain(hook)
 
@@ -371,34 +387,34 @@ def _of_alert(dispatch: Dispatch, alert: str) -> tuple[Entry, ...]:
     return (replace(entry, reasons=tuple(one.model_copy(update={"subscription_id": alert}) for one in entry.reasons)),)
 
 
-def _left(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:
-    left, dropped = permitted.now(dispatch, now_ms=0)
-    return left, [one.because for one in dropped]
+def remainder_of(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:
+    remainder, dropped = permitted.now(dispatch, now_ms=0)
+    return remainder, [one.because for one in dropped]
 
 
 def _reference(small: Small, fqn: str) -> dict[str, Any]:
-    found = small.company.catalogue.reference("table", Key.by_name(fqn))
-    assert found is not None
-    return found
+    reference = small.company.catalogue.reference("table", Key.by_name(fqn))
+    assert reference is not None
+    return reference
 
 
-def _seen_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGER) -> list[str]:
+def names_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGER) -> list[str]:
     """The names of a type with which Anna may do this: by document, by row and by list the same."""
     permissions, catalogue = small.permissions("anna"), small.company.catalogue
     scope = permissions.scope(kind, operation)
     documents = catalogue.list_entities(kind, _everything()).documents
     standing = SqlEntityStates(small.engine)
-    asked = [standing.as_asked(permissions, operation, kind, one) for one in documents]
-    seen = sorted(one["name"] for one in asked if permissions.may(operation, kind, one))
-    assert sorted(_rows(small, kind, scope)) == seen
+    entities_asked_about = [standing.as_asked(permissions, operation, kind, one) for one in documents]
+    names = sorted(one["name"] for one in entities_asked_about if permissions.may(operation, kind, one))
+    assert sorted(_rows(small, kind, scope)) == names
     listed = catalogue.list_entities(kind, Listing(limit=100, visible=scope))
-    assert sorted(one["name"] for one in listed.documents) == seen
-    return seen
+    assert sorted(one["name"] for one in listed.documents) == names
+    return names
 
 
-def _patch(small: Small, of: tuple[str, str], path: str, value: Any) -> None:
+def _patch(small: Small, subject: tuple[str, str], path: str, value: Any) -> None:
     patch = [{"op": "add", "path": path, "value": value}]
-    small.company.writes.patch(of[0], Key.by_name(of[1]), patch, actor=SYSTEM)
+    small.company.writes.patch(subject[0], Key.by_name(subject[1]), patch, actor=SYSTEM)
 
 
 def test_a_view_of_the_user_rows_agrees_with_their_documents(small: Small) -> None:
@@ -518,7 +534,7 @@ def _may(small: Small, who: str, name: str) -> bool:
     return small.permissions(who).may(Operation.VIEW_BASIC, "table", document)
 
 
-def _listed(small: Small, permissions: Permissions) -> list[str]:
+def visible_names(small: Small, permissions: Permissions) -> list[str]:
     return sorted(_rows(small, "table", permissions.scope("table", Operation.VIEW_BASIC)))
 
 

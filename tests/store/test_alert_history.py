@@ -23,25 +23,25 @@ MAIL = {"category": "Owners", "type": "Email"}
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     """An alert on descriptions: created, fired twice, edited, fired again."""
-    made = SmallCompany(store_engine)
-    made.alert("mails", [MAIL], "fieldChanged == 'description'", resources=("table",))
-    made.describe("orders", "one")
-    made.describe("revenue", "two", by="ben")
-    made.clock.advance(1_000)
-    made.writes.patch(
+    small_company = SmallCompany(store_engine)
+    small_company.alert("mails", [MAIL], "fieldChanged == 'description'", resources=("table",))
+    small_company.describe("orders", "one")
+    small_company.describe("revenue", "two", by="ben")
+    small_company.clock.advance(1_000)
+    small_company.writes.patch(
         "eventsubscription",
-        made.key("mails"),
+        small_company.key("mails"),
         [{"op": "add", "path": "/description", "value": "for mails"}],
         actor=SYSTEM,
     )
-    made.describe("orders", "three")
+    small_company.describe("orders", "three")
     notify_all(store_engine)
-    return made
+    return small_company
 
 
-def kinds(company: SmallCompany, **asked: object) -> list[tuple[str, int | None]]:
-    found = AlertHistory(company.engine).page(HistoryAsked(company.ids["mails"], **asked), limit=100)  # type: ignore[arg-type]
-    return [(one.kind.value, one.counts and one.counts.notified_count) for one in found]
+def kinds(company: SmallCompany, **parameters: object) -> list[tuple[str, int | None]]:
+    entries = AlertHistory(company.engine).page(HistoryAsked(company.ids["mails"], **parameters), limit=100)  # type: ignore[arg-type]
+    return [(one.kind.value, one.counts and one.counts.notified_count) for one in entries]
 
 
 def test_edits_and_firings_are_one_list_newest_first(company: SmallCompany) -> None:
@@ -51,38 +51,44 @@ def test_edits_and_firings_are_one_list_newest_first(company: SmallCompany) -> N
 
 
 def test_a_window_is_about_the_time_of_the_events(company: SmallCompany) -> None:
-    whole = AlertHistory(company.engine).page(HistoryAsked(company.ids["mails"]), limit=100)
-    times = [one.event.timestamp for one in whole]
+    all_entries = AlertHistory(company.engine).page(HistoryAsked(company.ids["mails"]), limit=100)
+    times = [one.event.timestamp for one in all_entries]
     assert kinds(company, window=Window(times[2], times[1])) == [("edit", None), ("firing", 1)]
     assert kinds(company, window=Window(times[0] + 1)) == []
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_pages_continue_each_other(company: SmallCompany, size: int) -> None:
-    reader, asked = AlertHistory(company.engine), HistoryAsked(company.ids["mails"])
-    whole = [one.place for one in reader.page(asked, limit=100)]
-    found, last = [], None
-    while page := reader.page(asked, limit=size, before=last):
+    reader, question = AlertHistory(company.engine), HistoryAsked(company.ids["mails"])
+    all_places = [one.place for one in reader.page(question, limit=100)]
+    places, last = [], None
+    while page := reader.page(question, limit=size, before=last):
         assert len(page) <= size
-        found += [one.place for one in page]
-        last = found[-1]
-    assert found == whole
+        places += [one.place for one in page]
+        last = places[-1]
+    assert places == all_places
 
 
 def test_an_alert_that_matches_its_own_edit_fires_after_it(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
-    made = company.alert("selfish", [MAIL], resources=("eventsubscription",))
+    alert_id = company.alert("selfish", [MAIL], resources=("eventsubscription",))
     for text in ("one", "two"):
         company.clock.advance(1_000)
         patch = [{"op": "add", "path": "/description", "value": text}]
         company.writes.patch("eventsubscription", company.key("selfish"), patch, actor=SYSTEM)
     notify_all(store_engine)
-    reader, asked, last = AlertHistory(store_engine), HistoryAsked(made), None
-    found = []
-    while page := reader.page(asked, limit=1, before=last):
-        found.append(page[0].kind)
+    reader, question, last = AlertHistory(store_engine), HistoryAsked(alert_id), None
+    kinds_newest_first = []
+    while page := reader.page(question, limit=1, before=last):
+        kinds_newest_first.append(page[0].kind)
         last = page[0].place
-    assert found == [FIRING, EDIT, FIRING, EDIT, FIRING, EDIT] or found == [FIRING, EDIT, FIRING, EDIT, EDIT]
+    assert kinds_newest_first == [FIRING, EDIT, FIRING, EDIT, FIRING, EDIT] or kinds_newest_first == [
+        FIRING,
+        EDIT,
+        FIRING,
+        EDIT,
+        EDIT,
+    ]
 
 
 def test_what_a_worker_leaves_out_is_counted_as_suppressed(
@@ -91,20 +97,26 @@ def test_what_a_worker_leaves_out_is_counted_as_suppressed(
     note = notification.c
     with writing(company.engine) as connection:
         newest = select(note.id, note.message_id, note.reasons).order_by(note.log_offset.desc(), note.id).limit(1)
-        one = connection.execute(newest).one()
-        (reason,) = json.loads(one.reasons)
-        left_out = {"notificationId": one.id, "reason": reason, "because": "muted", "says": "muted"}
-        tried = {"message_id": one.message_id, "started_at_ms": 1, "duration_ms": 1, "reason": "muted", "detail": ""}
-        rows = [
+        newest_notification = connection.execute(newest).one()
+        (reason,) = json.loads(newest_notification.reasons)
+        left_out = {"notificationId": newest_notification.id, "reason": reason, "because": "muted", "says": "muted"}
+        tried = {
+            "message_id": newest_notification.message_id,
+            "started_at_ms": 1,
+            "duration_ms": 1,
+            "reason": "muted",
+            "detail": "",
+        }
+        attempts = [
             {**tried, "number": 1, "outcome": "retry", "dropped": None},
             {**tried, "number": 2, "outcome": "rejected", "dropped": json.dumps([left_out])},
         ]
-        connection.execute(insert(attempt), rows)
-    asked = HistoryAsked(company.ids["mails"], (FIRING,))
-    page = AlertHistory(company.engine).page(asked, limit=100)
+        connection.execute(insert(attempt), attempts)
+    question = HistoryAsked(company.ids["mails"], (FIRING,))
+    page = AlertHistory(company.engine).page(question, limit=100)
     assert [one.counts and one.counts.suppressed_count for one in page] == [1, 0, 0]
     monkeypatch.setattr(history, "MOST_EXAMINED", 4)
-    page = AlertHistory(company.engine).page(asked, limit=100)
+    page = AlertHistory(company.engine).page(question, limit=100)
     assert [one.counts and one.counts.suppressed_count for one in page] == [None] * 3
 
 

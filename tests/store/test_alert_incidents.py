@@ -36,16 +36,16 @@ PIPELINES = ("etl", "loads")
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     """Two pipelines, an alert whose condition is about failures, and one that asks for nothing."""
-    made = SmallCompany(store_engine)
+    small_company = SmallCompany(store_engine)
     for name in PIPELINES:
-        made.pipeline(name, owners=[{"type": "user", "name": "dia"}])
-    made.clock.advance(1_000)
-    made.alert("failed", [BELL], "pipelineStatus == 'Failed'", resources=("pipeline",))
-    made.alert("everything", [BELL], resources=("pipeline",))
-    return made
+        small_company.pipeline(name, owners=[{"type": "user", "name": "dia"}])
+    small_company.clock.advance(1_000)
+    small_company.alert("failed", [BELL], "pipelineStatus == 'Failed'", resources=("pipeline",))
+    small_company.alert("everything", [BELL], resources=("pipeline",))
+    return small_company
 
 
-def shown(engine: Engine) -> list[tuple[object, ...]]:
+def rows_of_incidents(engine: Engine) -> list[tuple[object, ...]]:
     """Every incident without its number."""
     row = alert_incident.c
     columns = [one for one in row if one.name not in ("number", "updated_at_ms")]
@@ -53,9 +53,9 @@ def shown(engine: Engine) -> list[tuple[object, ...]]:
         return sorted(tuple(found) for found in connection.execute(select(*columns)))
 
 
-def incidents(company: SmallCompany, **asked: object) -> list[AlertIncident]:
-    found = AlertIncidentLog(company.engine).page(AlertIncidentFilter(**asked), limit=100)  # type: ignore[arg-type]
-    return list(reversed(found))
+def incidents(company: SmallCompany, **parameters: object) -> list[AlertIncident]:
+    found_incidents = AlertIncidentLog(company.engine).page(AlertIncidentFilter(**parameters), limit=100)  # type: ignore[arg-type]
+    return list(reversed(found_incidents))
 
 
 def states(company: SmallCompany) -> list[tuple[str, IncidentStatus, bool]]:
@@ -63,11 +63,11 @@ def states(company: SmallCompany) -> list[tuple[str, IncidentStatus, bool]]:
     return [(one.name, one.status, one.recovered_offset is not None) for one in incidents(company)]
 
 
-def handled(company: SmallCompany, name: str, handling: Handling, by: str = "dia") -> Written:
-    found = AlertIncidentLog(company.engine).find(name)
-    assert found is not None
+def handle_incident(company: SmallCompany, name: str, handling: Handling, by: str = "dia") -> Written:
+    incident = AlertIncidentLog(company.engine).find(name)
+    assert incident is not None
     company.clock.advance(1_000)
-    return company.writes.within(lambda record: handle(record, found.id, handling), actor=company.actor(by))
+    return company.writes.within(lambda record: handle(record, incident.id, handling), actor=company.actor(by))
 
 
 def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: SmallCompany) -> None:
@@ -113,17 +113,17 @@ def test_a_late_report_of_an_earlier_run_neither_opens_nor_resolves(company: Sma
 def test_what_fails_after_it_was_resolved_by_hand_is_another_incident(company: SmallCompany) -> None:
     company.run("etl", "Failed")
     notify_all(company.engine)
-    assert handled(company, "INC-1", Handling(StepKind.RESOLVED)).event is not None
+    assert handle_incident(company, "INC-1", Handling(StepKind.RESOLVED)).event is not None
     assert states(company) == [("INC-1", RESOLVED, False)]
     with pytest.raises(Conflict, match=r"INC-1 is resolved"):
-        handled(company, "INC-1", Handling(StepKind.ASSIGNED, assignee={"type": "user", "name": "ana"}))
-    assert handled(company, "INC-1", Handling(StepKind.RESOLVED)).event is None, "it is resolved already"
+        handle_incident(company, "INC-1", Handling(StepKind.ASSIGNED, assignee={"type": "user", "name": "ana"}))
+    assert handle_incident(company, "INC-1", Handling(StepKind.RESOLVED)).event is None, "it is resolved already"
     company.run("etl", "Failed")
     company.run("etl", "Successful")
     before = notify_and_show(company)
     assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", RESOLVED, True)]
     process(company.engine, pieces(company.engine, random.Random(5)))
-    assert shown(company.engine) == before
+    assert rows_of_incidents(company.engine) == before
 
 
 def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
@@ -131,11 +131,11 @@ def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
     company.run("etl", "Failed")
     notify_all(company.engine)
     assigning = Handling(StepKind.ASSIGNED, "please look", {"type": "team", "name": "tills"})
-    event = handled(company, "INC-1", assigning).event
+    event = handle_incident(company, "INC-1", assigning).event
     assert event is not None
     assert (event.event_type, event.entity_id) == ("alertIncidentUpdated", company.ids["etl"])
-    handled(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben")
-    assert handled(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben").event is None
+    handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben")
+    assert handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben").event is None
     company.run("etl", "Failed")
     notify_all(company.engine)
     (incident,) = incidents(company, assignee_id=company.ids["tills"])
@@ -145,16 +145,16 @@ def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
         (StepKind.ASSIGNED, "dia", "please look"),
         (StepKind.ACKNOWLEDGED, "ben", None),
     ]
-    told = [row.event_id for row in inbox(company, "ben")]
-    assert told == [event.id], "of the assignment, not of what ben did, nor of what else happens to the asset"
+    event_ids = [row.event_id for row in inbox(company, "ben")]
+    assert event_ids == [event.id], "of the assignment, not of what ben did, nor of what else happens to the asset"
 
 
 def inbox(company: SmallCompany, name: str) -> list[object]:
     from tocsin.store.tables import notification
 
     with company.engine.connect() as connection:
-        found = select(notification).where(notification.c.recipient_id == company.ids[name])
-        return list(connection.execute(found))
+        query = select(notification).where(notification.c.recipient_id == company.ids[name])
+        return list(connection.execute(query))
 
 
 def test_an_incident_that_is_not_there_is_not_found(company: SmallCompany) -> None:
@@ -167,20 +167,20 @@ def test_an_incident_that_is_not_there_is_not_found(company: SmallCompany) -> No
 
 def notify_and_show(company: SmallCompany) -> list[tuple[object, ...]]:
     notify_all(company.engine)
-    return shown(company.engine)
+    return rows_of_incidents(company.engine)
 
 
 def pieces(engine: Engine, chance: random.Random) -> list[IncidentWork]:
     """The matches of the whole log as tasks of several queries may meet them: apart, in any order, some twice."""
     alerts = {one.id: plan_of(one) for one in Subscriptions(engine).list_enabled()}
-    found: list[IncidentWork] = []
+    portions: list[IncidentWork] = []
     for logged in EventLog(engine).read(0, 10_000):
         pairs: list[Pair] = [(logged.offset, one) for one, plan in alerts.items() if matches(plan, logged)]
-        whole = incident_work(engine, pairs, now_ms=1)
+        full_work = incident_work(engine, pairs, now_ms=1)
         recovering = frozenset({logged.event.entity_id}) if _is_success(logged) else frozenset[str]()
-        found += [IncidentWork(whole.failing, recovering, 1)] * chance.choice((1, 1, 2))
-    chance.shuffle(found)
-    return found
+        portions += [IncidentWork(full_work.failing, recovering, 1)] * chance.choice((1, 1, 2))
+    chance.shuffle(portions)
+    return portions
 
 
 def _is_success(logged: LoggedEvent) -> bool:
@@ -199,7 +199,7 @@ def forget(engine: Engine) -> None:
 
 def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set[tuple[str, int, int | None]]:
     """Report runs, some of an earlier time; return the incidents that follow, worked out one by one."""
-    open_at, newest, found = dict[str, int](), dict[str, int](), list[tuple[str, int, int | None]]()
+    open_at, newest, incident_spans = dict[str, int](), dict[str, int](), list[tuple[str, int, int | None]]()
     for _ in range(count):
         name, status = chance.choice(PIPELINES), chance.choice(("Failed", "Failed", "Successful", "Pending"))
         at_ms = company.clock.now_ms() + 60_000 - chance.choice((0, 0, 0, 90_500))
@@ -212,8 +212,8 @@ def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set
         if status == "Failed":
             open_at.setdefault(name, offset)
         elif name in open_at:
-            found.append((company.ids[name], open_at.pop(name), offset))
-    return {*found, *((company.ids[name], offset, None) for name, offset in open_at.items())}
+            incident_spans.append((company.ids[name], open_at.pop(name), offset))
+    return {*incident_spans, *((company.ids[name], offset, None) for name, offset in open_at.items())}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -221,15 +221,15 @@ def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: S
     chance = random.Random(seed)
     expected = random_runs(company, chance, 24)
     process(company.engine, pieces(company.engine, chance))
-    first = shown(company.engine)
-    found = incidents(company)
-    assert {(one.entity_id, one.opened_offset, one.recovered_offset) for one in found} == expected
-    assert [one.number for one in found] == list(range(1, len(expected) + 1))
+    first = rows_of_incidents(company.engine)
+    opened = incidents(company)
+    assert {(one.entity_id, one.opened_offset, one.recovered_offset) for one in opened} == expected
+    assert [one.number for one in opened] == list(range(1, len(expected) + 1))
     process(company.engine, pieces(company.engine, chance))
-    assert shown(company.engine) == first
+    assert rows_of_incidents(company.engine) == first
     forget(company.engine)
     notify_all(company.engine)
-    assert shown(company.engine) == first
+    assert rows_of_incidents(company.engine) == first
 
 
 def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gaps(company: SmallCompany) -> None:
@@ -240,9 +240,9 @@ def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gap
     works = pieces(company.engine, random.Random(1))
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda some: process(company.engine, some), (works, list(reversed(works)))))
-    found = incidents(company)
-    assert [one.number for one in found] == list(range(1, 9))
-    assert [one.status for one in found].count(RESOLVED) == 4
+    opened = incidents(company)
+    assert [one.number for one in opened] == list(range(1, 9))
+    assert [one.status for one in opened].count(RESOLVED) == 4
 
 
 def test_what_matches_nothing_of_incidents_asks_nothing(company: SmallCompany) -> None:

@@ -25,17 +25,22 @@ def test_a_backtest_is_run_once_and_its_result_is_kept(store_engine: Engine) -> 
     assert claim(backtests, "one", 1_000) is None
     backtests.add(ASKED)
     assert backtests.find("b0") == ASKED
-    taken = claim(backtests, "one", 2_000)
-    assert taken == replace(ASKED, state=BacktestState.RUNNING, tries=1)
+    claimed = claim(backtests, "one", 2_000)
+    assert claimed == replace(ASKED, state=BacktestState.RUNNING, tries=1)
     assert claim(backtests, "two", 2_000) is None
-    assert backtests.note_progress(taken, "one", 5, 10, now_ms=3_000)
-    assert not backtests.note_progress(taken, "two", 6, 10, now_ms=3_000)
-    assert not backtests.finish(taken, "two", {"matched": 2}, now_ms=4_000)
-    assert backtests.finish(taken, "one", {"matched": 1}, now_ms=4_000)
-    done = backtests.find("b0")
-    assert done and (done.state, done.result, done.done_count, done.ended_at_ms) == ("done", {"matched": 1}, 10, 4_000)
-    assert not backtests.cancel(taken, now_ms=5_000)
-    assert not backtests.fail(taken, "late", now_ms=5_000)
+    assert backtests.note_progress(claimed, "one", 5, 10, now_ms=3_000)
+    assert not backtests.note_progress(claimed, "two", 6, 10, now_ms=3_000)
+    assert not backtests.finish(claimed, "two", {"matched": 2}, now_ms=4_000)
+    assert backtests.finish(claimed, "one", {"matched": 1}, now_ms=4_000)
+    finished = backtests.find("b0")
+    assert finished and (finished.state, finished.result, finished.done_count, finished.ended_at_ms) == (
+        "done",
+        {"matched": 1},
+        10,
+        4_000,
+    )
+    assert not backtests.cancel(claimed, now_ms=5_000)
+    assert not backtests.fail(claimed, "late", now_ms=5_000)
     backtests.forget(before_ms=4_001)
     assert backtests.find("b0") is None
 
@@ -44,8 +49,8 @@ def test_what_a_dead_pipeline_left_is_taken_over_and_given_up_in_the_end(store_e
     backtests, now_ms = Backtests(store_engine), 2_000
     backtests.add(ASKED)
     for attempt in range(1, MOST_TRIES + 1):
-        taken = claim(backtests, f"runner {attempt}", now_ms)
-        assert taken is not None and taken.tries == attempt
+        claimed = claim(backtests, f"runner {attempt}", now_ms)
+        assert claimed is not None and claimed.tries == attempt
         assert claim(backtests, "other", now_ms + LOST_AFTER_MS) is None
         now_ms += LOST_AFTER_MS + 1
     assert claim(backtests, "last", now_ms) is None
@@ -57,17 +62,17 @@ def test_what_a_dead_pipeline_left_is_taken_over_after_a_clock_was_set_back(stor
     backtests, day_ms = Backtests(store_engine), 86_400_000
     backtests.add(ASKED)
     assert claim(backtests, "dead", day_ms) is not None
-    taken = claim(backtests, "other", 2_000)
-    assert taken is not None and taken.tries == 2
+    claimed = claim(backtests, "other", 2_000)
+    assert claimed is not None and claimed.tries == 2
     assert claim(backtests, "third", 2_001) is None
 
 
 def test_a_pipeline_that_is_stopped_gives_back_what_it_had(store_engine: Engine) -> None:
     backtests = Backtests(store_engine)
     backtests.add(ASKED)
-    taken = claim(backtests, "one", 2_000)
-    assert taken is not None
-    backtests.release(taken, "one")
+    claimed = claim(backtests, "one", 2_000)
+    assert claimed is not None
+    backtests.release(claimed, "one")
     again = claim(backtests, "two", 2_001)
     assert again is not None and again.tries == 1
 
@@ -76,12 +81,12 @@ def test_what_nobody_wants_any_more_is_not_run(store_engine: Engine) -> None:
     backtests = Backtests(store_engine)
     for number in range(2):
         backtests.add(replace(ASKED, id=f"b{number}", requested_at_ms=number))
-    taken = claim(backtests, "one", 2_000)
-    assert taken is not None and taken.id == "b0"
+    claimed = claim(backtests, "one", 2_000)
+    assert claimed is not None and claimed.id == "b0"
     second = backtests.find("b1")
     assert second is not None and backtests.ahead_of(second) == 1
-    assert backtests.cancel(taken, now_ms=3_000) and backtests.cancel(second, now_ms=3_000)
-    assert not backtests.note_progress(taken, "one", 1, 2, now_ms=3_001)
+    assert backtests.cancel(claimed, now_ms=3_000) and backtests.cancel(second, now_ms=3_000)
+    assert not backtests.note_progress(claimed, "one", 1, 2, now_ms=3_001)
     assert claim(backtests, "one", 4_000) is None
 
 

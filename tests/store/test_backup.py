@@ -50,8 +50,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "backups" / "monday"
 
 
-def made(engine: Engine, settings: Settings, folder: Path, wanted: BackupContents = WHOLE) -> Manifest:
-    return back_up(engine, settings, folder, contents=wanted, clock=CLOCK, report=lambda _done, _total: None)
+def make_backup(engine: Engine, settings: Settings, folder: Path, contents: BackupContents = WHOLE) -> Manifest:
+    return back_up(engine, settings, folder, contents=contents, clock=CLOCK, report=lambda _done, _total: None)
 
 
 def put_back(engine: Engine, settings: Settings, folder: Path, *, force: bool = True) -> Restored:
@@ -95,7 +95,7 @@ def test_documents_that_are_stored_as_differences_are_restored(
     log, key = EventLog(store_engine), company.key("orders")
     before = [one.event.to_json() for one in log.read(0, 1_000)]
     versions = SqlCatalogue(store_engine).versions(key.id or "")
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     company.describe("orders", "after the backup")
     put_back(store_engine, settings, folder)
     assert [one.event.to_json() for one in log.read(0, 1_000)] == before
@@ -111,15 +111,15 @@ def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     with writers(company, 3) as written:
         for number in range(3):
             before, so_far = EventLog(store_engine).readable_end(), written()
-            manifest = made(store_engine, settings, folder / str(number))
+            manifest = make_backup(store_engine, settings, folder / str(number))
             while written() < so_far + 5:
                 threading.Event().wait(0.01)
             assert before <= manifest.log.offset < EventLog(store_engine).readable_end()
-    whole = events(store_engine)
+    all_events = events(store_engine)
     put_back(store_engine, settings, folder / "1")
     manifest = read_manifest(folder / "1")
     restored = events(store_engine)
-    assert restored == whole[: len(restored)]
+    assert restored == all_events[: len(restored)]
     assert restored[-1] == (manifest.log.offset, manifest.log.event_id)
     inspection = inspect(store_engine, deep=True, traces=traces(settings))
     assert [vars(one) for one in inspection.findings] == []
@@ -131,7 +131,7 @@ def test_who_writes_after_a_restore_takes_no_offset_twice(
     company = SmallCompany(store_engine)
     end = EventLog(store_engine).readable_end()
     Notifications(store_engine).advance("q", end, now_ms=1)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     company.describe("orders", "after the backup")
     put_back(store_engine, settings, folder)
     assert (EventLog(store_engine).readable_end(), EventLog(store_engine).progress("q")) == (end, end)
@@ -144,7 +144,7 @@ def test_what_had_gone_on_after_the_backup_leaves_no_trace(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
     company = SmallCompany(store_engine)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     company.describe("orders", "after the backup")
     mark(store_engine, settings)
     offsets = settings.checkpoint_dir() / "match_stream" / "offsets"
@@ -163,7 +163,7 @@ def test_messages_that_were_claimed_are_free_again(store_engine: Engine, setting
     with store_engine.begin() as connection:
         connection.execute(update(message).values(lease_owner="a worker"))
     Sessions(store_engine).begin("a worker", lease_ms=1, now_ms=1)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     put_back(store_engine, settings, folder)
     with store_engine.connect() as connection:
         claimed = connection.execute(select(message.c.status, message.c.lease_owner)).all()
@@ -184,7 +184,7 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
         (place.parent / "_SUCCESS").touch()
         assert lake.keep(Segment(ids[-1], after, after + 2, 2, 1, 1), now_ms=1)
     lake.stage(6, 8, now_ms=1)
-    manifest = made(store_engine, settings, folder)
+    manifest = make_backup(store_engine, settings, folder)
     assert manifest.segments == tuple(ids)
     for segment in ids[1:]:
         place = settings.lake_folder() / f"segment={segment}"
@@ -196,7 +196,7 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     read = settings.lake_folder() / f"segment={ids[2]}" / "date=2026-01-01" / "part-0.parquet"
     assert read.read_bytes() == b"events after 4"
     without = folder.with_name("without")
-    made(store_engine, settings, without, BackupContents(with_lake=False))
+    make_backup(store_engine, settings, without, BackupContents(with_lake=False))
     (settings.lake_folder() / f"segment={ids[1]}" / "_SUCCESS").unlink()
     put_back(store_engine, settings, without)
     assert [one.id for one in lake.segments()] == ids[:1], "the rest is brought into it again from the log"
@@ -205,14 +205,16 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
 
 def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
-    assert made(store_engine, settings, folder / "none").key == KeyKept.NONE
+    assert make_backup(store_engine, settings, folder / "none").key == KeyKept.NONE
     settings.data_dir.mkdir(exist_ok=True)
     key = settings.data_dir / "secrets.key"
     key.write_text(KEY)
-    assert made(store_engine, settings, folder / "with").key == KeyKept.INCLUDED
-    assert made(store_engine, settings, folder / "without", BackupContents(with_key=False)).key == KeyKept.LEFT_OUT
+    assert make_backup(store_engine, settings, folder / "with").key == KeyKept.INCLUDED
+    assert (
+        make_backup(store_engine, settings, folder / "without", BackupContents(with_key=False)).key == KeyKept.LEFT_OUT
+    )
     of_setting = Settings(**{**dict(settings), "secrets_key": SecretStr(KEY)})
-    assert made(store_engine, of_setting, folder / "setting").key == KeyKept.SETTING
+    assert make_backup(store_engine, of_setting, folder / "setting").key == KeyKept.SETTING
     assert [one.name for one in sorted(folder.rglob("secrets.key")) if one.parent.name == "with"] == ["secrets.key"]
     assert len(list(folder.rglob("secrets.key"))) == 1
     key.write_text("another")
@@ -223,16 +225,16 @@ def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Sett
 
 def test_only_its_owner_can_read_a_backup(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     modes = {(one.is_dir(), one.stat().st_mode & 0o777) for one in (folder, *folder.rglob("*"))}
     assert modes == {(True, 0o700), (False, 0o600)}
 
 
 def test_a_damaged_backup_changes_nothing(store_engine: Engine, settings: Settings, folder: Path) -> None:
     company = SmallCompany(store_engine)
-    manifest = made(store_engine, settings, folder)
+    manifest = make_backup(store_engine, settings, folder)
     company.describe("orders", "after the backup")
-    there = events(store_engine)
+    events_before = events(store_engine)
     for number, path in enumerate(manifest.files):
         if number % 9 == 0:
             file = folder / path
@@ -245,25 +247,25 @@ def test_a_damaged_backup_changes_nothing(store_engine: Engine, settings: Settin
     (folder / "manifest.json").unlink()
     with pytest.raises(NotFound, match="no complete backup"):
         put_back(store_engine, settings, folder)
-    assert events(store_engine) == there
+    assert events(store_engine) == events_before
 
 
 def test_nothing_is_written_over_unless_that_is_asked_for(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
     SmallCompany(store_engine)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     with pytest.raises(Conflict, match="--force"):
         put_back(store_engine, settings, folder, force=False)
     with pytest.raises(Conflict, match="its own folder"):
-        made(store_engine, settings, folder)
+        make_backup(store_engine, settings, folder)
 
 
 def test_a_store_that_somebody_works_with_is_not_replaced(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
     SmallCompany(store_engine)
-    made(store_engine, settings, folder)
+    make_backup(store_engine, settings, folder)
     store_engine.dispose()
     server = open_engine(settings.store_url())
     try:
@@ -276,13 +278,13 @@ def test_a_store_that_somebody_works_with_is_not_replaced(
 
 def test_what_this_tocsin_cannot_restore_is_refused(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
-    manifest = made(store_engine, settings, folder)
-    for other in (
+    manifest = make_backup(store_engine, settings, folder)
+    for refused_manifest in (
         replace(manifest, format=99),
         replace(manifest, revision="v9999"),
         replace(manifest, dialect="oracle"),
     ):
-        other.write(folder)
+        refused_manifest.write(folder)
         with pytest.raises(InvalidInput):
             put_back(store_engine, settings, folder)
     (folder / "manifest.json").write_text("{")
@@ -304,5 +306,5 @@ def test_a_damaged_store_is_not_backed_up(sqlite_engine: Engine, tmp_path: Path)
     content[(page - 1) * 4096 : (page - 1) * 4096 + 64] = b"\xff" * 64
     store.write_bytes(content)
     with pytest.raises(StoreDamaged, match="fsck"):
-        made(sqlite_engine, settings, folder)
+        make_backup(sqlite_engine, settings, folder)
     assert not folder.exists()

@@ -54,23 +54,23 @@ def test_every_row_is_an_entity_a_version_and_an_event(shop: Company, many: Bulk
 
 
 def test_the_same_rows_again_change_nothing(shop: Company, many: BulkWrites) -> None:
-    rows = [shop.table(f"t{number}") for number in range(20)]
-    many.put("table", rows, actor=JANE)
+    requests = [shop.table(f"t{number}") for number in range(20)]
+    many.put("table", requests, actor=JANE)
     end = shop.log.readable_end()
-    again = many.put("table", rows, actor=JANE)
+    again = many.put("table", requests, actor=JANE)
     assert all(isinstance(outcome, Written) and outcome.event is None for outcome in again)
     assert shop.log.readable_end() == end
 
 
 def test_a_bad_row_fails_alone(shop: Company, many: BulkWrites) -> None:
-    rows = [
+    requests = [
         shop.table("good"),
         shop.table("bad", owners=[{"type": "user", "name": "nobody"}]),
         shop.table("worse", colour="red"),
         shop.table("lost", databaseSchema="pg.shop.nowhere"),
         shop.table("fine"),
     ]
-    outcomes = many.put("table", rows, actor=JANE)
+    outcomes = many.put("table", requests, actor=JANE)
     assert [type(outcome) for outcome in outcomes] == [Written, NotFound, InvalidInput, NotFound, Written]
     assert shop.get("table", "pg.shop.public.fine")["version"] == 0.1
     with pytest.raises(NotFound):
@@ -79,12 +79,12 @@ def test_a_bad_row_fails_alone(shop: Company, many: BulkWrites) -> None:
 
 def test_one_name_twice_is_two_writes(shop: Company, many: BulkWrites) -> None:
     end = shop.log.readable_end()
-    rows = [shop.table("twice"), shop.table("twice", description="more"), shop.table("twice", description="most")]
-    many.put("table", rows, actor=JANE)
+    requests = [shop.table("twice"), shop.table("twice", description="more"), shop.table("twice", description="most")]
+    many.put("table", requests, actor=JANE)
     assert [str(event.current_version) for event in shop.events_after(end)] == ["0.1", "0.2", "0.3"]
-    found = shop.get("table", "pg.shop.public.twice")
-    assert (found["version"], found["description"]) == (0.3, "most")
-    assert [one["version"] for one in shop.catalogue.versions(found["id"])] == [0.3, 0.2, 0.1]
+    table = shop.get("table", "pg.shop.public.twice")
+    assert (table["version"], table["description"]) == (0.3, "most")
+    assert [one["version"] for one in shop.catalogue.versions(table["id"])] == [0.3, 0.2, 0.1]
 
 
 def test_create_refuses_a_name_that_is_taken(shop: Company, many: BulkWrites) -> None:
@@ -93,7 +93,7 @@ def test_create_refuses_a_name_that_is_taken(shop: Company, many: BulkWrites) ->
 
 
 def test_a_parent_may_come_earlier_in_the_same_request(shop: Company, many: BulkWrites) -> None:
-    made = many.put(
+    outcomes = many.put(
         "team",
         [
             {"name": "sea", "teamType": "Department"},
@@ -101,7 +101,7 @@ def test_a_parent_may_come_earlier_in_the_same_request(shop: Company, many: Bulk
         ],
         actor=SYSTEM,
     )
-    assert all(isinstance(outcome, Written) for outcome in made), made
+    assert all(isinstance(outcome, Written) for outcome in outcomes), outcomes
     assert [one["name"] for one in shop.get("team", "ship")["parents"]] == ["sea"]
 
 
@@ -117,9 +117,9 @@ def test_a_dry_run_keeps_nobody_from_writing(shop: Company, store_url: str) -> N
         assert written.created
         return new_entity_id()
 
-    rows = [shop.table(f"t{number}") for number in range(3)]
+    requests = [shop.table(f"t{number}") for number in range(3)]
     try:
-        outcomes = BulkWrites(shop.catalogue, shop.clock, new_id).put("table", rows, actor=JANE, dry_run=True)
+        outcomes = BulkWrites(shop.catalogue, shop.clock, new_id).put("table", requests, actor=JANE, dry_run=True)
     finally:
         engine.dispose()
     assert [isinstance(one, Written) for one in outcomes] == [True] * 3, outcomes
@@ -128,8 +128,8 @@ def test_a_dry_run_keeps_nobody_from_writing(shop: Company, store_url: str) -> N
 
 def test_a_dry_run_says_what_would_be_and_leaves_nothing(shop: Company, many: BulkWrites) -> None:
     end = shop.log.readable_end()
-    rows = [shop.table("new"), shop.table(colour="red"), shop.table("orders", description="x")]
-    outcomes = many.put("table", rows, actor=JANE, dry_run=True)
+    requests = [shop.table("new"), shop.table(colour="red"), shop.table("orders", description="x")]
+    outcomes = many.put("table", requests, actor=JANE, dry_run=True)
     assert [type(outcome) for outcome in outcomes] == [Written, InvalidInput, Written]
     assert shop.log.readable_end() == end
     with pytest.raises(NotFound):
@@ -144,8 +144,8 @@ def test_rows_beyond_a_chunk_are_written_too(shop: Company, many: BulkWrites, mo
 
 def test_chunks_that_meet_all_land(shop: Company, many: BulkWrites) -> None:
     def put(client: int) -> list[Outcome]:
-        rows = [shop.table(f"t{number}", description=f"by {client}") for number in range(40)]
-        return many.put("table", rows if client % 2 else rows[::-1], actor=JANE)
+        requests = [shop.table(f"t{number}", description=f"by {client}") for number in range(40)]
+        return many.put("table", requests if client % 2 else requests[::-1], actor=JANE)
 
     end = shop.log.readable_end()
     with ThreadPoolExecutor(4) as pool:
@@ -154,8 +154,8 @@ def test_chunks_that_meet_all_land(shop: Company, many: BulkWrites) -> None:
     written = [outcome for outcome in outcomes if isinstance(outcome, Written) and outcome.event]
     assert len(shop.events_after(end)) == len(written)
     for number in range(40):
-        found = shop.get("table", f"pg.shop.public.t{number}")
-        assert len(shop.catalogue.versions(found["id"])) == round(found["version"] * 10)
+        table = shop.get("table", f"pg.shop.public.t{number}")
+        assert len(shop.catalogue.versions(table["id"])) == round(table["version"] * 10)
 
 
 _TEXTS = st.sampled_from(["", "a", "b", None])
@@ -188,29 +188,31 @@ _HABITS = settings(max_examples=25, suppress_health_check=[HealthCheck.function_
 @_HABITS
 @given(requests=st.lists(st.lists(_TABLES, max_size=6), min_size=1, max_size=3))
 def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, requests: list[list[Document]]) -> None:
-    once, each = _two_names(shop)
+    once, one_by_one_name = _two_names(shop)
     at_once: list[Outcome] = []
     one_by_one: list[Any] = []
     end = shop.log.readable_end()
-    for rows in requests:
-        at_once += BulkWrites(shop.catalogue, shop.clock).put("table", [_in(once, row) for row in rows], actor=JANE)
+    for request_rows in requests:
+        at_once += BulkWrites(shop.catalogue, shop.clock).put(
+            "table", [_in(once, row) for row in request_rows], actor=JANE
+        )
     middle = shop.log.readable_end()
-    for rows in requests:
-        one_by_one += [_alone(shop, "table", _in(each, row)) for row in rows]
+    for request_rows in requests:
+        one_by_one += [_alone(shop, "table", _in(one_by_one_name, row)) for row in request_rows]
     assert [_facts(one) for one in at_once] == [_facts(one) for one in one_by_one]
     notified = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
     assert notified[: middle - end] == notified[middle - end :]
     names = {row["name"] for rows in requests for row in rows if row["name"]}
     for name in names:
-        assert _standing(shop, once, name) == _standing(shop, each, name)
+        assert _standing(shop, once, name) == _standing(shop, one_by_one_name, name)
 
 
 @_HABITS
-@given(rows=st.lists(_USERS, min_size=1, max_size=5))
-def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, rows: list[Document]) -> None:
-    once, each = _two_names(shop)
+@given(people=st.lists(_USERS, min_size=1, max_size=5))
+def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, people: list[Document]) -> None:
+    once, one_by_one_name = _two_names(shop)
     end = shop.log.readable_end()
-    renamed = [[_person(row, which) for row in rows] for which in (once, each)]
+    renamed = [[_person(row, which) for row in people] for which in (once, one_by_one_name)]
     at_once = BulkWrites(shop.catalogue, shop.clock).put("user", renamed[0], actor=JANE)
     middle = shop.log.readable_end()
     one_by_one = [_alone(shop, "user", row) for row in renamed[1]]
@@ -252,10 +254,10 @@ def _facts(outcome: Outcome) -> object:
 
 def _standing(shop: Company, schema: str, name: str) -> object:
     try:
-        found = shop.catalogue.get("table", Key.by_name(fqn.child(f"pg.shop.{schema}", name)), "all")
+        document = shop.catalogue.get("table", Key.by_name(fqn.child(f"pg.shop.{schema}", name)), "all")
     except NotFound:
         return None
-    return [_plain(version) for version in shop.catalogue.versions(found["id"])]
+    return [_plain(version) for version in shop.catalogue.versions(document["id"])]
 
 
 def _plain(document: Document) -> Document:
@@ -269,11 +271,11 @@ def test_writes_together_see_each_other_and_fail_alone(shop: Company) -> None:
     with GroupCommits(shop.catalogue, batch_size=3) as catalogue:
         writes = Writes(catalogue, shop.clock)
         for _ in range(3):
-            made = writes.create("table", shop.table("passing"), actor=JANE)
+            passing = writes.create("table", shop.table("passing"), actor=JANE)
             with pytest.raises(Conflict):
                 writes.create("table", shop.table("passing"), actor=JANE)
-            writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
+            writes.delete("table", Key.by_id(passing.document["id"]), actor=JANE, hard=True)
             with pytest.raises(NotFound):
-                writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
+                writes.delete("table", Key.by_id(passing.document["id"]), actor=JANE, hard=True)
     notified = [event.event_type for event in shop.events_after(end)]
     assert notified == [EventType.ENTITY_CREATED, EventType.ENTITY_DELETED] * 3

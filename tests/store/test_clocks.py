@@ -20,13 +20,15 @@ BELL = {"type": "ActivityFeed"}
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.clock.advance(1_000)
-    made.alert("bell", [{"category": "Owners", **BELL}, {"category": "Followers", **BELL}], resources=("table",))
-    return made
+    small_company = SmallCompany(store_engine)
+    small_company.clock.advance(1_000)
+    small_company.alert(
+        "bell", [{"category": "Owners", **BELL}, {"category": "Followers", **BELL}], resources=("table",)
+    )
+    return small_company
 
 
-def notified(company: SmallCompany, event: Document | None) -> set[str]:
+def recipients_of(company: SmallCompany, event: Document | None) -> set[str]:
     """Return the names of an event's recipients, once everything is processed."""
     notify_all(company.engine)
     assert event is not None
@@ -41,7 +43,7 @@ def test_owners_and_followers_are_notified_of_what_happens_after_the_alert_was_m
     company: SmallCompany, shift_ms: int
 ) -> None:
     company.clock.at_ms += shift_ms
-    assert notified(company, company.describe("orders", "new")) == {"ana", "ben", "cem"}
+    assert recipients_of(company, company.describe("orders", "new")) == {"ana", "ben", "cem"}
 
 
 @SHIFTS
@@ -51,7 +53,10 @@ def test_followers_are_notified_of_what_comes_after_and_of_nothing_before(compan
     company.writes.follow("table", company.ids["orders"], company.ids["dia"], actor=company.actor("dia"))
     company.clock.at_ms -= 2 * shift_ms
     after = company.describe("orders", "after", by="ana")
-    assert (notified(company, before), notified(company, after)) == ({"ana", "ben", "cem"}, {"ben", "cem", "dia"})
+    assert (recipients_of(company, before), recipients_of(company, after)) == (
+        {"ana", "ben", "cem"},
+        {"ben", "cem", "dia"},
+    )
 
 
 @SHIFTS
@@ -62,7 +67,7 @@ def test_an_alert_notifies_of_nothing_that_was_before_it(company: SmallCompany, 
         "late", [{"category": "Admins", **BELL}, {"category": "Users", **BELL, "config": {"receivers": ["cem"]}}]
     )
     after = company.describe("revenue", "after", by="ana")
-    assert (notified(company, before), notified(company, after)) == ({"dia"}, {"dia", "cem"})
+    assert (recipients_of(company, before), recipients_of(company, after)) == ({"dia"}, {"dia", "cem"})
 
 
 @SHIFTS
@@ -74,7 +79,7 @@ def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: Smal
     Mutes(company.engine).put(mute)
     company.clock.at_ms -= 2 * shift_ms
     after = company.describe("orders", "after")
-    assert (notified(company, before), notified(company, after)) == ({"ana", "ben", "cem"}, {"ana", "ben"})
+    assert (recipients_of(company, before), recipients_of(company, after)) == ({"ana", "ben", "cem"}, {"ana", "ben"})
 
 
 @SHIFTS
@@ -82,7 +87,7 @@ def test_followers_hear_that_an_asset_is_gone(company: SmallCompany, shift_ms: i
     company.clock.at_ms += shift_ms
     written = company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     assert written.event is not None
-    assert notified(company, written.event.to_wire()) == {"ana", "ben", "cem"}
+    assert recipients_of(company, written.event.to_wire()) == {"ana", "ben", "cem"}
 
 
 def test_a_history_that_is_written_late_notifies_nobody_of_what_was_before_the_alert(company: SmallCompany) -> None:
@@ -93,5 +98,5 @@ def test_a_history_that_is_written_late_notifies_nobody_of_what_was_before_the_a
     new = company.writes.replace("table", fqn, state | owner | {"description": "x"}, STARTED_MS + DAY_MS, actor=SYSTEM)
     assert old.event is not None
     assert new.event is not None
-    assert notified(company, old.event.to_wire()) == set()
-    assert "ana" in notified(company, new.event.to_wire())
+    assert recipients_of(company, old.event.to_wire()) == set()
+    assert "ana" in recipients_of(company, new.event.to_wire())

@@ -29,18 +29,18 @@ class _SampleStore:
         self.writes = Writes(self.company.catalogue, clock, consolidate_ms=10 * _MINUTE)
         self.describe("first")
 
-    def describe(self, text: str | None, *, actor: Actor = JANE, after_ms: int = _MINUTE, **more: Any) -> Written:
+    def describe(self, text: str | None, *, actor: Actor = JANE, after_ms: int = _MINUTE, **options: Any) -> Written:
         self.company.clock.advance(after_ms)
         operation = {"op": "add", "path": "/description", "value": text} if text else _REMOVE
-        return self.writes.patch("table", Key.by_name(ORDERS), [operation], actor=actor, **more)
+        return self.writes.patch("table", Key.by_name(ORDERS), [operation], actor=actor, **options)
 
     def name(self, text: str) -> Written:
         operation = {"op": "add", "path": "/displayName", "value": text}
         return self.writes.patch("table", Key.by_name(ORDERS), [operation], actor=JANE)
 
     def versions(self) -> list[tuple[float, str | None, str | None]]:
-        rows = self.company.catalogue.versions(self.company.ids["orders"])
-        return [(row["version"], row.get("description"), row.get("displayName")) for row in rows]
+        documents = self.company.catalogue.versions(self.company.ids["orders"])
+        return [(row["version"], row.get("description"), row.get("displayName")) for row in documents]
 
 
 _ALL = Listing()

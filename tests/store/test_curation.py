@@ -31,10 +31,10 @@ def put(shop: Company, **fields: Any) -> Document:
     return shop.writes.upsert("table", shop.table(**fields), actor=robot(shop)).document
 
 
-def curated(engine: Engine) -> str | None:
+def curated_paths(engine: Engine) -> str | None:
     with reading(engine) as connection:
-        found: str | None = connection.execute(select(entity.c.curated).where(entity.c.fqn == ORDERS)).scalar_one()
-    return found
+        paths: str | None = connection.execute(select(entity.c.curated).where(entity.c.fqn == ORDERS)).scalar_one()
+    return paths
 
 
 def forget(engine: Engine) -> None:
@@ -45,16 +45,19 @@ def forget(engine: Engine) -> None:
 
 def test_it_holds_the_paths_that_people_wrote_last(shop: Company, store_engine: Engine) -> None:
     add_tags(shop.writes, "PII.Sensitive")
-    assert curated(store_engine) == ""  # the system made it
+    assert curated_paths(store_engine) == ""  # the system made it
     label = {"tagFQN": "PII.Sensitive"}
     shop.patch(
         ("add", "/description", "Jane."), ("add", "/columns/1/tags", [label]), ("add", "/columns/0/displayName", "N")
     )
-    assert curated(store_engine) == '["columns.email.tags.\\"PII.Sensitive\\"","columns.id.displayName","description"]'
+    assert (
+        curated_paths(store_engine)
+        == '["columns.email.tags.\\"PII.Sensitive\\"","columns.id.displayName","description"]'
+    )
     shop.writes.patch("table", Key.by_name(ORDERS), [_set("/description", "Robot.")], actor=robot(shop))
-    assert "description" not in str(curated(store_engine))
+    assert "description" not in str(curated_paths(store_engine))
     shop.patch(("remove", "/columns/0", None))
-    assert curated(store_engine) == '["columns.email.tags.\\"PII.Sensitive\\""]'
+    assert curated_paths(store_engine) == '["columns.email.tags.\\"PII.Sensitive\\""]'
 
 
 @pytest.mark.parametrize("is_bulk", [False, True])
@@ -73,23 +76,23 @@ def test_older_stores_have_it_in_their_versions(shop: Company, store_engine: Eng
     after = shop.get("table", ORDERS)
     assert (after["description"], after["displayName"]) == ("Jane.", "New")
     assert after["columns"][1]["description"] == "Jane."
-    assert curated(store_engine) == '["columns.email.description","description"]'
+    assert curated_paths(store_engine) == '["columns.email.description","description"]'
 
 
 def test_a_put_that_changes_nothing_works_nothing_out(shop: Company, store_engine: Engine) -> None:
     put(shop, description="Robot.")
     forget(store_engine)
     put(shop, description="Robot.")
-    assert curated(store_engine) is None
+    assert curated_paths(store_engine) is None
 
 
 def test_a_bot_that_is_gone_for_good_wrote_its_values(shop: Company, store_engine: Engine) -> None:
     put(shop, description="Robot.")
     forget(store_engine)
     android = {"name": "android", "email": "android@example.org", "isBot": True}
-    other = Actor(shop.writes.create("user", android, actor=JANE).document["id"], "android", is_bot=True)
+    later_bot = Actor(shop.writes.create("user", android, actor=JANE).document["id"], "android", is_bot=True)
     shop.writes.delete("user", Key.by_id(shop.ids[ROBOT]), actor=JANE, hard=True)
-    again = shop.writes.upsert("table", shop.table(description="Android."), actor=other)
+    again = shop.writes.upsert("table", shop.table(description="Android."), actor=later_bot)
     assert again.document["description"] == "Android."
 
 

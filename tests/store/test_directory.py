@@ -46,10 +46,10 @@ def test_reach_ends_where_a_cycle_began_and_at_its_depth(company: SmallCompany, 
             "toEntity": {"type": "table", "id": company.ids[end]},
         }
         company.writes.put_edge(edge, actor=company.actor("ana"))
-    whole = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 99)}
+    full_reach = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 99)}
     near = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 2)}
-    assert whole == {f"pg.store.public.{name}": hops for hops, name in enumerate(("orders", "revenue", "b", "c"))}
-    assert near == {fqn: hops for fqn, hops in whole.items() if hops <= 2}
+    assert full_reach == {f"pg.store.public.{name}": hops for hops, name in enumerate(("orders", "revenue", "b", "c"))}
+    assert near == {fqn: hops for fqn, hops in full_reach.items() if hops <= 2}
 
 
 def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: SqlDirectory) -> None:
@@ -112,20 +112,20 @@ def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany
 def test_names_and_administrators_are_found(company: SmallCompany, directory: SqlDirectory) -> None:
     company.put("user", {"name": "root", "email": "root@example.com", "isAdmin": True})
     assert [one.principal_id for one in directory.administrators()] == [company.ids["root"]]
-    named = directory.principals_named(ReasonKind.USER, {"ana", "nobody"})
-    assert [(one.principal_id, one.receiver) for one in named] == [(company.ids["ana"], "ana")]
+    principals = directory.principals_named(ReasonKind.USER, {"ana", "nobody"})
+    assert [(one.principal_id, one.receiver) for one in principals] == [(company.ids["ana"], "ana")]
     assert [one.principal_id for one in directory.principals_named(ReasonKind.TEAM, {"shop"})] == [company.ids["shop"]]
 
 
-@pytest.mark.parametrize("named", ["ana.b", '"ana.b"'])
+@pytest.mark.parametrize("written_name", ["ana.b", '"ana.b"'])
 def test_a_name_with_a_dot_is_found_as_it_is_written_and_as_it_is_quoted(
-    company: SmallCompany, directory: SqlDirectory, named: str
+    company: SmallCompany, directory: SqlDirectory, written_name: str
 ) -> None:
     company.put("user", {"name": "ana.b", "email": "ana.b@example.com"})
     company.put("team", {"name": "ana.b", "teamType": "Group"})
     for relation, kind in ((ReasonKind.USER, "user"), (ReasonKind.TEAM, "team")):
-        (found,) = directory.principals_named(relation, {named})
-        assert (found.principal_type, found.receiver) == (kind, named)
+        (principal,) = directory.principals_named(relation, {written_name})
+        assert (principal.principal_type, principal.receiver) == (kind, written_name)
 
 
 def test_people_are_read_with_what_decides_whether_they_are_notified(
@@ -140,14 +140,14 @@ def test_of_people_who_are_named_nobody_else_is_read(company: SmallCompany, dire
     """A million follow, two share an address: those two are a portion of their own, and only they are read."""
     orders, cem = company.ids["orders"], company.ids["cem"]
     with writing(company.engine) as connection:
-        others = [{"entity_id": orders, "user_id": f"other {at}", "entity_type": "table"} for at in range(50)]
-        connection.execute(insert(follow), others)
+        other_follows = [{"entity_id": orders, "user_id": f"other {at}", "entity_type": "table"} for at in range(50)]
+        connection.execute(insert(follow), other_follows)
     statements: list[tuple[str, object]] = []
     event.listen(
         company.engine, "before_cursor_execute", lambda _c, _cur, sql, args, _ctx, _many: statements.append((sql, args))
     )
-    found = list(directory.of(Portion(only=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
-    assert [one.principal_id for one in found] == [cem]
+    followers = list(directory.of(Portion(only=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
+    assert [one.principal_id for one in followers] == [cem]
     ((sql, args),) = [one for one in statements if "FROM follow" in one[0]]
     with company.engine.connect() as connection:
         assert len(connection.exec_driver_sql(sql, args).all()) == 1  # type: ignore[arg-type]

@@ -28,9 +28,11 @@ def _names(shop: Company, listing: Listing, entity_type: str = "table") -> list[
 def test_pages_follow_one_another_forwards_and_backwards(shop: Company) -> None:
     for number in range(6):
         shop.writes.create("table", shop.table(f"t ü/{number}"), actor=JANE)
-    every = [document["fullyQualifiedName"] for document in shop.catalogue.list_entities("table", Listing()).documents]
-    assert every == sorted(every)
-    assert len(every) == 7
+    all_fqns = [
+        document["fullyQualifiedName"] for document in shop.catalogue.list_entities("table", Listing()).documents
+    ]
+    assert all_fqns == sorted(all_fqns)
+    assert len(all_fqns) == 7
 
     forwards, page = [], shop.catalogue.list_entities("table", Listing(limit=3))
     assert page.before is None
@@ -39,13 +41,13 @@ def test_pages_follow_one_another_forwards_and_backwards(shop: Company) -> None:
         assert re.fullmatch(r"[A-Za-z0-9_-]+", page.after)
         page = shop.catalogue.list_entities("table", Listing(limit=3, after=page.after))
         forwards += page.documents
-    assert [document["fullyQualifiedName"] for document in forwards] == every
+    assert [document["fullyQualifiedName"] for document in forwards] == all_fqns
 
     backwards = page.documents
     while page.before:
         page = shop.catalogue.list_entities("table", Listing(limit=3, before=page.before))
         backwards = page.documents + backwards
-    assert [document["fullyQualifiedName"] for document in backwards] == every
+    assert [document["fullyQualifiedName"] for document in backwards] == all_fqns
     assert page.total == 7
 
 

@@ -21,9 +21,9 @@ def dispatches_of(company: SmallCompany) -> list[Dispatch]:
     notify_all(engine)
     Sessions(engine).begin("worker", lease_ms=90_000, now_ms=1)
     messages = Messages(engine)
-    found = messages.dispatches(messages.claim("worker", 64, now_ms=10**15))
-    mine = [one for one in found if one.message.target == "ana@example.com"]
-    return sorted(mine, key=lambda one: one.first.log_offset)
+    dispatches = messages.dispatches(messages.claim("worker", 64, now_ms=10**15))
+    dispatches_to_ana = [one for one in dispatches if one.message.target == "ana@example.com"]
+    return sorted(dispatches_to_ana, key=lambda one: one.first.log_offset)
 
 
 def failing(engine: Engine, *statuses: str) -> SmallCompany:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, update
-from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finished, states
+from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finish_of, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.clock import FixedClock
@@ -42,14 +42,14 @@ class Failing:
         add_alert(engine, [{"id": "d", "config": {"endpoint": "https://hooks.example.org/***"}}])
         self.ids = add_messages(engine, 12)
         for claimed in self.messages.claim("a", 10, now_ms=NOW_MS + 20):
-            self.messages.record("a", [finished(claimed, AWAY, at_ms=NOW_MS)], now_ms=NOW_MS)
+            self.messages.record("a", [finish_of(claimed, AWAY, at_ms=NOW_MS)], now_ms=NOW_MS)
 
     def probe(self, outcome: Outcome) -> bool:
         """Claim a probe and record its outcome; return whether there was one."""
         now_ms = self.clock.now_ms()
         pauses = self.messages.pauses(now_ms)
         for claimed in self.messages.claim("a", 1, now_ms=now_ms, shares={"d": pauses.room("d", 1)}, pauses=pauses):
-            self.messages.record("a", [as_probe(finished(claimed, outcome, at_ms=now_ms))], now_ms=now_ms)
+            self.messages.record("a", [as_probe(finish_of(claimed, outcome, at_ms=now_ms))], now_ms=now_ms)
             return True
         return False
 
@@ -59,14 +59,14 @@ class Failing:
             self.clock.advance(HOUR_MS)
             self.probe(AWAY)
             self.reports.report()
-        return self.reported()
+        return self.destination_events()
 
     def is_probed(self) -> bool:
         return not DestinationStatuses(self.engine).of(SUBSCRIPTION)["d"].failing.is_stopped
 
-    def reported(self) -> list[ChangeEvent]:
-        found = [one.event for one in EventLog(self.engine).read(0, 10_000)]
-        return [one for one in found if one.event_type.startswith("destination")]
+    def destination_events(self) -> list[ChangeEvent]:
+        events = [one.event for one in EventLog(self.engine).read(0, 10_000)]
+        return [one for one in events if one.event_type.startswith("destination")]
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def failing(store_engine: Engine) -> Failing:
 
 def percents(events: list[ChangeEvent]) -> list[tuple[str, int, int]]:
     """Return type, percent and hours since the beginning of each report."""
-    said = [(one, one.change_description.fields_updated[0].new_value) for one in events]
-    return [(one.event_type, of["percent"], round((one.timestamp - NOW_MS) / HOUR_MS)) for one, of in said]
+    updates = [(one, one.change_description.fields_updated[0].new_value) for one in events]
+    return [(one.event_type, of["percent"], round((one.timestamp - NOW_MS) / HOUR_MS)) for one, of in updates]
 
 
 def test_the_alert_says_at_50_90_and_100_percent_that_a_destination_fails(failing: Failing) -> None:
@@ -88,9 +88,9 @@ def test_the_alert_says_at_50_90_and_100_percent_that_a_destination_fails(failin
         ("destinationFailing", 90, 108),
         ("destinationStopped", 100, 120),
     ]
-    said = events[2].change_description.fields_updated[0]
-    assert said.name == "destination"
-    assert said.new_value == {
+    update = events[2].change_description.fields_updated[0]
+    assert update.name == "destination"
+    assert update.new_value == {
         "destinationId": "d",
         "category": "External",
         "type": "Webhook",
@@ -138,7 +138,7 @@ def test_a_success_in_between_begins_anew(failing: Failing) -> None:
     failing.clock.advance(HOUR_MS)
     assert failing.probe(Delivered(200))
     assert DestinationFailures(failing.engine).unreported_failures() == []
-    assert percents(failing.reported()) == [("destinationFailing", 50, 60)]
+    assert percents(failing.destination_events()) == [("destinationFailing", 50, 60)]
 
 
 def test_many_workers_report_once(failing: Failing) -> None:
@@ -147,9 +147,9 @@ def test_many_workers_report_once(failing: Failing) -> None:
         failing.clock.advance(HOUR_MS)
         failing.probe(AWAY)
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: failing_reports(failing).report(), range(4)))
-    assert sum(made) == 1
-    assert len(failing.reported()) == 1
+        report_counts = list(pool.map(lambda _: failing_reports(failing).report(), range(4)))
+    assert sum(report_counts) == 1
+    assert len(failing.destination_events()) == 1
     assert failing.reports.report() == 0
 
 

@@ -51,9 +51,9 @@ class FeedSetup:
         self.company.clock.advance(1_000)
         return self.company.actor(name)
 
-    def begin(self, who: str, message: str, about: str = ORDERS, **more: object) -> Written:
+    def begin(self, who: str, message: str, about: str = ORDERS, **fields: object) -> Written:
         """Begin a thread."""
-        return self.writes.create({"about": about, "message": message, **more}, actor=self.actor(who))
+        return self.writes.create({"about": about, "message": message, **fields}, actor=self.actor(who))
 
     def reply(self, who: str, thread_: Written, message: str) -> Written:
         """Add a post."""
@@ -68,7 +68,7 @@ class FeedSetup:
         """Return a reference to a person."""
         return {"type": "user", "id": self.company.ids[name]}
 
-    def notified(self, written: Written) -> dict[str, set[str]]:
+    def people_notified(self, written: Written) -> dict[str, set[str]]:
         """Return the recipients of a write's in-app notifications, with reasons."""
         assert written.event is not None
         logged = EventLog(self.engine).find(written.event.id)
@@ -94,14 +94,14 @@ OWN = "you own it through team shop"
 
 
 def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: FeedSetup) -> None:
-    asked = talk.begin("dia", "Who knows? <#E::user::cem> or [@tills](https://x/settings/members/teams/tills)")
-    assert talk.notified(asked) == {
+    question = talk.begin("dia", "Who knows? <#E::user::cem> or [@tills](https://x/settings/members/teams/tills)")
+    assert talk.people_notified(question) == {
         "ana": {OWN},
         "ben": {OWN, "you were mentioned through team tills"},
         "cem": {"you were mentioned"},
     }
-    answered = talk.reply("cem", asked, "I do, <#E::user::dia>.")
-    assert talk.notified(answered) == {
+    answered = talk.reply("cem", question, "I do, <#E::user::dia>.")
+    assert talk.people_notified(answered) == {
         "ana": {OWN},
         "ben": {OWN, "you take part in it through team tills"},
         "dia": {"you started it", "you take part in it", "you were mentioned"},
@@ -109,27 +109,27 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: FeedSetup) -> 
 
 
 def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_then(talk: FeedSetup) -> None:
-    asked = talk.begin("dia", "Who knows? <#E::user::cem>")
-    answered = talk.reply("ben", asked, "Ask <#E::user::dia>.")
+    question = talk.begin("dia", "Who knows? <#E::user::cem>")
+    answered = talk.reply("ben", question, "Ask <#E::user::dia>.")
     handed = talk.task("ana", talk.user("dia"))
-    before = [talk.notified(one) for one in (asked, answered, handed)]
+    before = [talk.people_notified(one) for one in (question, answered, handed)]
     assert before[0]["cem"] == {"you were mentioned"}
     talk.company.writes.delete("table", talk.company.key("orders"), actor=SYSTEM, hard=True)
-    assert [talk.notified(one) for one in (asked, answered, handed)] == before
+    assert [talk.people_notified(one) for one in (question, answered, handed)] == before
     with talk.engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(thread_part)).scalar_one() == 0
         assert connection.execute(select(func.count()).select_from(tombstone_part)).scalar_one() > 0
     Notifications(talk.engine).advance(MATCH_STREAM, EventLog(talk.engine).readable_end(), now_ms=1)
-    assert [talk.notified(one) for one in (asked, answered, handed)] == before
+    assert [talk.people_notified(one) for one in (question, answered, handed)] == before
 
 
 def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> Written:
     """Begin a thread or task, or reassign, edit, answer or delete something of those that there are."""
-    who, named = chance.sample(PEOPLE, 2)
-    text = f"{chance.random()} <#E::user::{named}>" if chance.random() < 0.7 else str(chance.random())
+    who, mentioned = chance.sample(PEOPLE, 2)
+    text = f"{chance.random()} <#E::user::{mentioned}>" if chance.random() < 0.7 else str(chance.random())
     if not threads or chance.random() < 0.3:
         is_task = chance.random() < 0.5
-        threads.append(talk.task(who, talk.user(named)) if is_task else talk.begin(who, text))
+        threads.append(talk.task(who, talk.user(mentioned)) if is_task else talk.begin(who, text))
         return threads[-1]
     thread_ = chance.choice(threads)
     thread_id, author = thread_.document["id"], thread_.document["createdBy"]
@@ -147,7 +147,7 @@ def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> W
     if chance.random() < 0.5:
         return talk.reply(who, thread_, text)
     is_task = "task" in thread_.document
-    assignees = {"op": "replace", "path": "/task/assignees", "value": [talk.user(named)]}
+    assignees = {"op": "replace", "path": "/task/assignees", "value": [talk.user(mentioned)]}
     message = {"op": "replace", "path": "/message", "value": text}
     return talk.writes.patch(thread_id, [assignees if is_task else message], actor=talk.actor(author))
 
@@ -155,24 +155,24 @@ def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> W
 @pytest.mark.parametrize("seed", range(12 if SOAK else 4))
 def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: FeedSetup, seed: int) -> None:
     chance, threads = Random(seed), list[Written]()
-    then: list[tuple[Written, dict[str, set[str]]]] = []
+    earlier: list[tuple[Written, dict[str, set[str]]]] = []
     for _ in range(40):
         written = change_threads(talk, chance, threads)
         if written.event is not None:
-            then.append((written, talk.notified(written)))
-    assert len(then) > 20
-    assert [talk.notified(written) for written, _ in then] == [notified for _, notified in then]
+            earlier.append((written, talk.people_notified(written)))
+    assert len(earlier) > 20
+    assert [talk.people_notified(written) for written, _ in earlier] == [notified for _, notified in earlier]
     talk.company.writes.delete("table", talk.company.key("orders"), actor=SYSTEM, hard=True)
-    assert [talk.notified(written) for written, _ in then] == [notified for _, notified in then]
+    assert [talk.people_notified(written) for written, _ in earlier] == [notified for _, notified in earlier]
 
 
 @pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])
 def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: FeedSetup, shift_ms: int) -> None:
-    asked = talk.begin("dia", "Who knows? <#E::user::cem>")
+    question = talk.begin("dia", "Who knows? <#E::user::cem>")
     talk.company.clock.at_ms += shift_ms
-    answered = talk.reply("ben", asked, "Ask ana.")
-    assert talk.notified(asked)["cem"] == {"you were mentioned"}
-    assert talk.notified(answered) == {
+    answered = talk.reply("ben", question, "Ask ana.")
+    assert talk.people_notified(question)["cem"] == {"you were mentioned"}
+    assert talk.people_notified(answered) == {
         "ana": {OWN},
         "cem": {"you take part in it"},
         "dia": {"you started it", "you take part in it"},
@@ -180,13 +180,13 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Feed
 
 
 def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: FeedSetup) -> None:
-    asked = talk.task("ana", talk.user("dia"))
-    assert talk.notified(asked) == {"dia": {"it is assigned to you"}, "ben": {OWN}}
+    question = talk.task("ana", talk.user("dia"))
+    assert talk.people_notified(question) == {"dia": {"it is assigned to you"}, "ben": {OWN}}
     handed_on = [{"op": "replace", "path": "/task/assignees", "value": [talk.user("cem")]}]
-    assigned = talk.writes.patch(asked.document["id"], handed_on, actor=talk.actor("dia"))
-    assert talk.notified(assigned)["cem"] == {"it is assigned to you"}
-    ended = talk.writes.resolve(asked.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
-    assert talk.notified(ended)["ana"] == {"you started it", "you take part in it", OWN}
+    assigned = talk.writes.patch(question.document["id"], handed_on, actor=talk.actor("dia"))
+    assert talk.people_notified(assigned)["cem"] == {"it is assigned to you"}
+    ended = talk.writes.resolve(question.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
+    assert talk.people_notified(ended)["ana"] == {"you started it", "you take part in it", OWN}
     (changed,) = ended.cascaded
     assert changed.change_description is not None
     assert changed.change_description.paths() == ("columns.email.description",)
@@ -196,29 +196,29 @@ def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: FeedSetup)
 def test_an_announcement_reaches_followers_and_owners(talk: FeedSetup) -> None:
     details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000}
     announced = talk.begin("dia", "Down tonight", type="Announcement", announcementDetails=details)
-    assert talk.notified(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
-    assert "cem" not in talk.notified(talk.begin("dia", "A question"))
+    assert talk.people_notified(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
+    assert "cem" not in talk.people_notified(talk.begin("dia", "A question"))
     with pytest.raises(InvalidInput, match="overlaps"):
         talk.begin("dia", "Again", type="Announcement", announcementDetails=details)
 
 
 def test_reactions_and_corrections_ring_no_bell(talk: FeedSetup) -> None:
-    asked = talk.begin("dia", "Helo")
+    question = talk.begin("dia", "Helo")
     corrected = [{"op": "replace", "path": "/message", "value": "Hello"}]
-    assert talk.notified(talk.writes.patch(asked.document["id"], corrected, actor=talk.actor("dia"))) == {}
+    assert talk.people_notified(talk.writes.patch(question.document["id"], corrected, actor=talk.actor("dia"))) == {}
     reaction = {"reactionType": "heart", "user": talk.user("cem")}
     reacted = [{"op": "add", "path": "/reactions/-", "value": reaction}]
-    assert talk.notified(talk.writes.patch(asked.document["id"], reacted, actor=talk.actor("cem"))) == {}
+    assert talk.people_notified(talk.writes.patch(question.document["id"], reacted, actor=talk.actor("cem"))) == {}
     added = [{"op": "replace", "path": "/message", "value": "Hello <#E::user::cem>"}]
-    mentioned = talk.writes.patch(asked.document["id"], added, actor=talk.actor("dia"))
-    assert talk.notified(mentioned)["cem"] == {"you were mentioned"}
+    mentioned = talk.writes.patch(question.document["id"], added, actor=talk.actor("dia"))
+    assert talk.people_notified(mentioned)["cem"] == {"you were mentioned"}
 
 
 def test_a_patch_that_changes_nothing_leaves_nothing(talk: FeedSetup) -> None:
-    asked = talk.begin("dia", "Hello")
+    question = talk.begin("dia", "Hello")
     end = EventLog(talk.engine).readable_end()
     same = [{"op": "replace", "path": "/message", "value": "Hello"}, {"op": "add", "path": "/resolved", "value": False}]
-    assert talk.writes.patch(asked.document["id"], same, actor=talk.actor("dia")).event is None
+    assert talk.writes.patch(question.document["id"], same, actor=talk.actor("dia")).event is None
     assert EventLog(talk.engine).readable_end() == end
 
 
@@ -232,11 +232,13 @@ def test_tasks_are_numbered_once(talk: FeedSetup) -> None:
 
 def test_a_task_sets_tags_and_ends_once(talk: FeedSetup) -> None:
     add_tags(talk.company.writes, "PII.Sensitive")
-    asked = talk.task("ana", talk.user("dia"), kind="RequestTag", about=ORDERS)
+    question = talk.task("ana", talk.user("dia"), kind="RequestTag", about=ORDERS)
     value = json.dumps([{"tagFQN": "PII.Sensitive"}])
     with pytest.raises(Forbidden):
-        talk.writes.resolve(asked.document["id"], {"newValue": value}, actor=talk.actor("cem"))
-    ended = talk.writes.resolve(asked.document["id"], {"newValue": value}, actor=talk.actor("ben"))  # owns it by a team
+        talk.writes.resolve(question.document["id"], {"newValue": value}, actor=talk.actor("cem"))
+    ended = talk.writes.resolve(
+        question.document["id"], {"newValue": value}, actor=talk.actor("ben")
+    )  # owns it by a team
     assert [event.entity_type for event in ended.cascaded] == ["table"]
     for end, request in ((talk.writes.resolve, {"newValue": value}), (talk.writes.close, {"comment": "No"})):
         with pytest.raises(Conflict):
@@ -244,12 +246,12 @@ def test_a_task_sets_tags_and_ends_once(talk: FeedSetup) -> None:
 
 
 def test_a_task_whose_column_is_gone_cannot_be_resolved_but_closed(talk: FeedSetup) -> None:
-    asked = talk.task("ana", talk.user("dia"))
+    question = talk.task("ana", talk.user("dia"))
     drop = [{"op": "remove", "path": "/columns/1"}]
     talk.company.writes.patch("table", Key.by_id(talk.company.ids["orders"]), drop, actor=SYSTEM)
     with pytest.raises(InvalidInput, match="email"):
-        talk.writes.resolve(asked.document["id"], {"newValue": "x"}, actor=talk.actor("dia"))
-    assert talk.writes.close(asked.document["id"], {"comment": "Gone"}, actor=talk.actor("dia")).event
+        talk.writes.resolve(question.document["id"], {"newValue": "x"}, actor=talk.actor("dia"))
+    assert talk.writes.close(question.document["id"], {"comment": "Gone"}, actor=talk.actor("dia")).event
 
 
 def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup) -> None:
@@ -257,8 +259,10 @@ def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup
     elsewhere = talk.begin("ana", "And you, <#E::user::cem>?", "<#E::table::pg.store.public.revenue>")
     talk.company.writes.delete("table", Key.by_id(talk.company.ids["orders"]), actor=SYSTEM, hard=True)
     with talk.engine.connect() as connection:
-        left = [connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (thread, thread_post)]
-        assert left == [1, 0]
+        counts_after = [
+            connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (thread, thread_post)
+        ]
+        assert counts_after == [1, 0]
         parts = select(thread_part.c.part).where(thread_part.c.principal_id == talk.company.ids["cem"])
         assert connection.execute(parts).scalars().all() == ["mention"]
     talk.company.writes.delete("user", Key.by_id(talk.company.ids["cem"]), actor=SYSTEM, hard=True)
@@ -273,10 +277,10 @@ def test_pages_hold_what_may_be_seen(talk: FeedSetup) -> None:
         talk.begin("dia", f"{number}", about)
     page = talk.feed.page(FeedQuery(), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0)
     assert ([one["message"] for one in page.threads], page.after is not None) == (["5", "3"], True)
-    rest = talk.feed.page(
+    next_page = talk.feed.page(
         FeedQuery(after=page.after), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0
     )
-    assert ([one["message"] for one in rest.threads], rest.after) == (["1"], None)
+    assert ([one["message"] for one in next_page.threads], next_page.after) == (["1"], None)
 
 
 def test_what_is_gone_is_not_found(talk: FeedSetup) -> None:
@@ -290,17 +294,17 @@ def test_what_is_gone_is_not_found(talk: FeedSetup) -> None:
 
 def test_threads_follow_what_is_renamed(talk: FeedSetup) -> None:
     talk.company.put("glossary", {"name": "words", "description": "All of them."})
-    asked = talk.task("ana", {"type": "team", "name": "shop"}, about="<#E::glossary::words::description>")
+    question = talk.task("ana", {"type": "team", "name": "shop"}, about="<#E::glossary::words::description>")
     for entity_type, name in (("glossary", "words"), ("team", "shop")):
         renamed = [{"op": "replace", "path": "/name", "value": f"new-{name}"}]
         talk.company.writes.patch(entity_type, Key.by_id(talk.company.ids[name]), renamed, actor=SYSTEM)
-    shown = talk.feed.get(asked.document["id"], posts=0)
-    assert shown["about"] == "<#E::glossary::new-words::description>"
-    assert [one["name"] for one in shown["task"]["assignees"]] == ["new-shop"]
-    ended = talk.writes.resolve(asked.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
+    thread_now = talk.feed.get(question.document["id"], posts=0)
+    assert thread_now["about"] == "<#E::glossary::new-words::description>"
+    assert [one["name"] for one in thread_now["task"]["assignees"]] == ["new-shop"]
+    ended = talk.writes.resolve(question.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
     assert ended.event is not None
     assert ended.event.entity_fully_qualified_name == "new-words"
-    assert talk.notified(ended)["ana"] == {
+    assert talk.people_notified(ended)["ana"] == {
         "you started it",
         "you take part in it",
         "it is assigned to you through team new-shop",
@@ -332,14 +336,14 @@ def test_a_page_that_shows_nothing_says_where_to_look_on(talk: FeedSetup) -> Non
 
 
 def test_an_edited_post_says_which_and_mentions_whom_it_names_now(talk: FeedSetup) -> None:
-    asked = talk.begin("dia", "Hello")
-    post = talk.reply("cem", asked, "<#E::user::ana>").document["posts"][0]["id"]
+    question = talk.begin("dia", "Hello")
+    post = talk.reply("cem", question, "<#E::user::ana>").document["posts"][0]["id"]
     path = [{"op": "replace", "path": "/message", "value": "<#E::user::ana> <#E::team::tills>"}]
-    edited = talk.writes.patch_post(asked.document["id"], post, path, actor=talk.actor("cem"))
+    edited = talk.writes.patch_post(question.document["id"], post, path, actor=talk.actor("cem"))
     assert edited.event is not None
     assert edited.event.change_description is not None
     assert edited.event.change_description.paths() == (f"posts.{post}.message",)
     logged = EventLog(talk.engine).find(edited.event.id)
     assert logged is not None
     assert (logged.event.event_type.value, logged.derived["mentions"]) == ("postUpdated", ["tills"])
-    assert "you were mentioned through team tills" in talk.notified(edited)["ben"]
+    assert "you were mentioned through team tills" in talk.people_notified(edited)["ben"]

@@ -87,15 +87,15 @@ _MADE: tuple[tuple[str, Document], ...] = (
 
 @pytest.fixture
 def catalogue(store_engine: Engine) -> SqlCatalogue:
-    return filled(store_engine)
+    return fill(store_engine)
 
 
-def filled(engine: Engine) -> SqlCatalogue:
-    made = SqlCatalogue(engine)
-    writes = Writes(made, FixedClock(1_760_000_000_000))
+def fill(engine: Engine) -> SqlCatalogue:
+    catalogue_to_fill = SqlCatalogue(engine)
+    writes = Writes(catalogue_to_fill, FixedClock(1_760_000_000_000))
     for entity_type, request in _MADE:
         writes.create(entity_type, request, actor=JANE)
-    return made
+    return catalogue_to_fill
 
 
 ASKED: tuple[tuple[str, dict[str, str], list[str]], ...] = (
@@ -149,7 +149,7 @@ def test_every_filter_leaves_what_it_says(catalogue: SqlCatalogue) -> None:
 
 @pytest.mark.postgres
 def test_what_no_domain_has_is_not_asked_row_by_row(postgres_engine: Engine) -> None:
-    filled(postgres_engine)
+    fill(postgres_engine)
     query = select(entity.c.id).where(entity.c.entity_type == "table", belongs_to_none("table"))
     statement = query.compile(postgres_engine, compile_kwargs={"literal_binds": True})
     with reading(postgres_engine) as connection:
@@ -193,8 +193,8 @@ def test_what_is_no_cursor_is_refused(catalogue: SqlCatalogue, cursor: str) -> N
 
 def test_a_domain_reports_its_assets(catalogue: SqlCatalogue) -> None:
     domains = [catalogue.get("domain", Key.by_name(name)) for name in ("Sales", "Sales.Web")]
-    found = catalogue.related_entities(RELATIONS["domain"]["assets"], domains)
-    assert {key: [one["name"] for one in many] for key, many in found.items() if isinstance(many, list)} == {
+    assets_by_domain = catalogue.related_entities(RELATIONS["domain"]["assets"], domains)
+    assert {key: [one["name"] for one in many] for key, many in assets_by_domain.items() if isinstance(many, list)} == {
         domains[0]["id"]: ["crew", "pg", "own"],
         domains[1]["id"]: ["web"],
     }

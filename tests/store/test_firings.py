@@ -22,19 +22,19 @@ FAR_MS = 2**60
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
+    small_company = SmallCompany(store_engine)
     bell, mail = {"type": "ActivityFeed"}, {"type": "Email"}
     rule = "fieldChanged == 'description'"
-    made.alert("bell", [{"category": "Owners", **bell}, {"category": "Followers", **bell}], rule)
-    made.alert("both", [{"category": "Owners", **bell}, {"category": "Owners", **mail}], rule)
+    small_company.alert("bell", [{"category": "Owners", **bell}, {"category": "Followers", **bell}], rule)
+    small_company.alert("both", [{"category": "Owners", **bell}, {"category": "Owners", **mail}], rule)
     for table in ("orders", "orders", "revenue"):
-        made.describe(table, f"at {made.clock.now_ms()}", by="ben")
-    return made
+        small_company.describe(table, f"at {small_company.clock.now_ms()}", by="ben")
+    return small_company
 
 
 def tallies(company: SmallCompany) -> dict[str, Tally]:
-    found = Firings(company.engine).tallies(0)
-    return {name: found[company.ids[name]] for name in ("bell", "both")}
+    all_tallies = Firings(company.engine).tallies(0)
+    return {name: all_tallies[company.ids[name]] for name in ("bell", "both")}
 
 
 def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -> None:
@@ -95,12 +95,12 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
         scheduled = [in_app(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]
         notifications.add(scheduled, match_results(scheduled))
         notifications.add(scheduled, match_results(scheduled))
-    found = Firings(company.engine).tallies(0)
-    assert [found[one].notified_count for one in alerts] == [1, 2]
-    assert [found[one].fired_count for one in alerts] == [1, 1]
+    tallies_before = Firings(company.engine).tallies(0)
+    assert [tallies_before[one].notified_count for one in alerts] == [1, 2]
+    assert [tallies_before[one].fired_count for one in alerts] == [1, 1]
     assert Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS) == 1
-    left = Firings(company.engine).tallies(0)
-    assert [left[one].noise for one in alerts] == [0, 1]
+    tallies_after = Firings(company.engine).tallies(0)
+    assert [tallies_after[one].noise for one in alerts] == [0, 1]
 
 
 def in_app(company: SmallCompany, alert_id: str, who: str) -> ScheduledNotification:

@@ -26,14 +26,16 @@ from tocsin.store.tables import entity
 
 
 def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:
-    made: list[str | None] = []
-    threads = [threading.Thread(target=lambda: made.append(first_start(store_engine, Settings()))) for _ in range(4)]
+    passwords: list[str | None] = []
+    threads = [
+        threading.Thread(target=lambda: passwords.append(first_start(store_engine, Settings()))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(made) == 4
-    assert len([password for password in made if password is not None]) == 1
+    assert len(passwords) == 4
+    assert len([password for password in passwords if password is not None]) == 1
     assert first_start(store_engine, Settings()) is None
 
 
@@ -42,8 +44,8 @@ def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_it
     permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
     assert [one for one in ENTITY_TYPES if not permission_cache.now().is_open(one)] == []
     policy = catalogue.get("policy", Key.by_name("TeamOnlyPolicy"))
-    writes, given = Writes(catalogue, SystemClock()), {"type": "policy", "id": policy["id"]}
-    writes.create("team", {"name": "own", "teamType": "Group", "policies": [given]}, actor=SYSTEM)
+    writes, policy_reference = Writes(catalogue, SystemClock()), {"type": "policy", "id": policy["id"]}
+    writes.create("team", {"name": "own", "teamType": "Group", "policies": [policy_reference]}, actor=SYSTEM)
     assert not permission_cache.now().is_open("table")
 
 

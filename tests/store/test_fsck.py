@@ -28,14 +28,14 @@ Breaking = Callable[[Connection, Company], object]
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    furnish(made)
-    made.patch(("add", "/description", "x"))
-    made.writes.follow("table", made.ids["orders"], made.ids["jane"], actor=JANE)
-    return made
+    sample_company = company(store_engine)
+    furnish(sample_company)
+    sample_company.patch(("add", "/description", "x"))
+    sample_company.writes.follow("table", sample_company.ids["orders"], sample_company.ids["jane"], actor=JANE)
+    return sample_company
 
 
-def _found(inspection: Inspection) -> list[str]:
+def _found_damages(inspection: Inspection) -> list[str]:
     return [f"{one.damage.value}: {one.where}: {one.problem}" for one in inspection.findings]
 
 
@@ -43,10 +43,10 @@ def test_a_store_that_everything_went_from_is_sound(shop: Company, store_engine:
     for entity_type, fqn in _ALL:
         shop.writes.delete(entity_type, Key.by_name(fqn), actor=JANE, recursive=True, hard=True)
     inspection = inspect(store_engine, deep=True)
-    assert _found(inspection) == []
+    assert _found_damages(inspection) == []
     with store_engine.connect() as connection:
-        left = list(connection.execute(select(tables.entity.c.entity_type, tables.entity.c.fqn)))
-    assert left == []
+        remaining = list(connection.execute(select(tables.entity.c.entity_type, tables.entity.c.fqn)))
+    assert remaining == []
 
 
 _ALL = [
@@ -63,10 +63,10 @@ def test_a_store_with_a_real_history_is_sound(store_engine: Engine) -> None:
     writes = Writes(SqlCatalogue(store_engine), SystemClock())
     for _ in replay(writes, _SAMPLE, _SAMPLE.with_name("lineage.jsonl")):
         pass
-    seen: list[tuple[int, int]] = []
-    inspection = inspect(store_engine, lambda done, total: seen.append((done, total)), deep=True)
-    assert _found(inspection) == []
-    assert seen[-1][0] == seen[-1][1] > inspection.row_counts["change_event"] > 300
+    progress: list[tuple[int, int]] = []
+    inspection = inspect(store_engine, lambda done, total: progress.append((done, total)), deep=True)
+    assert _found_damages(inspection) == []
+    assert progress[-1][0] == progress[-1][1] > inspection.row_counts["change_event"] > 300
 
 
 def _execute(statement: str) -> Breaking:
@@ -77,24 +77,24 @@ def _insert(table: Table, **row: object) -> Breaking:
     return lambda connection, _shop: connection.execute(insert(table), row)
 
 
-def _renamed(connection: Connection, shop: Company) -> None:
+def _rename(connection: Connection, shop: Company) -> None:
     document = tables.entity.c.document
-    moved = {"fqn": "elsewhere.orders", "document": _replaced(document, ORDERS, "elsewhere.orders")}
+    moved = {"fqn": "elsewhere.orders", "document": _replacement(document, ORDERS, "elsewhere.orders")}
     connection.execute(update(tables.entity).where(tables.entity.c.id == shop.ids["orders"]).values(moved))
     versions = update(tables.entity_version).where(tables.entity_version.c.entity_id == shop.ids["orders"])
-    kept = tables.entity_version.c.document
-    connection.execute(versions.values(document=_replaced(kept, ORDERS, "elsewhere.orders")))
+    version_document = tables.entity_version.c.document
+    connection.execute(versions.values(document=_replacement(version_document, ORDERS, "elsewhere.orders")))
 
 
-def _orphaned(connection: Connection, shop: Company) -> None:
+def _orphan(connection: Connection, shop: Company) -> None:
     schema = shop.ids["public"]
     for table, key in ((tables.entity, tables.entity.c.id), (tables.entity_version, tables.entity_version.c.entity_id)):
-        gone = {"document": func.replace(table.c.document, '"deleted":false', '"deleted":true')}
-        gone |= {"deleted": True} if table is tables.entity else {}
-        connection.execute(update(table).where(key == schema).values(gone))
+        deletion = {"document": func.replace(table.c.document, '"deleted":false', '"deleted":true')}
+        deletion |= {"deleted": True} if table is tables.entity else {}
+        connection.execute(update(table).where(key == schema).values(deletion))
 
 
-def _replaced(column: Column[str], old: str, new: str) -> ColumnElement[str]:
+def _replacement(column: Column[str], old: str, new: str) -> ColumnElement[str]:
     return func.replace(column, f'"fullyQualifiedName":"{old}"', f'"fullyQualifiedName":"{new}"')
 
 
@@ -163,8 +163,8 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
         _execute("UPDATE entity SET document = REPLACE(document, '\"x\"', '\"y\"') WHERE id = '{orders}'"),
         {Damage.NOT_NEWEST},
     ),
-    ("an entity under another name than its parent's", _renamed, {Damage.WRONG_NAME}),
-    ("an entity under one that is deleted", _orphaned, {Damage.ORPHANED}),
+    ("an entity under another name than its parent's", _rename, {Damage.WRONG_NAME}),
+    ("an entity under one that is deleted", _orphan, {Damage.ORPHANED}),
     (
         "a column that lies",
         _execute("UPDATE entity SET deleted = (1 = 1), parent_id = NULL WHERE id = '{orders}'"),
@@ -215,16 +215,16 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
 def test_damage_is_found_and_named(
     shop: Company, store_engine: Engine, breaking: Breaking, damages: set[Damage]
 ) -> None:
-    assert _found(inspect(store_engine)) == []
+    assert _found_damages(inspect(store_engine)) == []
     with store_engine.begin() as connection:
         breaking(connection, shop)
     inspection = inspect(store_engine)
-    assert set(inspection.counts) == damages, _found(inspection)
+    assert set(inspection.counts) == damages, _found_damages(inspection)
     assert all(one.mend and one.where and one.problem for one in inspection.findings)
 
 
 @pytest.mark.parametrize(
-    "what",
+    "damage_name",
     [
         "an owner is forgotten",
         "a tag too many",
@@ -234,12 +234,12 @@ def test_damage_is_found_and_named(
         "a domain is forgotten",
     ],
 )
-def test_what_documents_say_can_be_mended(shop: Company, store_engine: Engine, what: str) -> None:
-    breaking = next(row[1] for row in DAMAGES if row[0] == what)
+def test_what_documents_say_can_be_mended(shop: Company, store_engine: Engine, damage_name: str) -> None:
+    breaking = next(row[1] for row in DAMAGES if row[0] == damage_name)
     with store_engine.begin() as connection:
         breaking(connection, shop)
     assert repair(store_engine, inspect(store_engine).repairable) > 0
-    assert _found(inspect(store_engine)) == []
+    assert _found_damages(inspect(store_engine)) == []
 
 
 def test_a_version_that_its_events_do_not_make_is_found_by_a_deep_look(shop: Company, store_engine: Engine) -> None:
@@ -282,11 +282,11 @@ ON_SQLITE: list[Hurting] = [
 ]
 
 
-def _furnished(engine: Engine) -> Company:
-    made = company(engine)
-    furnish(made)
-    made.writes.follow("table", made.ids["orders"], made.ids["jane"], actor=JANE)
-    return made
+def _furnished_shop(engine: Engine) -> Company:
+    sample_company = company(engine)
+    furnish(sample_company)
+    sample_company.writes.follow("table", sample_company.ids["orders"], sample_company.ids["jane"], actor=JANE)
+    return sample_company
 
 
 @pytest.mark.parametrize("hurting", HURT, ids=lambda one: one[0][:60])
@@ -296,26 +296,28 @@ def test_a_value_that_cannot_be_read_is_named_and_ends_nothing(
     statement, where, column = (one.format(**shop.ids) for one in hurting)
     with store_engine.begin() as connection:
         connection.exec_driver_sql(statement.replace("%", "%%"))
-    found = _found(inspect(store_engine, deep=True))
-    assert [one for one in found if where in one and (f"column {column}:" in one or not column)], found
+    damages = _found_damages(inspect(store_engine, deep=True))
+    assert [one for one in damages if where in one and (f"column {column}:" in one or not column)], damages
 
 
 @pytest.mark.parametrize("hurting", ON_SQLITE, ids=lambda one: one[0][:70])
 def test_what_sqlite_keeps_in_a_column_that_is_not_of_its_kind_is_named(
     sqlite_engine: Engine, hurting: Hurting
 ) -> None:
-    shop = _furnished(sqlite_engine)
+    shop = _furnished_shop(sqlite_engine)
     statement, where, column = (one.format(**shop.ids) for one in hurting)
     with sqlite_engine.begin() as connection:
         connection.exec_driver_sql(statement)
-    found = _found(inspect(sqlite_engine, deep=True))
-    assert [one for one in found if one.startswith(f"unreadable value: {where}") and f"column {column}:" in one], found
-    "\n".join(found).encode()  # fit to be printed
+    damages = _found_damages(inspect(sqlite_engine, deep=True))
+    assert [one for one in damages if one.startswith(f"unreadable value: {where}") and f"column {column}:" in one], (
+        damages
+    )
+    "\n".join(damages).encode()  # fit to be printed
     inspect(sqlite_engine)  # without --deep it does not end either
 
 
 def test_a_broken_page_is_named_and_the_rest_is_looked_at(sqlite_engine: Engine) -> None:
-    _furnished(sqlite_engine)
+    _furnished_shop(sqlite_engine)
     path = str(sqlite_engine.url.database)
     with sqlite_engine.connect() as connection:
         connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
@@ -335,8 +337,8 @@ def test_a_broken_page_is_named_and_the_rest_is_looked_at(sqlite_engine: Engine)
 
 
 def test_a_sequence_behind_the_log_is_found(postgres_engine: Engine) -> None:
-    _furnished(postgres_engine)
+    _furnished_shop(postgres_engine)
     with postgres_engine.begin() as connection:
         connection.exec_driver_sql("SELECT setval('change_event_log_offset_seq', 2)")
-    found = _found(inspect(postgres_engine))
-    assert [one for one in found if "change_event_log_offset_seq" in one], found
+    damages = _found_damages(inspect(postgres_engine))
+    assert [one for one in damages if "change_event_log_offset_seq" in one], damages

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.drafts import draft, match_results
-from tests.store.rows import finished
+from tests.store.rows import finish_of
 
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notifications
@@ -63,11 +63,11 @@ class Store:
         """Send what is due; return the notifications that went out."""
         claimed = self.claim(now_ms)
         dispatches = self.messages.dispatches(claimed)
-        ended = [finished(one.message, at_ms=now_ms) for one in dispatches]
+        ended = [finish_of(one.message, at_ms=now_ms) for one in dispatches]
         assert self.messages.record("worker", ended, now_ms=now_ms) == {one.id for one in claimed}
         return [entry.notification_id for one in dispatches for entry in one.entries]
 
-    def carried(self) -> dict[int, int]:
+    def counts_by_due_time(self) -> dict[int, int]:
         """Return, by due time of the messages, how many notifications each carries."""
         query = select(message.c.due_at_ms, notification.c.id).join(
             notification, notification.c.message_id == message.c.id, isouter=True
@@ -81,7 +81,7 @@ def test_one_message_carries_what_a_recipient_gets_at_one_time(store_engine: Eng
     for place in range(3):
         store.write(place, now_ms=NOON_MS + place)
     store.write(2, now_ms=NOON_MS + 5 * HOUR_MS)  # a repeated micro-batch, later
-    assert store.carried() == {NOON_MS + HOUR_MS: 3}
+    assert store.counts_by_due_time() == {NOON_MS + HOUR_MS: 3}
     assert store.claim(NOON_MS + HOUR_MS - 1) == []
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     assert [one.log_offset for one in dispatch.entries] == [logged.offset for logged in store.events]
@@ -118,13 +118,13 @@ def test_a_claimed_message_takes_no_more_and_the_next_time_gets_what_comes(store
     store.write(0)
     (claimed,) = store.claim(NOON_MS + HOUR_MS)
     store.write(1)
-    assert store.carried() == {NOON_MS + HOUR_MS: 1, NOON_MS + 2 * HOUR_MS: 1}
+    assert store.counts_by_due_time() == {NOON_MS + HOUR_MS: 1, NOON_MS + 2 * HOUR_MS: 1}
     outcome = Retry(OutcomeReason.TIMEOUT)
-    store.messages.record("worker", [finished(claimed, outcome, at_ms=NOON_MS)], now_ms=NOON_MS)
+    store.messages.record("worker", [finish_of(claimed, outcome, at_ms=NOON_MS)], now_ms=NOON_MS)
     store.write(2)  # it waits for its second attempt with what the first one carried
     (again,) = (one for one in store.claim(NOON_MS + 3 * HOUR_MS) if one.id == claimed.id)
     assert len(store.messages.dispatches([again])[0].entries) == 1
-    assert sum(store.carried().values()) == 3
+    assert sum(store.counts_by_due_time().values()) == 3
 
 
 @pytest.mark.postgres
@@ -153,21 +153,21 @@ def test_racing_writers_and_a_worker_send_every_notification_once(store_engine: 
         while not all(one.done() for one in writing):
             due_ms += HOUR_MS
             sent += store.send(due_ms)
-    for one in writing:
-        one.result()
+    for writer in writing:
+        writer.result()
     sent += store.send(due_ms + 10**9)
     assert len(sent) == len(set(sent)) == 60
-    assert -1 not in store.carried()
+    assert -1 not in store.counts_by_due_time()
 
 
 def test_a_notification_that_another_alert_wants_at_once_leaves_its_digest(store_engine: Engine) -> None:
     store = Store(store_engine, 2)
     store.write(0)
     store.write(0, "at once", now_ms=NOON_MS + 1)
-    assert store.carried() == {NOON_MS + 1: 1}
+    assert store.counts_by_due_time() == {NOON_MS + 1: 1}
     store.write(1, "at once", now_ms=NOON_MS + 1)
     store.write(1, now_ms=NOON_MS + 2)
-    assert store.carried() == {NOON_MS + 1: 2}
+    assert store.counts_by_due_time() == {NOON_MS + 1: 2}
     dispatches = store.messages.dispatches(store.claim(NOON_MS + 2))
     assert [[reason.subscription_name for reason in one.reasons] for one in dispatches] == [["at once", "hourly"]] * 2
 
@@ -180,7 +180,7 @@ def test_what_has_gone_out_in_a_digest_goes_out_no_more_when_another_alert_wants
     assert len(store.send(NOON_MS + HOUR_MS)) == 1
     store.write(0, "at once", now_ms=NOON_MS + 2 * HOUR_MS)
     assert store.send(NOON_MS + 10**9) == []
-    assert store.carried() == {NOON_MS + HOUR_MS: 1}
+    assert store.counts_by_due_time() == {NOON_MS + HOUR_MS: 1}
 
 
 def test_two_people_with_one_address_share_a_digest_and_are_asked_each_for_their_own(store_engine: Engine) -> None:

@@ -21,12 +21,14 @@ ENTRY = ("table", ORDERS)
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    _own(made, "databaseService", "pg", "john.doe")
-    made.patch(
-        ("add", "/domains", [{"type": "domain", "id": made.ids["commerce"]}]), entity_type="database", fqn="pg.shop"
+    sample_company = company(store_engine)
+    _own(sample_company, "databaseService", "pg", "john.doe")
+    sample_company.patch(
+        ("add", "/domains", [{"type": "domain", "id": sample_company.ids["commerce"]}]),
+        entity_type="database",
+        fqn="pg.shop",
     )
-    return made
+    return sample_company
 
 
 def _own(shop: Company, entity_type: str, fqn: str, name: str) -> None:
@@ -73,18 +75,18 @@ def test_an_inherited_owner_that_was_read_is_not_stored(shop: Company) -> None:
     assert [change.name for change in beside.event.change_description.fields_added] == ["owners"]  # type: ignore[union-attr]
     shop.patch(("remove", "/owners", None))
     assert shop.patch(("remove", "/owners/0", None)).event is None
-    taken = shop.patch(("replace", "/owners/0", {"type": "user", "id": shop.ids["john.doe"]}))
-    assert [one.get("inherited") for one in taken.document["owners"]] == [None]
+    answer = shop.patch(("replace", "/owners/0", {"type": "user", "id": shop.ids["john.doe"]}))
+    assert [one.get("inherited") for one in answer.document["owners"]] == [None]
 
 
 def test_the_owners_who_are_notified_are_the_inherited_ones(shop: Company, store_engine: Engine) -> None:
-    def notified() -> list[str]:
+    def owner_ids() -> list[str]:
         principals = SqlDirectory(store_engine).stakeholders([shop.ids["orders"]], ReasonKind.OWNER)
         return [principal.principal_id for principal in principals]
 
-    assert notified() == [shop.ids["john.doe"]]
+    assert owner_ids() == [shop.ids["john.doe"]]
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, hard=True)
-    assert notified() == [shop.ids["john.doe"]]
+    assert owner_ids() == [shop.ids["john.doe"]]
 
 
 def _product(shop: Company) -> Document:
@@ -106,11 +108,11 @@ def test_a_data_product_inherits_the_owners_of_its_domain(shop: Company, store_e
     shop.writes.create("domain", {"name": "other", "domainType": "Aggregate", "description": "x"}, actor=JANE)
     _own(shop, "domain", "other", "john.doe")
     before = shop.log.readable_end()
-    other = {"type": "domain", "id": shop.get("domain", "other")["id"]}
-    shop.patch(("replace", "/domains", [other]), entity_type="dataProduct", fqn="parcel")
-    found = list(SqlDirectory(store_engine).stakeholders([product["id"]], ReasonKind.OWNER))
+    other_domain = {"type": "domain", "id": shop.get("domain", "other")["id"]}
+    shop.patch(("replace", "/domains", [other_domain]), entity_type="dataProduct", fqn="parcel")
+    owners = list(SqlDirectory(store_engine).stakeholders([product["id"]], ReasonKind.OWNER))
     names = {identity: name for name, identity in shop.ids.items()}
-    spans = {names[one.principal_id]: (one.since_offset <= before, one.until_offset > before) for one in found}
+    spans = {names[one.principal_id]: (one.since_offset <= before, one.until_offset > before) for one in owners}
     assert spans == {"jane": (True, False), "john.doe": (False, True)}
     assert inspect(store_engine, deep=True).findings == []
 
@@ -119,7 +121,7 @@ def test_stored_data_products_get_the_place_of_their_domain(shop: Company, store
     _product(shop)
     with store_engine.begin() as connection:
         is_product = entity.c.entity_type == "dataProduct"
-        kept = connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all()
+        parents = connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all()
         connection.execute(update(entity).where(is_product).values(parent_id=None))
         connection.exec_driver_sql(fill(connection.dialect.name))
-        assert connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all() == kept != [None]
+        assert connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all() == parents != [None]

@@ -13,11 +13,11 @@ from tocsin.store.entities.history import History
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
+    sample_company = company(store_engine)
     for text in ("a", "b"):
-        made.clock.advance(1_000)
-        made.patch(("add", "/description", text))
-    return made
+        sample_company.clock.advance(1_000)
+        sample_company.patch(("add", "/description", text))
+    return sample_company
 
 
 def test_the_version_of_a_moment_is_the_newest_that_was_there(shop: Company, store_engine: Engine) -> None:

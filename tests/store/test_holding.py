@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import dependencies_of, notify_all
-from tests.store.test_resolving import Here, match_rows, restricted, work_of
+from tests.store.test_resolving import Here, match_rows, restrict, work_of
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
@@ -38,17 +38,26 @@ BELL = [{"category": "Owners", "type": "ActivityFeed"}]
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     """The pipeline ``load`` feeds the table ``orders``, and that ``revenue``; changes of tables depend on ``load``."""
-    made = SmallCompany(store_engine)
-    made.pipeline("load")
-    made.pipeline("other")
-    ends = {"fromEntity": {"id": made.ids["load"], "type": "pipeline"}, "toEntity": {"id": made.ids["orders"]}}
-    made.writes.put_edge({**ends, "toEntity": {"id": made.ids["orders"], "type": "table"}}, actor=SYSTEM)
-    made.clock.advance(1_000)
-    made.alert("loads", BELL, "pipelineStatus == 'Failed'", resources=("pipeline",))
-    made.alert("tables", BELL, "fieldChanged == 'description'", resources=("table",))
-    link = {"op": "add", "path": "/dependsOn", "value": [{"id": made.ids["loads"], "type": "eventsubscription"}]}
-    made.writes.patch("eventsubscription", made.key("tables"), [link], actor=SYSTEM)
-    return made
+    small_company = SmallCompany(store_engine)
+    small_company.pipeline("load")
+    small_company.pipeline("other")
+    ends = {
+        "fromEntity": {"id": small_company.ids["load"], "type": "pipeline"},
+        "toEntity": {"id": small_company.ids["orders"]},
+    }
+    small_company.writes.put_edge(
+        {**ends, "toEntity": {"id": small_company.ids["orders"], "type": "table"}}, actor=SYSTEM
+    )
+    small_company.clock.advance(1_000)
+    small_company.alert("loads", BELL, "pipelineStatus == 'Failed'", resources=("pipeline",))
+    small_company.alert("tables", BELL, "fieldChanged == 'description'", resources=("table",))
+    link = {
+        "op": "add",
+        "path": "/dependsOn",
+        "value": [{"id": small_company.ids["loads"], "type": "eventsubscription"}],
+    }
+    small_company.writes.patch("eventsubscription", small_company.key("tables"), [link], actor=SYSTEM)
+    return small_company
 
 
 def process(company: SmallCompany, *, at_once: bool = False) -> Notify:
@@ -58,24 +67,26 @@ def process(company: SmallCompany, *, at_once: bool = False) -> Notify:
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in alerts if one.depends_on}
     shared = replace(work.alerts.value, opening=frozenset({company.ids["loads"]}), depending=depending)
     work = replace(work, alerts=Here(shared))
-    rows = match_rows(company.engine, recovery_plan())
-    for some in [rows] if at_once else [[row] for row in rows]:
-        list(work(iter([pa.RecordBatch.from_pylist(some)])))
+    all_matches = match_rows(company.engine, recovery_plan())
+    for matches in [all_matches] if at_once else [[row] for row in all_matches]:
+        list(work(iter([pa.RecordBatch.from_pylist(matches)])))
     return work
 
 
-def told(company: SmallCompany) -> list[tuple[str, bool]]:
+def held_by_text(company: SmallCompany) -> list[tuple[str, bool]]:
     """Of each notification of a table, its text and whether it names an incident."""
     log = EventLog(company.engine)
     with company.engine.connect() as connection:
-        rows = connection.execute(select(notification).order_by(notification.c.log_offset, notification.c.id)).all()
-    found = {}
-    for row in rows:
+        notification_rows = connection.execute(
+            select(notification).order_by(notification.c.log_offset, notification.c.id)
+        ).all()
+    texts = {}
+    for row in notification_rows:
         event = log.find(row.event_id)
         assert event is not None
         if event.event.entity_type == "table":
-            found[str((event.event.entity or {}).get("description"))] = "INC-1" in row.reasons
-    return list(found.items())
+            texts[str((event.event.entity or {}).get("description"))] = "INC-1" in row.reasons
+    return list(texts.items())
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -87,14 +98,14 @@ def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(
     for table, text in (("revenue", "first"), ("orders", "second"), ("revenue", "third")):
         company.describe(table, text, by="cem")
     process(company, at_once=at_once)
-    assert told(company) == [("before", False), ("first", True)]
+    assert held_by_text(company) == [("before", False), ("first", True)]
     company.run("load", "Successful")
     company.describe("orders", "after", by="cem")
     process(company, at_once=at_once)
     expected = [("before", False), ("first", True), ("after", False)]
-    assert told(company) == expected
+    assert held_by_text(company) == expected
     process(company, at_once=at_once)
-    assert told(company) == expected, "repeating everything tells nothing more"
+    assert held_by_text(company) == expected, "repeating everything tells nothing more"
     with company.engine.connect() as connection:
         result = match_result.c
         counts = select(result.notified_count).where(result.subscription_id == company.ids["tables"])
@@ -123,7 +134,7 @@ def test_what_is_not_downstream_or_does_not_depend_is_not_held_back(company: Sma
     for text in ("one", "two"):
         company.describe("orders", text, by="cem")
     process(company)
-    assert told(company) == [("one", False), ("two", False)]
+    assert held_by_text(company) == [("one", False), ("two", False)]
 
 
 def test_an_incident_that_is_resolved_by_hand_holds_back_no_longer(company: SmallCompany) -> None:
@@ -136,7 +147,7 @@ def test_an_incident_that_is_resolved_by_hand_holds_back_no_longer(company: Smal
     company.writes.within(lambda record: handle(record, incident.id, Handling(StepKind.RESOLVED)), actor=SYSTEM)
     company.describe("orders", "three", by="cem")
     process(company)
-    assert told(company) == [("one", True), ("three", False)]
+    assert held_by_text(company) == [("one", True), ("three", False)]
 
 
 def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
@@ -150,15 +161,15 @@ def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
     waiting = [Waiting(one, company.ids["orders"], alert, (upstream,)) for one in offsets]
     holding = Holding(company.engine)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda one: holding.of([one], is_new=True), waiting))
-    assert [len(one) for one in found] == [1] * 4
-    assert sum(held.passes for one in found for held in one.values()) == 1
-    assert holding.of(waiting, is_new=False) == {pair: held for one in found for pair, held in one.items()}
+        held_by_pairs = list(pool.map(lambda one: holding.of([one], is_new=True), waiting))
+    assert [len(one) for one in held_by_pairs] == [1] * 4
+    assert sum(held.passes for one in held_by_pairs for held in one.values()) == 1
+    assert holding.of(waiting, is_new=False) == {pair: held for one in held_by_pairs for pair, held in one.items()}
 
 
 def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back(company: SmallCompany) -> None:
     deny = {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["pipeline"]}
-    restricted(company, "ana", deny)
+    restrict(company, "ana", deny)
     company.clock.advance(1_000)
     changed = {"op": "add", "path": "/description", "value": "Mine as well."}
     company.writes.patch("eventsubscription", company.key("tables"), [changed], actor=company.actor("ana"))
@@ -166,7 +177,7 @@ def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back
     for text in ("one", "two"):
         company.describe("orders", text, by="cem")
     process(company)
-    assert told(company) == [("one", False), ("two", False)], "silence would tell ana that the load failed"
+    assert held_by_text(company) == [("one", False), ("two", False)], "silence would tell ana that the load failed"
 
 
 def test_an_incident_is_named_to_those_who_may_view_its_alert_and_asset(company: SmallCompany) -> None:
@@ -176,13 +187,13 @@ def test_an_incident_is_named_to_those_who_may_view_its_alert_and_asset(company:
     with company.engine.connect() as connection:
         texts = connection.scalars(select(notification.c.reasons)).all()
     reasons = [Reason.model_validate(reason) for text in texts for reason in json.loads(text)]
-    held = next(one for one in reasons if one.held_by)
+    reason = next(one for one in reasons if one.held_by)
     for hidden in ("pipeline", "eventsubscription"):
-        restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden]})
+        restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden]})
         policies = PermissionCache(SqlSubjects(company.engine)).now()
         states = SqlEntityStates(company.engine)
         sights = {who: Visibility(policies.of(company.ids[who]), states) for who in ("ana", "cem")}
-        shown = {who: sight.reasons([held])[0].held_by for who, sight in sights.items()}
-        assert shown == {"ana": None, "cem": "INC-1"}
+        incidents_by_person = {who: sight.reasons([reason])[0].held_by for who, sight in sights.items()}
+        assert incidents_by_person == {"ana": None, "cem": "INC-1"}
         assert sights["ana"].sees_incidents(["INC-1", "INC-99"]) == set()
-        assert "INC-1" not in sights["ana"].reasons([held])[0].sentence()
+        assert "INC-1" not in sights["ana"].reasons([reason])[0].sentence()

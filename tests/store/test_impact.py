@@ -17,15 +17,17 @@ PIPELINE = {"type": "pipeline", "fullyQualifiedName": "airflow.nightly"}
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
+    sample_company = company(store_engine)
     for name in "abc":
-        made.ids[name] = made.writes.create("table", made.table(name), actor=JANE).document["id"]
-    feed(made, table("orders"), table("a"), pipeline=PIPELINE)
-    feed(made, table("a"), table("b"))
-    feed(made, table("b"), DASHBOARD)
-    feed(made, table("a"), DASHBOARD)
-    feed(made, DASHBOARD, table("orders"))
-    return made
+        sample_company.ids[name] = sample_company.writes.create(
+            "table", sample_company.table(name), actor=JANE
+        ).document["id"]
+    feed(sample_company, table("orders"), table("a"), pipeline=PIPELINE)
+    feed(sample_company, table("a"), table("b"))
+    feed(sample_company, table("b"), DASHBOARD)
+    feed(sample_company, table("a"), DASHBOARD)
+    feed(sample_company, DASHBOARD, table("orders"))
+    return sample_company
 
 
 def table(name: str) -> Document:
@@ -40,22 +42,25 @@ def root(shop: Company, name: str, entity_type: str = "table") -> Document:
     return {"id": shop.ids[name], "type": entity_type, "name": name, "fullyQualifiedName": name}
 
 
-def found(walk: Walk) -> list[tuple[str, int, str]]:
+def reached_assets(walk: Walk) -> list[tuple[str, int, str]]:
     return [(one.asset["name"], one.level, one.via["name"]) for one in walk.reached]
 
 
 def test_everything_downstream_is_found_once_at_its_shortest_distance(shop: Company, store_engine: Engine) -> None:
     walk = Impact(store_engine).walk(root(shop, "orders"), 9)
-    assert found(walk) == [("a", 1, "orders"), ("nightly", 1, "orders"), ("revenue", 2, "a"), ("b", 2, "a")]
+    assert reached_assets(walk) == [("a", 1, "orders"), ("nightly", 1, "orders"), ("revenue", 2, "a"), ("b", 2, "a")]
     assert [one.pipeline and one.pipeline["name"] for one in walk.reached] == ["nightly", None, None, None]
     assert not walk.is_cut
-    assert found(Impact(store_engine).walk(root(shop, "orders"), 1)) == [("a", 1, "orders"), ("nightly", 1, "orders")]
-    assert found(Impact(store_engine).walk(root(shop, "orders"), 0)) == []
+    assert reached_assets(Impact(store_engine).walk(root(shop, "orders"), 1)) == [
+        ("a", 1, "orders"),
+        ("nightly", 1, "orders"),
+    ]
+    assert reached_assets(Impact(store_engine).walk(root(shop, "orders"), 0)) == []
 
 
 def test_a_pipeline_reaches_what_it_moves(shop: Company, store_engine: Engine) -> None:
     walk = Impact(store_engine).walk(root(shop, "nightly", "pipeline"), 2)
-    assert found(walk) == [("a", 1, "nightly"), ("revenue", 2, "a"), ("b", 2, "a")]
+    assert reached_assets(walk) == [("a", 1, "nightly"), ("revenue", 2, "a"), ("b", 2, "a")]
 
 
 def test_a_walk_reaches_no_more_than_asked_and_says_so(shop: Company, store_engine: Engine) -> None:
@@ -69,17 +74,17 @@ def test_a_wide_fan_is_cut_without_reading_all_of_it(shop: Company, store_engine
         shop.writes.create("table", shop.table(f"t{number:02}"), actor=JANE)
         feed(shop, table("c"), table(f"t{number:02}"))
     walk = Impact(store_engine).walk(root(shop, "c"), 3, max_assets=2)
-    assert ([name for name, _, _ in found(walk)], walk.is_cut) == (["t00", "t01"], True)
+    assert ([name for name, _, _ in reached_assets(walk)], walk.is_cut) == (["t00", "t01"], True)
 
 
 def test_what_is_deleted_is_not_reached(shop: Company, store_engine: Engine) -> None:
     shop.writes.delete("table", Key.by_name(f"{SCHEMA}.a"), actor=JANE)
-    assert found(Impact(store_engine).walk(root(shop, "orders"), 9)) == []
+    assert reached_assets(Impact(store_engine).walk(root(shop, "orders"), 9)) == []
 
 
 def test_what_something_gone_for_good_fed_is_still_known(shop: Company, store_engine: Engine) -> None:
     shop.writes.delete("table", Key.by_name(f"{SCHEMA}.a"), actor=JANE, hard=True)
-    assert found(Impact(store_engine).walk(root(shop, "a"), 1)) == [("revenue", 1, "a"), ("b", 1, "a")]
+    assert reached_assets(Impact(store_engine).walk(root(shop, "a"), 1)) == [("revenue", 1, "a"), ("b", 1, "a")]
 
 
 def test_owners_are_an_assets_own_or_inherited(shop: Company, store_engine: Engine) -> None:

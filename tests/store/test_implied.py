@@ -14,10 +14,12 @@ from tocsin.store.lineage.reach import Lineage
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    made.ids["a"] = made.writes.create("table", made.table("a"), actor=JANE).document["id"]
-    made.writes.create("mlmodelService", {"name": "ml", "serviceType": "Mlflow"}, actor=JANE)
-    return made
+    sample_company = company(store_engine)
+    sample_company.ids["a"] = sample_company.writes.create("table", sample_company.table("a"), actor=JANE).document[
+        "id"
+    ]
+    sample_company.writes.create("mlmodelService", {"name": "ml", "serviceType": "Mlflow"}, actor=JANE)
+    return sample_company
 
 
 def model(*sources: Document) -> Document:
@@ -27,7 +29,7 @@ def model(*sources: Document) -> Document:
     return {"name": "churn", "service": "ml", "algorithm": "trees", "mlFeatures": features}
 
 
-def fed_by(engine: Engine) -> list[str]:
+def sources_of_model(engine: Engine) -> list[str]:
     return [node["name"] for node in Lineage(engine).around("mlmodel", Key.by_name("ml.churn"))["nodes"]]
 
 
@@ -42,11 +44,11 @@ def test_a_model_is_made_from_the_sources_of_its_features(shop: Company, store_e
     notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
     assert notified == [("entityCreated", "ml.churn"), ("entityUpdated", "ml.churn")]
     assert [event.id for event in written.cascaded] == [shop.events_after(end)[1].id]
-    assert fed_by(store_engine) == ["orders"]
+    assert sources_of_model(store_engine) == ["orders"]
     shop.writes.upsert("mlmodel", model(source(shop, "orders"), source(shop, "a")), actor=JANE)
-    assert fed_by(store_engine) == ["a", "orders"]
+    assert sources_of_model(store_engine) == ["a", "orders"]
     shop.writes.upsert("mlmodel", model(source(shop, "a")), actor=JANE)
-    assert fed_by(store_engine) == ["a"]
+    assert sources_of_model(store_engine) == ["a"]
     end = shop.log.readable_end()
     assert shop.writes.upsert("mlmodel", model(source(shop, "a")), actor=JANE).event is None
     assert shop.events_after(end) == []
@@ -57,10 +59,10 @@ def test_an_edge_of_which_more_is_said_stays(shop: Company, store_engine: Engine
     ends = {"fromEntity": source(shop, "orders"), "toEntity": {"type": "mlmodel", "fullyQualifiedName": "ml.churn"}}
     shop.writes.put_edge(ends | {"lineageDetails": {"sqlQuery": "select 1"}}, actor=JANE)
     shop.writes.upsert("mlmodel", model(), actor=JANE)
-    assert fed_by(store_engine) == ["orders"]
+    assert sources_of_model(store_engine) == ["orders"]
 
 
 def test_models_written_in_bulk_have_their_edges_too(shop: Company, store_engine: Engine) -> None:
     writes = BulkWrites(shop.catalogue, shop.clock)
     writes.put("mlmodel", [model(source(shop, "orders"))], actor=JANE)
-    assert fed_by(store_engine) == ["orders"]
+    assert sources_of_model(store_engine) == ["orders"]

@@ -30,13 +30,13 @@ WORDS = st.text(
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    made.writes.create("classification", {"name": "PII", "description": "x"}, actor=JANE)
+    sample_company = company(store_engine)
+    sample_company.writes.create("classification", {"name": "PII", "description": "x"}, actor=JANE)
     for name in ("Sensitive", "None"):
-        made.writes.create("tag", {"name": name, "description": "x", "classification": "PII"}, actor=JANE)
-    glossary = made.writes.create("glossary", {"name": "Shop", "description": "Words."}, actor=JANE)
-    made.ids["Shop"] = glossary.document["id"]
-    return made
+        sample_company.writes.create("tag", {"name": name, "description": "x", "classification": "PII"}, actor=JANE)
+    glossary = sample_company.writes.create("glossary", {"name": "Shop", "description": "Words."}, actor=JANE)
+    sample_company.ids["Shop"] = glossary.document["id"]
+    return sample_company
 
 
 def do(shop: Company, text: str, entity_type: str = "table", *, dry_run: bool = False) -> Document:
@@ -48,7 +48,7 @@ def details(result: Document) -> list[str]:
     return [line.split(",")[1] for line in result["importResultsCsv"].splitlines()[1:]]
 
 
-def exported(shop: Company, entity_type: str) -> str:
+def export(shop: Company, entity_type: str) -> str:
     headers = [header.label for header in SHEETS[entity_type].headers]
     if entity_type == "table":
         return write_sheet([headers, *column_rows(shop.get("table", ORDERS))])
@@ -75,7 +75,7 @@ def test_a_tables_sheet_is_one_change_of_the_table(shop: Company) -> None:
 
 
 def test_what_cannot_be_is_said_row_by_row_and_stops_nothing_else(shop: Company) -> None:
-    rows = (
+    lines = (
         "nothing,x,INT,,",
         "email,x,VARCHAR,long,",
         "email,x,STRANGE,,",
@@ -85,13 +85,13 @@ def test_what_cannot_be_is_said_row_by_row_and_stops_nothing_else(shop: Company)
         "email",
     )
     end = shop.log.readable_end()
-    result = do(shop, COLUMN + "\n".join(rows))
+    result = do(shop, COLUMN + "\n".join(lines))
     assert (result["status"], result["numberOfRowsFailed"]) == ("partialSuccess", 6)
-    said = details(result)
-    assert said[0] == "unknown column nothing"
-    assert "PII.Unknown" in said[3]
-    assert said[4] == "Column updated"
-    assert "twice" in said[5]
+    messages = details(result)
+    assert messages[0] == "unknown column nothing"
+    assert "PII.Unknown" in messages[3]
+    assert messages[4] == "Column updated"
+    assert "twice" in messages[5]
     (event,) = shop.events_after(end)
     assert event.change_description is not None
     assert event.change_description.paths() == ("columns.id.description",)
@@ -119,7 +119,7 @@ def test_a_broken_sheet_changes_nothing(shop: Company, text: str) -> None:
 
 def test_terms_are_made_and_changed_each_as_one_event(shop: Company) -> None:
     end = shop.log.readable_end()
-    rows = (
+    lines = (
         "Shop.Client,Best,,Buys most.,,,,,,,,",
         ",Client,Customer,Buys.,buyer;payer,,ISO;https://iso.org/x,PII.None,user:jane,team:sales,Approved,#FF0000",
         ",Person,,Lives.,,broader:Shop.Client,,,,,,",
@@ -128,7 +128,7 @@ def test_terms_are_made_and_changed_each_as_one_event(shop: Company) -> None:
         "Other.X,Lost,,x,,,,,,,,",
         ",Strange,,x,,,,,,,Unheard,",
     )
-    result = do(shop, TERM + "\n".join(rows), "glossary")
+    result = do(shop, TERM + "\n".join(lines), "glossary")
     assert details(result)[:4] == ["Term created"] * 3 + ["a new term needs a description"]
     assert (result["numberOfRowsPassed"], result["numberOfRowsFailed"]) == (3, 4)
     kinds = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
@@ -160,20 +160,20 @@ def test_what_is_exported_and_imported_again_changes_nothing(shop: Company) -> N
     shop.patch(("add", "/columns/2/children/0/tags/0", {"tagFQN": "PII.Sensitive"}))
     end = shop.log.readable_end()
     for entity_type in ("table", "glossary"):
-        assert do(shop, exported(shop, entity_type), entity_type)["numberOfRowsFailed"] == 0
+        assert do(shop, export(shop, entity_type), entity_type)["numberOfRowsFailed"] == 0
     assert shop.events_after(end) == []
 
 
 @RELAXED
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(("BIGINT", "STRING", "JSON"))), min_size=1, max_size=4))
 def test_whatever_stands_in_columns_survives_a_sheet(shop: Company, columns: list[tuple[str, str, str]]) -> None:
-    made = [
+    new_columns = [
         {"name": f"c {number}.", "dataType": kind, "displayName": display, "description": text}
         for number, (display, text, kind) in enumerate(columns)
     ]
-    shop.patch(("replace", "/columns", made))
+    shop.patch(("replace", "/columns", new_columns))
     end = shop.log.readable_end()
-    result = do(shop, exported(shop, "table"))
+    result = do(shop, export(shop, "table"))
     assert (result["status"], shop.events_after(end)) == ("success", [])
 
 
@@ -184,7 +184,7 @@ def test_whatever_stands_in_a_term_survives_a_sheet(shop: Company, text: str, sy
     shop.writes.upsert("glossaryTerm", request, actor=JANE)
     shop.patch(("add", "/synonyms", synonyms), fqn="Shop.T", entity_type="glossaryTerm")
     end = shop.log.readable_end()
-    result = do(shop, exported(shop, "glossary"), "glossary")
+    result = do(shop, export(shop, "glossary"), "glossary")
     assert (result["status"], shop.events_after(end)) == ("success", [])
 
 
@@ -210,8 +210,8 @@ def test_a_tree_is_made_and_changed_with_one_event_for_each_entity(shop: Company
     target = ("databaseService", shop.get("databaseService", "pg")["id"])
     rehearsed = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=True, recursive=True)
     assert shop.events_after(offset) == []
-    done = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
-    assert (done["status"], rehearsed) == ("success", done | {"dryRun": True})
+    imported = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
+    assert (imported["status"], rehearsed) == ("success", imported | {"dryRun": True})
     notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)]
     assert notified == [
         ("entityCreated", "pg.fresh"),

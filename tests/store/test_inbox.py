@@ -44,7 +44,7 @@ def tell(store_engine: Engine) -> Tell:
         written = writes.create("team", {"name": f"team{log.readable_end()}"}, actor=SYSTEM)
         assert written.event is not None
         offset = log.readable_end()
-        rows = [
+        notification_rows = [
             {
                 "id": f"{person}-{offset}-{channel}",
                 "event_id": written.event.id,
@@ -59,24 +59,24 @@ def tell(store_engine: Engine) -> Tell:
             for person in people
         ]
         with writing(store_engine) as connection:
-            connection.execute(insert(notification), rows)
+            connection.execute(insert(notification), notification_rows)
         return offset
 
     return tell
 
 
-def offsets(inbox: Inbox, person: str, **more: object) -> list[int]:
-    return [one.log_offset for one in inbox.page(person, NOW_MS, **{"limit": 100, **more})]  # type: ignore[arg-type]  # keywords by name
+def offsets(inbox: Inbox, person: str, **options: object) -> list[int]:
+    return [one.log_offset for one in inbox.page(person, NOW_MS, **{"limit": 100, **options})]  # type: ignore[arg-type]  # keywords by name
 
 
 def test_a_page_holds_the_unread_first_then_the_newest(inbox: Inbox, tell: Tell) -> None:
-    one, two, three = tell("ann"), tell("ann", "bob"), tell("ann")
+    first, two, three = tell("ann"), tell("ann", "bob"), tell("ann")
     inbox.mark_read("ann", f"ann-{three}-ActivityFeed", NOW_MS)
-    assert offsets(inbox, "ann") == [two, one, three]
-    assert offsets(inbox, "ann", limit=2) == [two, one]
-    assert offsets(inbox, "ann", after=InboxCursor(read=False, log_offset=two)) == [one, three]
+    assert offsets(inbox, "ann") == [two, first, three]
+    assert offsets(inbox, "ann", limit=2) == [two, first]
+    assert offsets(inbox, "ann", after=InboxCursor(read=False, log_offset=two)) == [first, three]
     assert offsets(inbox, "ann", after=InboxCursor(read=True, log_offset=three)) == []
-    assert offsets(inbox, "ann", unread_only=True) == [two, one]
+    assert offsets(inbox, "ann", unread_only=True) == [two, first]
     assert offsets(inbox, "bob") == [two]
     assert inbox.counts("ann", NOW_MS) == (2, 3)
 
@@ -117,21 +117,21 @@ def test_marking_twice_keeps_the_first_time(inbox: Inbox, tell: Tell, store_engi
 
 
 def test_arrivals_come_in_order_and_never_cut_an_offset_in_two(inbox: Inbox, tell: Tell) -> None:
-    one, two, three = tell("ann", "bob"), tell("ann", "bob", "cy"), tell("ann", due_in_ms=50)
+    first, two, three = tell("ann", "bob"), tell("ann", "bob", "cy"), tell("ann", due_in_ms=50)
     tell("ann", channel="Webhook")
     assert inbox.reach().newest.offset >= three
     page = inbox.arrivals(0, limit=3)
-    assert sorted({row.log_offset for row in page}) == [one, two]
+    assert sorted({row.log_offset for row in page}) == [first, two]
     assert len(page) == 5
     assert inbox.arrivals(two, limit=3) == [Arrival(three, "ann", NOW_MS + 50)]
 
 
 def test_entries_are_read_back_by_place(inbox: Inbox, tell: Tell) -> None:
-    one, two = tell("ann", "bob"), tell("ann", "bob")
-    found = inbox.entries_at([(one, "ann"), (two, "bob")])
-    assert [(entry.log_offset, entry.recipient_id) for entry in found] == [(one, "ann"), (two, "bob")]
-    assert found[0].reasons[0].sentence() == "you follow it (alert ActivityFeedAlert)"
-    assert [entry.log_offset for entry in inbox.entries_after("ann", one, NOW_MS, limit=5)] == [two]
+    first, two = tell("ann", "bob"), tell("ann", "bob")
+    entries = inbox.entries_at([(first, "ann"), (two, "bob")])
+    assert [(entry.log_offset, entry.recipient_id) for entry in entries] == [(first, "ann"), (two, "bob")]
+    assert entries[0].reasons[0].sentence() == "you follow it (alert ActivityFeedAlert)"
+    assert [entry.log_offset for entry in inbox.entries_after("ann", first, NOW_MS, limit=5)] == [two]
 
 
 def test_a_page_ends_where_it_would_be_too_large_and_entries_of_one_event_share_it(

@@ -21,10 +21,10 @@ _CASE = f"{ORDERS}.id.not_null"
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
+    sample_company = company(store_engine)
     request = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
-    made.writes.create("testCase", request, actor=JANE)
-    return made
+    sample_company.writes.create("testCase", request, actor=JANE)
+    return sample_company
 
 
 def _fail(shop: Company, at_ms: int) -> Written:
@@ -35,8 +35,8 @@ def _on_case(shop: Company, work: Callable[[Record, Stored], Written]) -> Writte
     return shop.writes.on_entity("testCase", Key.by_name(_CASE), work, actor=JANE)
 
 
-def _take(shop: Company, status: str, details: Document | None = None, **more: str) -> Written:
-    request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status, **more}
+def _take(shop: Company, status: str, details: Document | None = None, **fields: str) -> Written:
+    request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status, **fields}
     request |= {"testCaseResolutionStatusDetails": details} if details else {}
     return _on_case(shop, lambda record, case: take_step(record, case, request))
 
@@ -46,7 +46,7 @@ def _resolve(shop: Company) -> Written:
     return _take(shop, "Resolved", details)
 
 
-def _reported(written: Written) -> list[str]:
+def _reported_fields(written: Written) -> list[str]:
     assert written.event is not None
     assert written.event.change_description is not None
     return list(written.event.change_description.paths())
@@ -54,8 +54,8 @@ def _reported(written: Written) -> list[str]:
 
 def test_a_failure_opens_one_incident_and_the_next_goes_on_with_it(shop: Company, store_engine: Engine) -> None:
     first, second = _fail(shop, 1), _fail(shop, 2)
-    assert _reported(first) == ["testCaseResult", "incidentStatus"]
-    assert _reported(second) == ["testCaseResult"]
+    assert _reported_fields(first) == ["testCaseResult", "incidentStatus"]
+    assert _reported_fields(second) == ["testCaseResult"]
     assert first.document["incidentId"] == second.document["incidentId"]
     assert second.document["testCaseResult"]["incidentId"] == first.document["incidentId"]
     (step,) = IncidentLog(store_engine).of_state(first.document["incidentId"])
@@ -70,7 +70,7 @@ def test_every_step_is_an_event_without_a_version(shop: Company) -> None:
         _take(shop, "Assigned", {"assignee": {"type": "user", "name": "jane"}}),
         _resolve(shop),
     ]
-    assert [_reported(step) for step in steps] == [["incidentStatus"]] * 3
+    assert [_reported_fields(step) for step in steps] == [["incidentStatus"]] * 3
     assert len({step.document["stateId"] for step in steps}) == 1
     assert len({step.document["timestamp"] for step in steps}) == 3
     assert steps[1].document["testCaseResolutionStatusDetails"]["assignee"]["id"] == shop.ids["jane"]
@@ -132,18 +132,18 @@ def test_steps_are_found_by_what_is_asked(shop: Company, store_engine: Engine) -
     _take(shop, "Assigned", {"assignee": shop.ids["jane"]})
     case_id, log = shop.get("testCase", _CASE)["id"], IncidentLog(store_engine)
 
-    def found(wanted: IncidentStateFilter, window: ReportWindow = ReportWindow()) -> list[str]:  # noqa: B008  it is frozen
-        return [one["testCaseResolutionStatusType"] for one in log.page(wanted, window).documents]
+    def statuses_of(selection: IncidentStateFilter, window: ReportWindow = ReportWindow()) -> list[str]:  # noqa: B008  it is frozen
+        return [one["testCaseResolutionStatusType"] for one in log.page(selection, window).documents]
 
-    assert found(IncidentStateFilter()) == ["Assigned", "New"]
-    assert found(IncidentStateFilter(latest=True)) == ["Assigned"]
-    assert found(IncidentStateFilter(assignee_id=shop.ids["jane"])) == ["Assigned"]
-    assert found(IncidentStateFilter(status="New", test_case_id=case_id)) == ["New"]
-    assert found(IncidentStateFilter(tested_id=shop.ids["orders"])) == ["Assigned", "New"]
-    assert found(IncidentStateFilter(tested_id="")) == []
+    assert statuses_of(IncidentStateFilter()) == ["Assigned", "New"]
+    assert statuses_of(IncidentStateFilter(latest=True)) == ["Assigned"]
+    assert statuses_of(IncidentStateFilter(assignee_id=shop.ids["jane"])) == ["Assigned"]
+    assert statuses_of(IncidentStateFilter(status="New", test_case_id=case_id)) == ["New"]
+    assert statuses_of(IncidentStateFilter(tested_id=shop.ids["orders"])) == ["Assigned", "New"]
+    assert statuses_of(IncidentStateFilter(tested_id="")) == []
     first = log.page(IncidentStateFilter(), ReportWindow(limit=1))
     assert first.total == 2
-    assert found(IncidentStateFilter(), ReportWindow(limit=1, after=first.after)) == ["New"]
+    assert statuses_of(IncidentStateFilter(), ReportWindow(limit=1, after=first.after)) == ["New"]
 
 
 def test_a_hard_delete_takes_the_incidents_along(shop: Company, store_engine: Engine) -> None:

@@ -74,31 +74,35 @@ class Collecting:
         return Delivered()
 
 
-@given(made=st.lists(ALERTS, min_size=2, max_size=3), hidden=st.sampled_from(["never", "before", "after"]))
-@example(made=[Made("bert", "External"), Made("root", "External")], hidden="before")
-@example(made=[Made("bert", "External", "deleted"), Made("root", "External")], hidden="never")
-@example(made=[Made("anna", "External"), Made("bert", "Users", "muted")], hidden="after")
+@given(choices=st.lists(ALERTS, min_size=2, max_size=3), hidden=st.sampled_from(["never", "before", "after"]))
+@example(choices=[Made("bert", "External"), Made("root", "External")], hidden="before")
+@example(choices=[Made("bert", "External", "deleted"), Made("root", "External")], hidden="never")
+@example(choices=[Made("anna", "External"), Made("bert", "Users", "muted")], hidden="after")
 @settings(max_examples=40 if SOAK else 8)
 def test_what_an_alert_sends_does_not_depend_on_the_others(
-    sqlite_template: Path, made: list[Made], hidden: str
+    sqlite_template: Path, choices: list[Made], hidden: str
 ) -> None:
-    named = dict(zip(NAMES, made, strict=False))
-    together = _sent(sqlite_template, named, hidden)
-    alone = [one for name in named for one in _sent(sqlite_template, {name: named[name]}, hidden).items()]
+    choices_by_name = dict(zip(NAMES, choices, strict=False))
+    together = _messages_sent(sqlite_template, choices_by_name, hidden)
+    alone = [
+        one
+        for name in choices_by_name
+        for one in _messages_sent(sqlite_template, {name: choices_by_name[name]}, hidden).items()
+    ]
     assert together == {name: sent for name, sent in alone if sent}
 
 
-def _sent(template: Path, made: dict[str, Made], hidden: str) -> dict[str, set[Sent]]:
+def _messages_sent(template: Path, choices_by_name: dict[str, Made], hidden: str) -> dict[str, set[Sent]]:
     """Return what each alert sends when just these are there; fail where a recipient gets one event twice."""
     with opened_copy(template) as engine:
         small = Small(engine)
         small.make("user", "root", email="root@example.org", isAdmin=True)
-        ids = {name: _alert(small, name, one) for name, one in made.items()}
+        ids = {name: _alert(small, name, one) for name, one in choices_by_name.items()}
         owners = [{"type": "user", "id": small.ids["bert"]}, *([_team(small)] if hidden == "before" else [])]
         small.table("free", owners=owners)
         notify_all(engine)
-        for name, one in made.items():
-            _end(small, ids[name], one)
+        for name, choice in choices_by_name.items():
+            _end(small, ids[name], choice)
         if hidden == "after":
             change = [{"op": "add", "path": "/owners/-", "value": _team(small)}]
             small.company.writes.patch("table", Key.by_name("pg.shop.public.free"), change, actor=SYSTEM)
@@ -121,22 +125,22 @@ def _team(small: Small) -> dict[str, str]:
     return {"type": "team", "id": small.ids["Tills"]}
 
 
-def _alert(small: Small, name: str, made: Made) -> str:
-    receivers = {"Owners": [], "External": [TO_BERT], "Users": ["bert"]}[made.category]
-    to = {"id": destination_id(name), "category": made.category, "type": "Email", "config": {"receivers": receivers}}
+def _alert(small: Small, name: str, choice: Made) -> str:
+    receivers = {"Owners": [], "External": [TO_BERT], "Users": ["bert"]}[choice.category]
+    to = {"id": destination_id(name), "category": choice.category, "type": "Email", "config": {"receivers": receivers}}
     request = {"name": name, "alertType": "Notification", "destinations": [to]}
     request["filteringRules"] = {"resources": ["table"]}
-    actor = Actor(small.ids[made.maker], made.maker)
+    actor = Actor(small.ids[choice.maker], choice.maker)
     return str(small.company.writes.create("eventsubscription", request, actor=actor).document["id"])
 
 
-def _end(small: Small, alert_id: str, made: Made) -> None:
+def _end(small: Small, alert_id: str, choice: Made) -> None:
     writes, key = small.company.writes, Key.by_id(alert_id)
-    if made.fate == "deleted":
+    if choice.fate == "deleted":
         writes.delete("eventsubscription", key, actor=SYSTEM, hard=True)
-    if made.fate == "disabled":
+    if choice.fate == "disabled":
         writes.patch("eventsubscription", key, [{"op": "add", "path": "/enabled", "value": False}], actor=SYSTEM)
-    if made.fate == "muted":
+    if choice.fate == "muted":
         for who in (small.ids["bert"], TO_BERT):
             Mutes(small.engine).put(Mute(who, MuteKind.ALERT, alert_id))
 
@@ -175,11 +179,11 @@ async def yes() -> bool:
 def _by_alert(dispatches: list[Dispatch]) -> dict[str, set[Sent]]:
     at = [(one.message.target, entry.event.id) for one in dispatches for entry in one.entries]
     assert len(at) == len(set(at))
-    found: dict[str, set[Sent]] = {}
-    for one in dispatches:
-        for entry in one.entries:
+    sent_by_alert: dict[str, set[Sent]] = {}
+    for dispatch in dispatches:
+        for entry in dispatch.entries:
             about = entry.event.entity_fully_qualified_name or ""
             for reason in entry.reasons:
-                sent = (one.message.target, about, reason.kind.value, reason.via or "")
-                found.setdefault(reason.subscription_name, set()).add(sent)
-    return found
+                sent = (dispatch.message.target, about, reason.kind.value, reason.via or "")
+                sent_by_alert.setdefault(reason.subscription_name, set()).add(sent)
+    return sent_by_alert

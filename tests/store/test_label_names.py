@@ -21,10 +21,10 @@ _MINUTE = 60_000
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
     """A company whose table carries the tag ``PII.Old``."""
-    made = company(store_engine)
-    add_tags(made.writes, "PII.Old")
-    _tag(made, "PII.Old")
-    return made
+    sample_company = company(store_engine)
+    add_tags(sample_company.writes, "PII.Old")
+    _tag(sample_company, "PII.Old")
+    return sample_company
 
 
 def _tag(shop: Company, fqn: str) -> None:

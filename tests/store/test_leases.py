@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sqlalchemy import Engine, select
 from tests.soak import SOAK
-from tests.store.rows import add_messages, finished, states
+from tests.store.rows import add_messages, finish_of, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.model.message import Message, OutcomeReason, Retry
@@ -58,22 +58,22 @@ class JumpingClocks(RuleBasedStateMachine):
         self.workers = {name: Simulated(name) for name in NAMES}
         self.born = 0
 
-    def now_ms(self, one: Simulated) -> int:
-        return NOW_MS + 10_000 + round(self.passed_s * 1000) + one.set_by_ms
+    def now_ms(self, worker: Simulated) -> int:
+        return NOW_MS + 10_000 + round(self.passed_s * 1000) + worker.set_by_ms
 
-    def renew(self, one: Simulated) -> None:
-        if one.leases.session_id and self.sessions.renew(one.leases.session_id, now_ms=self.now_ms(one)):
-            one.leases.renew(asked_at_s=self.passed_s)
+    def renew(self, worker: Simulated) -> None:
+        if worker.leases.session_id and self.sessions.renew(worker.leases.session_id, now_ms=self.now_ms(worker)):
+            worker.leases.renew(asked_at_s=self.passed_s)
             return
-        one.begun += 1
-        session_id = f"{one.name}#{one.begun}"
-        self.sessions.begin(session_id, lease_ms=round(LEASE_S * 1000), now_ms=self.now_ms(one))
-        one.leases.begin(session_id, asked_at_s=self.passed_s)
-        one.claimed = {}
+        worker.begun += 1
+        session_id = f"{worker.name}#{worker.begun}"
+        self.sessions.begin(session_id, lease_ms=round(LEASE_S * 1000), now_ms=self.now_ms(worker))
+        worker.leases.begin(session_id, asked_at_s=self.passed_s)
+        worker.claimed = {}
 
-    def assure(self, one: Simulated) -> None:
-        if not one.leases.are_sure(self.passed_s):
-            self.renew(one)
+    def assure(self, worker: Simulated) -> None:
+        if not worker.leases.are_sure(self.passed_s):
+            self.renew(worker)
 
     @rule(name=st.sampled_from(NAMES))
     def beats(self, name: str) -> None:
@@ -81,34 +81,34 @@ class JumpingClocks(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def looks_around(self, name: str) -> None:
-        one = self.workers[name]
-        self.renew(one)
-        others = [other for other in self.sessions.all() if other.id != one.leases.session_id]
-        self.sessions.end_silent(one.watch.silent(others, self.passed_s))
-        self.messages.plan_again(self.now_ms(one))
+        worker = self.workers[name]
+        self.renew(worker)
+        other_sessions = [other for other in self.sessions.all() if other.id != worker.leases.session_id]
+        self.sessions.end_silent(worker.watch.silent(other_sessions, self.passed_s))
+        self.messages.plan_again(self.now_ms(worker))
 
     @rule(name=st.sampled_from(NAMES), limit=st.integers(1, COUNT), answer_is_lost=st.booleans())
     def claims(self, name: str, limit: int, answer_is_lost: bool) -> None:
-        one = self.workers[name]
-        self.assure(one)
-        session_id = one.leases.session_id
-        if one.unknown:
-            self.messages.keep_only(session_id, one.leases.ids())
-            one.unknown = False
-        claimed = self.messages.claim(session_id, limit, now_ms=self.now_ms(one))
-        one.unknown = answer_is_lost
+        worker = self.workers[name]
+        self.assure(worker)
+        session_id = worker.leases.session_id
+        if worker.unknown:
+            self.messages.keep_only(session_id, worker.leases.ids())
+            worker.unknown = False
+        claimed = self.messages.claim(session_id, limit, now_ms=self.now_ms(worker))
+        worker.unknown = answer_is_lost
         if not answer_is_lost:
-            one.leases.take(session_id, claimed)
-            one.claimed |= {row.id: row for row in claimed}
+            worker.leases.take(session_id, claimed)
+            worker.claimed |= {row.id: row for row in claimed}
 
     @rule(name=st.sampled_from(NAMES), failed=st.booleans())
     def records(self, name: str, failed: bool) -> None:
-        one = self.workers[name]
-        session_id, held = one.leases.session_id, [one.claimed[row_id] for row_id in one.leases.ids()][:1]
+        worker = self.workers[name]
+        session_id, leased = worker.leases.session_id, [worker.claimed[row_id] for row_id in worker.leases.ids()][:1]
         outcome = Retry(OutcomeReason.SERVER_ERROR) if failed else None
-        group = [finished(row, outcome, retries=10**6, at_ms=self.now_ms(one)) for row in held]
-        self.messages.record(session_id, group, now_ms=self.now_ms(one))
-        one.leases.drop(session_id, [row.id for row in held])
+        group = [finish_of(row, outcome, retries=10**6, at_ms=self.now_ms(worker)) for row in leased]
+        self.messages.record(session_id, group, now_ms=self.now_ms(worker))
+        worker.leases.drop(session_id, [row.id for row in leased])
 
     @rule(passed_s=st.sampled_from([0.5, 30.0, 89.0, 90.0, 1_000.0]))
     def time_passes(self, passed_s: float) -> None:
@@ -127,32 +127,32 @@ class JumpingClocks(RuleBasedStateMachine):
     @invariant()
     def nobody_shares_what_they_are_sure_of(self) -> None:
         sure = [one for one in self.workers.values() if one.leases.are_sure(self.passed_s)]
-        held = [row_id for one in sure for row_id in one.leases.ids()]
-        assert len(held) == len(set(held))
+        leased = [row_id for one in sure for row_id in one.leases.ids()]
+        assert len(leased) == len(set(leased))
         with reading(self.engine) as connection:
             owners = {
                 row.id: row.lease_owner for row in connection.execute(select(message.c.id, message.c.lease_owner))
             }
-        for one in sure:
-            assert {owners[row_id] for row_id in one.leases.ids()} <= {one.leases.session_id}
+        for worker in sure:
+            assert {owners[row_id] for row_id in worker.leases.ids()} <= {worker.leases.session_id}
 
     def teardown(self) -> None:
         """Everybody dies; one worker, whose clock is right, gets all that is open within a lease and its wait."""
         if not hasattr(self, "workers"):
             return
-        one = Simulated("last")
-        self.workers = {"last": one}
+        last_worker = Simulated("last")
+        self.workers = {"last": last_worker}
         self.looks_around("last")
         self.passed_s += LEASE_S
         self.looks_around("last")
         self.passed_s += 60.0  # the wait of tests/store/rows.py
-        while one.leases.ids() or self.claims_all(one):
+        while last_worker.leases.ids() or self.claims_all(last_worker):
             self.records("last", failed=False)
         assert {status for status, _ in states(self.engine).values()} == {"delivered"}
 
-    def claims_all(self, one: Simulated) -> int:
-        self.claims(one.name, COUNT, answer_is_lost=False)
-        return len(one.leases)
+    def claims_all(self, worker: Simulated) -> int:
+        self.claims(worker.name, COUNT, answer_is_lost=False)
+        return len(worker.leases)
 
 
 def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> None:

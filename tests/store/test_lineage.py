@@ -28,10 +28,12 @@ NIGHTLY = {"type": "pipeline", "fullyQualifiedName": "airflow.nightly"}
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
+    sample_company = company(store_engine)
     for name in ("clean", "report"):
-        made.ids[name] = made.writes.create("table", made.table(name), actor=JANE).document["id"]
-    return made
+        sample_company.ids[name] = sample_company.writes.create(
+            "table", sample_company.table(name), actor=JANE
+        ).document["id"]
+    return sample_company
 
 
 def table(name: str) -> Document:
@@ -43,12 +45,12 @@ def put(shop: Company, from_: Document, to: Document, **details: Any) -> Written
     return shop.writes.put_edge(edge, actor=JANE)
 
 
-def said(shop: Company, engine: Engine, from_: str, to: str) -> Document:
+def details_of(shop: Company, engine: Engine, from_: str, to: str) -> Document:
     details = Lineage(engine).edge(shop.ids[from_], shop.ids[to]).details
     return {key: value for key, value in details.items() if key not in STAMPS}
 
 
-def notified(written: Written) -> tuple[str, str, str]:
+def event_summary(written: Written) -> tuple[str, str, str]:
     """Return the name of the asset, what happened to it, and of which list the change is."""
     assert written.event is not None
     wire = written.event.to_wire()
@@ -58,39 +60,39 @@ def notified(written: Written) -> tuple[str, str, str]:
     return wire["entityFullyQualifiedName"], wire["eventType"], f"{kind} {change['name']}"
 
 
-def column(*from_: str, to: str, of: str = "clean") -> Document:
-    return {"fromColumns": [f"{ORDERS}.{name}" for name in from_], "toColumn": f"{SCHEMA}.{of}.{to}"}
+def column(*from_: str, to: str, table_name: str = "clean") -> Document:
+    return {"fromColumns": [f"{ORDERS}.{name}" for name in from_], "toColumn": f"{SCHEMA}.{table_name}.{to}"}
 
 
 def test_another_text_of_the_query_is_kept_and_notifies_nobody(shop: Company, store_engine: Engine) -> None:
     columns = [column("id", to="id")]
     for text in ("select 1", "create table t as select 1", "select 1"):
         written = put(shop, table("orders"), table("clean"), sqlQuery=text, columnsLineage=columns)
-        assert said(shop, store_engine, "orders", "clean")["sqlQuery"] == text
+        assert details_of(shop, store_engine, "orders", "clean")["sqlQuery"] == text
         assert (written.event is not None) == written.created
     both = put(shop, table("orders"), table("clean"), sqlQuery="select 2")
-    assert notified(both)[2] == "fieldsUpdated lineage", "the columns are gone as well"
+    assert event_summary(both)[2] == "fieldsUpdated lineage", "the columns are gone as well"
 
 
 def test_columns_in_another_order_notify_nobody(shop: Company, store_engine: Engine) -> None:
-    one, other = column("id", "email", to="id"), column("id", to="email")
-    put(shop, table("orders"), table("clean"), columnsLineage=[one, other])
-    again = [other, column("email", "id", to="id")]
+    to_id, to_email = column("id", "email", to="id"), column("id", to="email")
+    put(shop, table("orders"), table("clean"), columnsLineage=[to_id, to_email])
+    again = [to_email, column("email", "id", to="id")]
     assert put(shop, table("orders"), table("clean"), columnsLineage=again).event is None
-    assert said(shop, store_engine, "orders", "clean")["columnsLineage"] == again, "kept as it was sent last"
-    for fewer in ([column("id", to="id"), other], [other]):
+    assert details_of(shop, store_engine, "orders", "clean")["columnsLineage"] == again, "kept as it was sent last"
+    for fewer in ([column("id", to="id"), to_email], [to_email]):
         written = put(shop, table("orders"), table("clean"), columnsLineage=fewer)
-        assert notified(written)[2] == "fieldsUpdated lineage"
+        assert event_summary(written)[2] == "fieldsUpdated lineage"
 
 
 def test_an_edge_is_an_event_of_the_asset_it_leads_to(shop: Company, store_engine: Engine) -> None:
-    assert notified(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
+    assert event_summary(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
     assert put(shop, table("orders"), REVENUE).event is None
     detailed = put(shop, table("orders"), REVENUE, description="monthly")
-    assert notified(detailed) == ("bi.revenue", "entityUpdated", "fieldsUpdated lineage")
-    assert said(shop, store_engine, "orders", "revenue") == {"description": "monthly", "source": "Manual"}
-    gone = shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
-    assert notified(gone) == ("bi.revenue", "entityUpdated", "fieldsDeleted lineage")
+    assert event_summary(detailed) == ("bi.revenue", "entityUpdated", "fieldsUpdated lineage")
+    assert details_of(shop, store_engine, "orders", "revenue") == {"description": "monthly", "source": "Manual"}
+    removal = shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
+    assert event_summary(removal) == ("bi.revenue", "entityUpdated", "fieldsDeleted lineage")
     with pytest.raises(NotFound):
         shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
     with pytest.raises(NotFound):
@@ -112,7 +114,7 @@ def test_columns_and_the_pipeline_are_checked_and_made_full(shop: Company, store
     pipeline = {"type": "pipeline", "id": shop.ids["nightly"], "name": None}
     columns = [column("id", "email", to="email"), column("id", to="id")]
     put(shop, table("orders"), table("clean"), columnsLineage=columns, pipeline=pipeline, **nulls)
-    assert said(shop, store_engine, "orders", "clean") == {
+    assert details_of(shop, store_engine, "orders", "clean") == {
         "source": "Manual",
         "columnsLineage": columns,
         "pipeline": {
@@ -138,7 +140,7 @@ def test_columns_and_the_pipeline_are_checked_and_made_full(shop: Company, store
         ({"columnsLineage": [{"fromColumns": [5]}]}, InvalidInput),
         ({"columnsLineage": [column("nothing", to="id")]}, InvalidInput),
         ({"columnsLineage": [column("id", to="nothing")]}, InvalidInput),
-        ({"columnsLineage": [column("id", to="id", of="report")]}, InvalidInput),
+        ({"columnsLineage": [column("id", to="id", table_name="report")]}, InvalidInput),
         ({"columnsLineage": [{"toColumn": '"a'}]}, InvalidInput),
         ({"tempLineageTables": [{"fromEntity": "a"}]}, InvalidInput),
         ({"pipeline": "nightly"}, InvalidInput),
@@ -165,12 +167,12 @@ def test_a_patch_adds_columns_one_by_one(shop: Company, store_engine: Engine) ->
         return shop.writes.patch_edge(table("orders"), table("clean"), operations, actor=JANE)
 
     first = patch({"op": "add", "path": "/columnsLineage/0", "value": column("id", to="id")})
-    assert notified(first) == (f"{SCHEMA}.clean", "entityUpdated", "fieldsUpdated lineage")
+    assert event_summary(first) == (f"{SCHEMA}.clean", "entityUpdated", "fieldsUpdated lineage")
     patch({"op": "add", "path": "/columnsLineage/0/fromColumns/1", "value": f"{ORDERS}.email"})
     patch({"op": "add", "path": "/pipeline", "value": {"id": shop.ids["nightly"], "type": "pipeline"}})
-    found = said(shop, store_engine, "orders", "clean")
-    assert found["columnsLineage"] == [column("id", "email", to="id")]
-    assert (found["pipeline"]["name"], found["source"]) == ("nightly", "QueryLineage")
+    details = details_of(shop, store_engine, "orders", "clean")
+    assert details["columnsLineage"] == [column("id", "email", to="id")]
+    assert (details["pipeline"]["name"], details["source"]) == ("nightly", "QueryLineage")
     assert patch({"op": "test", "path": "/source", "value": "QueryLineage"}).event is None
     for refused in ({"op": "remove", "path": "/columnsLineage/9"}, {"op": "replace", "path": "", "value": []}, {}):
         with pytest.raises(InvalidInput):
@@ -227,7 +229,7 @@ def test_an_edge_whose_pipeline_goes_stays_without_it(shop: Company, store_engin
     shop.writes.delete("pipeline", Key.by_name("airflow.nightly"), actor=JANE, hard=True)
     events = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
     assert events == [("entityUpdated", f"{SCHEMA}.clean"), ("entityDeleted", "airflow.nightly")]
-    assert said(shop, store_engine, "orders", "clean") == {"source": "PipelineLineage"}
+    assert details_of(shop, store_engine, "orders", "clean") == {"source": "PipelineLineage"}
     with store_engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(lineage_carrier)).scalar() == 0
 
@@ -239,16 +241,16 @@ def test_lineage_is_read_by_level_and_survives_cycles(shop: Company, store_engin
         put(shop, table(from_), table(to))
     reader = Lineage(store_engine)
 
-    def found(upstream: int, downstream: int) -> tuple[list[str], int, int]:
+    def lineage_of(upstream: int, downstream: int) -> tuple[list[str], int, int]:
         read = reader.around("table", Key.by_name(f"{SCHEMA}.a"), upstream_depth=upstream, downstream_depth=downstream)
         assert read["entity"]["name"] == "a"
         return [node["name"] for node in read["nodes"]], len(read["upstreamEdges"]), len(read["downstreamEdges"])
 
-    assert found(0, 0) == ([], 0, 0)
-    assert found(0, 1) == (["b"], 0, 2)
-    assert found(0, 2) == (["b", "c"], 0, 3)
-    assert found(0, 99) == (["b", "c", "d"], 0, 5)
-    assert found(1, 0) == (["c"], 2, 0)
+    assert lineage_of(0, 0) == ([], 0, 0)
+    assert lineage_of(0, 1) == (["b"], 0, 2)
+    assert lineage_of(0, 2) == (["b", "c"], 0, 3)
+    assert lineage_of(0, 99) == (["b", "c", "d"], 0, 5)
+    assert lineage_of(1, 0) == (["c"], 2, 0)
     with pytest.raises(NotFound):
         reader.around("table", Key.by_name("nowhere"))
 
@@ -274,16 +276,16 @@ def test_the_lineage_fields_of_the_log_say_exactly_which_edges_there_are(
     for kind, from_, to in writes:
         with contextlib.suppress(NotFound):
             _do(shop, kind, from_, to)
-    known: set[tuple[str, str]] = set()
+    known_edges: set[tuple[str, str]] = set()
     for event in shop.events_after(0):
         for heard in edges_in(event.to_wire()):
             ends = heard.edge["fromEntity"]["fullyQualifiedName"], heard.edge["toEntity"]["fullyQualifiedName"]
-            (known.discard if heard.is_gone else known.add)(ends)
+            (known_edges.discard if heard.is_gone else known_edges.add)(ends)
         if event.event_type is EventType.ENTITY_DELETED:
-            known = {ends for ends in known if ends[1] != event.entity_fully_qualified_name}
+            known_edges = {ends for ends in known_edges if ends[1] != event.entity_fully_qualified_name}
     with store_engine.connect() as connection:
         stored = edges.read(connection, edges.EDGES)
-    assert known == {(edge.from_["fullyQualifiedName"], edge.to["fullyQualifiedName"]) for edge in stored}
+    assert known_edges == {(edge.from_["fullyQualifiedName"], edge.to["fullyQualifiedName"]) for edge in stored}
 
 
 def _do(shop: Company, kind: str, from_: str, to: str) -> None:
@@ -300,5 +302,5 @@ def _do(shop: Company, kind: str, from_: str, to: str) -> None:
 
 def _empty(engine: Engine) -> None:
     with engine.begin() as connection:
-        for each in reversed(tables.METADATA.sorted_tables):
-            connection.execute(each.delete())
+        for store_table in reversed(tables.METADATA.sorted_tables):
+            connection.execute(store_table.delete())

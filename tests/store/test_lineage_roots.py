@@ -41,20 +41,20 @@ NAME = "pg.store.public"
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     """``orders`` feeds ``revenue`` and that ``margin``, ``costs`` feeds ``margin`` too; all have a test."""
-    made = SmallCompany(store_engine)
+    small_company = SmallCompany(store_engine)
     for table in ("margin", "costs", "lonely"):
-        made.table(table)
+        small_company.table(table)
     for source, target in (("revenue", "margin"), ("costs", "margin")):
-        feeds(made, source, target)
+        feeds(small_company, source, target)
     for table in ("orders", "revenue", "margin", "costs", "lonely"):
-        made.test_case(table)
-    made.clock.advance(1_000)
-    made.alert("failing", [MAIL], FAILED, resources=("testCase",), trigger=by("lineageRoot"))
-    return made
+        small_company.test_case(table)
+    small_company.clock.advance(1_000)
+    small_company.alert("failing", [MAIL], FAILED, resources=("testCase",), trigger=by("lineageRoot"))
+    return small_company
 
 
-def by(what: str) -> dict[str, str]:
-    return {"triggerType": "RealTime", "groupBy": what}
+def by(grouping: str) -> dict[str, str]:
+    return {"triggerType": "RealTime", "groupBy": grouping}
 
 
 def feeds(company: SmallCompany, source: str, target: str) -> None:
@@ -68,27 +68,27 @@ def process(company: SmallCompany, *, at_once: bool = False, first: int = 0, now
     work: Notify = work_of(company.engine)
     shared = replace(work.alerts.value, opening=frozenset(one for one in work.alerts.value.rules))
     work = replace(work, alerts=Here(shared), now_ms=now_ms)
-    rows = match_rows(company.engine, recovery_plan())[first:]
-    for some in [rows] if at_once else [[row] for row in rows]:
-        list(work(iter([pa.RecordBatch.from_pylist(some)])))
+    all_matches = match_rows(company.engine, recovery_plan())[first:]
+    for matches in [all_matches] if at_once else [[row] for row in all_matches]:
+        list(work(iter([pa.RecordBatch.from_pylist(matches)])))
 
 
-def told(company: SmallCompany) -> list[tuple[str, str, str | None]]:
+def roots_of_notifications(company: SmallCompany) -> list[tuple[str, str, str | None]]:
     """Return of each notification, in log order, its table, the root that groups it, and the one that it names."""
     names = {identity: name for name, identity in company.ids.items()}
     joined = notification.join(message, message.c.id == notification.c.message_id)
     columns = (notification.c.event_id, notification.c.reasons, message.c.grouping_key)
     with company.engine.connect() as connection:
         query = select(*columns).select_from(joined).order_by(notification.c.log_offset)
-        rows = connection.execute(query).all()
-    log, found = EventLog(company.engine), []
-    for row in rows:
+        notification_rows = connection.execute(query).all()
+    log, roots = EventLog(company.engine), []
+    for row in notification_rows:
         logged = log.find(row.event_id)
         assert logged is not None
         table = str(logged.event.entity_fully_qualified_name).split(".")[3]
         root = names[row.grouping_key.partition("|asset:")[2]]
-        found.append((table, root, json.loads(row.reasons)[0].get("downstreamOf")))
-    return found
+        roots.append((table, root, json.loads(row.reasons)[0].get("downstreamOf")))
+    return roots
 
 
 def messages(company: SmallCompany) -> list[int]:
@@ -110,10 +110,10 @@ def test_downstream_of_a_failure_all_are_grouped_under_it(company: SmallCompany,
         ("lonely", "lonely", None),
         ("revenue", "orders", f"{NAME}.orders"),
     ]
-    assert told(company) == expected
+    assert roots_of_notifications(company) == expected
     assert sorted(messages(company)) == [1, 3]
     process(company, now_ms=NOW_MS + 10**9)
-    assert told(company) == expected, "repeating everything changes nothing"
+    assert roots_of_notifications(company) == expected, "repeating everything changes nothing"
 
 
 def test_the_root_goes_out_at_once_and_what_follows_together_with_the_root_in_its_headline(
@@ -140,7 +140,7 @@ def test_without_a_failure_upstream_or_after_its_recovery_each_asset_is_a_group(
         company.result(table, status)
     company.result("costs", "Failed")
     process(company)
-    assert told(company) == [
+    assert roots_of_notifications(company) == [
         ("revenue", "revenue", None),
         ("orders", "orders", None),
         ("margin", "revenue", f"{NAME}.revenue"),
@@ -152,15 +152,15 @@ def test_of_several_roots_the_most_upstream_counts_and_then_the_oldest(company: 
     for table in ("revenue", "costs", "margin", "orders", "margin"):
         company.result(table, "Failed")
     process(company)
-    assert [root for table, root, _ in told(company) if table == "margin"] == ["revenue", "costs"]
+    assert [root for table, root, _ in roots_of_notifications(company) if table == "margin"] == ["revenue", "costs"]
     feeds(company, "orders", "costs")
     company.result("margin", "Failed")
     process(company)
-    assert told(company)[-1][1] == "orders"
+    assert roots_of_notifications(company)[-1][1] == "orders"
     feeds(company, "margin", "orders")  # a circle
     company.result("margin", "Failed")
     process(company)
-    assert told(company)[-1][1] == "revenue", "of a circle the oldest incident"
+    assert roots_of_notifications(company)[-1][1] == "revenue", "of a circle the oldest incident"
 
 
 def test_incidents_of_other_alerts_are_no_roots(company: SmallCompany) -> None:
@@ -175,7 +175,7 @@ def test_incidents_of_other_alerts_are_no_roots(company: SmallCompany) -> None:
     process(company)
     with company.engine.connect() as connection:
         assert len(connection.execute(select(alert_incident)).all()) == 2
-    assert told(company) == [("orders", "orders", None)]
+    assert roots_of_notifications(company) == [("orders", "orders", None)]
 
 
 def test_who_may_not_see_the_root_does_not_read_its_name(company: SmallCompany) -> None:
@@ -214,18 +214,18 @@ def test_explanations_do_not_say_which_hidden_asset_a_message_is_grouped_under(c
     alert, orders = company.ids["failing"], company.ids["orders"]
     assert record.message is not None
     assert record.message.grouping_key == f"alert:{alert}|asset:{orders}"
-    shown = record_in_sight(record, eve)
-    assert shown.message is not None
-    assert shown.message.grouping_key == f"alert:{alert}"
+    visible_record = record_in_sight(record, eve)
+    assert visible_record.message is not None
+    assert visible_record.message.grouping_key == f"alert:{alert}"
 
 
 def test_a_root_that_becomes_known_later_is_no_second_reason(company: SmallCompany) -> None:
     for table in ("orders", "revenue"):
         company.result(table, "Failed")
     process(company, first=1)
-    assert told(company) == [("revenue", "revenue", None)]
+    assert roots_of_notifications(company) == [("revenue", "revenue", None)]
     process(company)
-    assert told(company) == [("orders", "orders", None), ("revenue", "revenue", None)]
+    assert roots_of_notifications(company) == [("orders", "orders", None), ("revenue", "revenue", None)]
     with company.engine.connect() as connection:
         reasons = connection.scalars(select(notification.c.reasons)).all()
     assert [len(json.loads(one)) for one in reasons] == [1, 1]
@@ -243,10 +243,10 @@ def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
     log, alerts = EventLog(engine), Subscriptions(engine).list_enabled()
     dependencies = dependencies_of(engine, alerts, FixedClock(NOW_MS))
     logged = log.read(0, 1_000)[-1]
-    (one,) = notifications_for(logged, alerts, dependencies)
-    assert one.draft.reasons.in_order[0].downstream_of == f"{NAME}.orders"
+    (scheduled,) = notifications_for(logged, alerts, dependencies)
+    assert scheduled.draft.reasons.in_order[0].downstream_of == f"{NAME}.orders"
     with engine.connect() as connection:
-        same = select(notification.c.reasons).where(notification.c.id == one.id)
+        same = select(notification.c.reasons).where(notification.c.id == scheduled.id)
         assert json.loads(connection.scalar(same) or "")[0]["downstreamOf"] == f"{NAME}.orders"
 
 
@@ -258,11 +258,11 @@ def test_alerts_without_it_cost_no_query_more(company: SmallCompany) -> None:
         actor=SYSTEM,
     )
     company.result("orders", "Failed")
-    asked: list[object] = []
+    statements: list[object] = []
     roots = Roots(company.engine)
-    event.listen(company.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    event.listen(company.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     assert roots.of([]) == {}
-    assert asked == []
+    assert statements == []
     process(company)
     with company.engine.connect() as connection:
         reasons = connection.scalar(select(notification.c.reasons))
@@ -277,5 +277,5 @@ def test_what_an_editor_may_not_view_is_no_root(company: SmallCompany) -> None:
     matched, alert = [GroupedMatch(last.offset, last.event.entity_id, company.ids["failing"])], company.ids["failing"]
     roots, asset = Roots(company.engine), company.ids["revenue"]
     assert roots.of(matched)[last.offset][alert].name == f"{NAME}.orders"
-    (own,) = roots.of(matched, lambda assets: assets)[last.offset].values()
-    assert (own.asset_id, own.name) == (asset, None)
+    (root,) = roots.of(matched, lambda assets: assets)[last.offset].values()
+    assert (root.asset_id, root.name) == (asset, None)

@@ -33,9 +33,9 @@ def test_a_lost_name_is_reported_once_on_the_alert(store_engine: Engine) -> None
     shop.writes.delete("classification", Key.by_name("Secret"), actor=SYSTEM, hard=True, recursive=True)
     assert report_lost_names(parts) == 3
     assert report_lost_names(parts) == 0
-    found = [one for one in shop.events_after(0) if one.event_type is EventType.AUDIT_FINDING]
-    assert {one.entity_id for one in found} == {alert_id}
-    changes = [change for one in found if one.change_description for change in one.change_description.fields_added]
+    findings = [one for one in shop.events_after(0) if one.event_type is EventType.AUDIT_FINDING]
+    assert {one.entity_id for one in findings} == {alert_id}
+    changes = [change for one in findings if one.change_description for change in one.change_description.fields_added]
     assert sorted(change.new_value["about"] for change in changes) == [
         "tag Secret.",
         "tag Secret.Sensitive",

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.drafts import at_once, draft, match_results, reason
-from tests.store.rows import finished
+from tests.store.rows import finish_of
 from tests.store.test_messages import claim
 
 from tocsin.model.message import OutcomeReason, Rejected, Retry
@@ -43,7 +43,7 @@ class TwoQueries:
         record = Records(self.engine).by_id([self.id])[self.id]
         return [reason.subscription_name for reason in record.notification.reasons]
 
-    def sent_for(self) -> list[str]:
+    def alerts_of_message(self) -> list[str]:
         (dispatch,) = self.messages.dispatches(claim(self.messages, now_ms=LATER_MS))
         return [reason.subscription_name for reason in dispatch.reasons]
 
@@ -76,7 +76,7 @@ def test_what_is_on_its_way_or_delivered_takes_no_more_reasons(store_engine: Eng
     (claimed,) = claim(queries.messages, now_ms=LATER_MS)
     queries.write("second")
     assert queries.alerts() == ["first"]
-    queries.messages.record("a", [finished(claimed)], now_ms=LATER_MS)
+    queries.messages.record("a", [finish_of(claimed)], now_ms=LATER_MS)
     queries.write("third")
     assert queries.alerts() == ["first"]
     assert claim(queries.messages, now_ms=LATER_MS + 10**9) == []
@@ -86,17 +86,17 @@ def test_what_waits_for_another_attempt_takes_them(store_engine: Engine) -> None
     queries = TwoQueries(store_engine)
     queries.write("first")
     (claimed,) = claim(queries.messages, now_ms=LATER_MS)
-    queries.messages.record("a", [finished(claimed, Retry(OutcomeReason.TIMEOUT))], now_ms=LATER_MS)
+    queries.messages.record("a", [finish_of(claimed, Retry(OutcomeReason.TIMEOUT))], now_ms=LATER_MS)
     queries.write("second")
-    assert queries.sent_for() == ["first", "second"]
+    assert queries.alerts_of_message() == ["first", "second"]
 
 
 def test_what_was_given_up_for_one_alert_is_tried_for_the_other(store_engine: Engine) -> None:
     queries = TwoQueries(store_engine)
     queries.write("first")
     (claimed,) = claim(queries.messages, now_ms=LATER_MS)
-    queries.messages.record("a", [finished(claimed, Rejected(OutcomeReason.DISABLED))], now_ms=LATER_MS)
+    queries.messages.record("a", [finish_of(claimed, Rejected(OutcomeReason.DISABLED))], now_ms=LATER_MS)
     queries.write("first")
     assert claim(queries.messages, now_ms=LATER_MS) == []
     queries.write("second")
-    assert queries.sent_for() == ["first", "second"]
+    assert queries.alerts_of_message() == ["first", "second"]

@@ -68,23 +68,23 @@ def _fill(engine: Engine) -> None:
 
 
 def _add_attempts(connection: object, table: Table, status: str, tries: int) -> None:
-    row = {"delivery_id": _sent(status), "started_at_ms": NOW_MS, "duration_ms": 5, "outcome": "retry"}
+    row = {"delivery_id": _message_id(status), "started_at_ms": NOW_MS, "duration_ms": 5, "outcome": "retry"}
     row |= {"reason": "timeout", "detail": ""}
     for number in range(1, tries + 1):
         connection.execute(insert(table).values(number=number, **row))  # type: ignore[attr-defined]
 
 
-def _notified(status: str, channel: str = Channel.EMAIL) -> str:
+def _notification_id(status: str, channel: str = Channel.EMAIL) -> str:
     return notification_id(EVENT.id, channel, f"{status}@example.org")
 
 
-def _sent(status: str) -> str:
-    return message_id(_notified(status))
+def _message_id(status: str) -> str:
+    return message_id(_notification_id(status))
 
 
 def _note(status: str, channel: str) -> dict[str, object]:
     return {
-        "id": _notified(status, channel),
+        "id": _notification_id(status, channel),
         "event_id": EVENT.id,
         "log_offset": 1,
         "channel": channel,
@@ -97,11 +97,16 @@ def _note(status: str, channel: str) -> dict[str, object]:
 
 
 def _delivery(status: str, tries: int, place: int) -> dict[str, object]:
-    named = {"id": _sent(status), "notification_id": _notified(status), "event_id": EVENT.id, "log_offset": 1}
+    ids = {
+        "id": _message_id(status),
+        "notification_id": _notification_id(status),
+        "event_id": EVENT.id,
+        "log_offset": 1,
+    }
     bound = {"subscription_id": "s", "destination_id": "d", "channel": Channel.EMAIL, "target": f"{status}@example.org"}
     state = {"status": status, "attempt_count": tries, "due_at_ms": NOW_MS + place, "wait_ms": place}
     times = {"created_at_ms": NOW_MS, "updated_at_ms": NOW_MS + 1}
-    return {**named, **bound, **state, **times, "lease_owner": "busy" if status == "awaitingRetry" else None}
+    return {**ids, **bound, **state, **times, "lease_owner": "busy" if status == "awaitingRetry" else None}
 
 
 def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: Engine) -> None:
@@ -111,21 +116,31 @@ def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: 
         notes = {row.id: row for row in connection.execute(select(notification))}
         tried = [row.message_id for row in connection.execute(select(attempt.c.message_id))]
         damage = list(follow_pointers(connection, lambda _count: None))
-    assert set(sent) == {_sent(status) for status in TRIES}
+    assert set(sent) == {_message_id(status) for status in TRIES}
     for place, (status, tries) in enumerate(TRIES.items()):
-        row = sent[_sent(status)]
+        row = sent[_message_id(status)]
         expected = _delivery(status, tries, place)
-        kept = ("subscription_id", "destination_id", "channel", "target", "status", "attempt_count", "due_at_ms")
-        assert {name: getattr(row, name) for name in kept} == {name: expected[name] for name in kept}
+        unchanged_columns = (
+            "subscription_id",
+            "destination_id",
+            "channel",
+            "target",
+            "status",
+            "attempt_count",
+            "due_at_ms",
+        )
+        assert {name: getattr(row, name) for name in unchanged_columns} == {
+            name: expected[name] for name in unchanged_columns
+        }
         times = (row.wait_ms, row.lease_owner, row.created_at_ms, row.updated_at_ms)
         assert times == (place, expected["lease_owner"], NOW_MS, NOW_MS + 1)
         assert (row.recipient, row.recipient_id) == (
-            notes[_notified(status)].recipient,
-            notes[_notified(status)].recipient_id,
+            notes[_notification_id(status)].recipient,
+            notes[_notification_id(status)].recipient_id,
         )
-        assert (row.grouping_key, notes[_notified(status)].message_id) == (None, row.id)
+        assert (row.grouping_key, notes[_notification_id(status)].message_id) == (None, row.id)
         assert tried.count(row.id) == tries
-    assert notes[_notified("bell", Channel.ACTIVITY_FEED)].message_id is None
+    assert notes[_notification_id("bell", Channel.ACTIVITY_FEED)].message_id is None
     assert [one for one in damage if one.where.split()[0] in ("notification", "message", "attempt")] == []
 
 
@@ -138,7 +153,7 @@ def test_only_what_was_open_goes_out_and_what_was_claimed_stays_so(old_engine: E
     first = messages.claim("next", 64, now_ms=later_ms)
     sessions.end("busy")
     second = messages.claim("next", 64, now_ms=later_ms)
-    assert [one.id for one in (*first, *second)] == [_sent("pending"), _sent("awaitingRetry")]
+    assert [one.id for one in (*first, *second)] == [_message_id("pending"), _message_id("awaitingRetry")]
     dispatches = messages.dispatches([*first, *second])
     assert [one.event.id for one in dispatches] == [EVENT.id, EVENT.id]
     assert [one.reasons[0].subscription_id for one in dispatches] == ["s", "s"]
@@ -153,11 +168,11 @@ def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Eng
     }
     Notifications(old_engine).add(
         [
-            ScheduledNotification(unscheduled, _notified(status), (slot,), slot, _sent(status), NOW_MS)
+            ScheduledNotification(unscheduled, _notification_id(status), (slot,), slot, _message_id(status), NOW_MS)
             for status, unscheduled in drafts.items()
         ]
     )
     with old_engine.connect() as connection:
         states = {row.id: row.status for row in connection.execute(select(message))}
-    assert states == {_sent(status): status for status in TRIES}
+    assert states == {_message_id(status): status for status in TRIES}
     assert set(states.values()) == {one.value for one in MessageStatus} - SINCE

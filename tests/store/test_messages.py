@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, insert, select, text, update
-from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finished, some_id, states
+from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finish_of, some_id, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
@@ -26,10 +26,10 @@ LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000
 
 
-def claim(messages: Messages, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
+def claim(messages: Messages, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **options):
     """Claim under a session, which is begun where there is none."""
     Sessions(messages._engine).begin(session_id, lease_ms=LEASE_MS, now_ms=now_ms)
-    return messages.claim(session_id, limit, now_ms=now_ms, **given)
+    return messages.claim(session_id, limit, now_ms=now_ms, **options)
 
 
 def test_what_is_due_is_claimed_longest_due_first(store_engine: Engine) -> None:
@@ -75,10 +75,10 @@ def test_only_a_session_that_is_there_is_renewed_and_only_a_silent_one_ended(sto
     sessions = Sessions(store_engine)
     for name in ("a", "b"):
         sessions.begin(name, lease_ms=LEASE_MS, now_ms=1)
-    seen = sessions.all()
-    assert seen == [Session("a", LEASE_MS, 0), Session("b", LEASE_MS, 0)]
+    silent = sessions.all()
+    assert silent == [Session("a", LEASE_MS, 0), Session("b", LEASE_MS, 0)]
     assert sessions.renew("a", now_ms=2)
-    assert sessions.end_silent(seen) == ["b"]  # a was renewed since it was seen
+    assert sessions.end_silent(silent) == ["b"]  # a was renewed since it was seen
     assert sessions.all() == [Session("a", LEASE_MS, 1)]
     assert not sessions.renew("b", now_ms=3)
     sessions.begin("a", lease_ms=1, now_ms=4)
@@ -101,9 +101,9 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     (untried,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
     add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
     messages = Messages(store_engine)
-    shown = {"subscription_id": SUBSCRIPTION, "destination_id": "d", "status": "awaitingRetry", "timestamp_ms": 1}
+    status_row = {"subscription_id": SUBSCRIPTION, "destination_id": "d", "status": "awaitingRetry", "timestamp_ms": 1}
     with writing(store_engine) as connection:
-        connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **shown))
+        connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **status_row))
     assert messages.plan_again(LATER_MS) == 2
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
@@ -113,53 +113,59 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
 
 
 def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: Engine) -> None:
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     messages = Messages(store_engine)
     (claimed,) = claim(messages)
-    assert messages.record("a", [finished(claimed)], now_ms=LATER_MS) == {one}
-    assert states(store_engine) == {one: ("delivered", 1)}
+    assert messages.record("a", [finish_of(claimed)], now_ms=LATER_MS) == {message_id}
+    assert states(store_engine) == {message_id: ("delivered", 1)}
     standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)
     with reading(store_engine) as connection:
         row = connection.execute(select(attempt)).one()
-    assert (row.message_id, row.number, row.outcome, row.reason, row.status_code) == (one, 1, "delivered", "ok", 200)
+    assert (row.message_id, row.number, row.outcome, row.reason, row.status_code) == (
+        message_id,
+        1,
+        "delivered",
+        "ok",
+        200,
+    )
     assert (row.duration_ms, row.detail) == (5, "ok")
     assert claim(messages, now_ms=LATER_MS + 10**9) == []
 
 
 def test_a_retry_is_a_row_that_is_due_later(store_engine: Engine) -> None:
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     messages = Messages(store_engine)
     (claimed,) = claim(messages)
     outcome = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
-    messages.record("a", [finished(claimed, outcome, at_ms=LATER_MS)], now_ms=LATER_MS)
-    assert states(store_engine) == {one: ("awaitingRetry", 1)}
+    messages.record("a", [finish_of(claimed, outcome, at_ms=LATER_MS)], now_ms=LATER_MS)
+    assert states(store_engine) == {message_id: ("awaitingRetry", 1)}
     assert claim(messages, "b", now_ms=LATER_MS + 60_004) == []
     (again,) = claim(messages, "b", now_ms=LATER_MS + 60_005)
-    assert (again.id, again.attempt_count) == (one, 1)
+    assert (again.id, again.attempt_count) == (message_id, 1)
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
 
 
 def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engine) -> None:
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     messages = Messages(store_engine)
     (slow,) = claim(messages, "slow")
     Sessions(store_engine).end("slow")
     (quick,) = claim(messages, "quick")
-    assert messages.record("slow", [finished(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
-    assert states(store_engine) == {one: ("pending", 0)}
-    assert messages.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
-    assert messages.record("quick", [finished(quick)], now_ms=LATER_MS) == set()
-    assert states(store_engine) == {one: ("delivered", 1)}
+    assert messages.record("slow", [finish_of(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
+    assert states(store_engine) == {message_id: ("pending", 0)}
+    assert messages.record("quick", [finish_of(quick)], now_ms=LATER_MS) == {message_id}
+    assert messages.record("quick", [finish_of(quick)], now_ms=LATER_MS) == set()
+    assert states(store_engine) == {message_id: ("delivered", 1)}
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
 
 
 def test_a_session_that_has_ended_still_records_what_nobody_claimed_since(store_engine: Engine) -> None:
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     messages = Messages(store_engine)
     (claimed,) = claim(messages)
     Sessions(store_engine).end("a")
-    assert messages.record("a", [finished(claimed)], now_ms=LATER_MS + 10**6) == {one}
+    assert messages.record("a", [finish_of(claimed)], now_ms=LATER_MS + 10**6) == {message_id}
 
 
 def test_one_lost_lease_does_not_spoil_its_group(store_engine: Engine) -> None:
@@ -168,14 +174,14 @@ def test_one_lost_lease_does_not_spoil_its_group(store_engine: Engine) -> None:
     claimed = claim(messages, "a")
     with writing(store_engine) as connection:
         connection.execute(update(message).where(message.c.id == ids[1]).values(lease_owner="b"))
-    assert messages.record("a", [finished(one) for one in claimed], now_ms=LATER_MS) == {ids[0], ids[2]}
+    assert messages.record("a", [finish_of(one) for one in claimed], now_ms=LATER_MS) == {ids[0], ids[2]}
 
 
 def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
     add_messages(store_engine, 3)
     messages = Messages(store_engine)
     outcomes = [Delivered(200), Retry(OutcomeReason.TIMEOUT), Rejected(OutcomeReason.REDIRECT, status_code=302)]
-    group = [finished(one, outcome) for one, outcome in zip(claim(messages), outcomes, strict=True)]
+    group = [finish_of(one, outcome) for one, outcome in zip(claim(messages), outcomes, strict=True)]
     messages.record("a", group, now_ms=LATER_MS)
     standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count, standing.failed_count) == (SubscriptionState.FAILED, 1, 1)
@@ -228,8 +234,8 @@ def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
     assert not dispatches[0].first.recipient_gone
 
 
-@pytest.mark.parametrize(("deleted", "gone"), [(False, False), (True, True), (None, True)])
-def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, gone: bool) -> None:
+@pytest.mark.parametrize(("deleted", "is_gone"), [(False, False), (True, True), (None, True)])
+def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, is_gone: bool) -> None:
     add_messages(store_engine, 1)
     add_alert(store_engine, [])  # any entity will do as the recipient
     with writing(store_engine) as connection:
@@ -237,7 +243,7 @@ def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool
         connection.execute(update(notification).values(recipient_id=recipient))
         connection.execute(update(entity).values(deleted=bool(deleted)))
     messages = Messages(store_engine)
-    assert messages.dispatches(claim(messages))[0].first.recipient_gone is gone
+    assert messages.dispatches(claim(messages))[0].first.recipient_gone is is_gone
 
 
 def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
@@ -254,22 +260,22 @@ def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
 
 def _claim_all(messages: Messages, owner: str) -> list[str]:
     """Claim and record until nothing is left; return what this worker was given."""
-    mine: list[str] = []
+    claimed_ids: list[str] = []
     while claimed := claim(messages, owner, 7):
-        mine += [one.id for one in claimed]
-        messages.record(owner, [finished(one) for one in claimed], now_ms=LATER_MS)
-    return mine
+        claimed_ids += [one.id for one in claimed]
+        messages.record(owner, [finish_of(one) for one in claimed], now_ms=LATER_MS)
+    return claimed_ids
 
 
 def test_racing_threads_never_get_one_message_twice(store_engine: Engine) -> None:
     ids = [one for name in "abc" for one in add_messages(store_engine, 70, destination_id=name)]
     messages = Messages(store_engine)
     with ThreadPoolExecutor(4) as pool:
-        given = [one for got in pool.map(lambda owner: _claim_all(messages, owner), "wxyz") for one in got]
-    assert len(given) == len(set(given))
+        claimed_ids = [one for got in pool.map(lambda owner: _claim_all(messages, owner), "wxyz") for one in got]
+    assert len(claimed_ids) == len(set(claimed_ids))
     # A worker may stop early while the others hold the rest; what is left is left for the next look.
-    given += _claim_all(messages, "last")
-    assert Counter(given) == Counter(ids)
+    claimed_ids += _claim_all(messages, "last")
+    assert Counter(claimed_ids) == Counter(ids)
     assert set(states(store_engine).values()) == {("delivered", 1)}
     counts = [one.delivered_count for one in DestinationStatuses(store_engine).of(SUBSCRIPTION).values()]
     assert counts == [70, 70, 70]
@@ -286,9 +292,9 @@ def _claim_all_in_a_process(url: str, owner: str) -> list[str]:
 def test_racing_processes_never_get_one_message_twice(store_engine: Engine, store_url: str) -> None:
     ids = [one for name in "ab" for one in add_messages(store_engine, 60, destination_id=name)]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        given = [one for got in pool.map(_claim_all_in_a_process, [store_url] * 2, "xy") for one in got]
-    given += _claim_all(Messages(store_engine), "last")
-    assert Counter(given) == Counter(ids)
+        claimed_ids = [one for got in pool.map(_claim_all_in_a_process, [store_url] * 2, "xy") for one in got]
+    claimed_ids += _claim_all(Messages(store_engine), "last")
+    assert Counter(claimed_ids) == Counter(ids)
 
 
 def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine: Engine) -> None:
@@ -301,7 +307,7 @@ def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine:
         connection.execute(update(notification).values(reasons=json.dumps(reasons)))
     messages = Messages(store_engine)
     (dispatch,) = messages.dispatches(claim(messages))
-    messages.record("a", [replace(finished(dispatch.message), entries=dispatch.entries)], now_ms=LATER_MS)
+    messages.record("a", [replace(finish_of(dispatch.message), entries=dispatch.entries)], now_ms=LATER_MS)
     for subscription, destination in ((SUBSCRIPTION, "d"), ("another-alert", "e")):
         (standing,) = DestinationStatuses(store_engine).of(subscription).items()
         assert standing[0] == destination
@@ -314,9 +320,9 @@ def test_what_no_store_can_hold_of_an_answer_is_left_out_and_the_outcome_recorde
 ) -> None:
     add_messages(store_engine, 1)
     messages = Messages(store_engine)
-    (one,) = claim(messages)
+    (claimed_message,) = claim(messages)
     outcome = Delivered(200, "o\x00k\ud800", remote_id="C1/\x00171")
-    assert messages.record("a", [finished(one, outcome)], now_ms=NOW_MS) == {one.id}
+    assert messages.record("a", [finish_of(claimed_message, outcome)], now_ms=NOW_MS) == {claimed_message.id}
     with reading(store_engine) as connection:
         row = connection.execute(select(attempt.c.detail, attempt.c.remote_id)).one()
     assert tuple(row) == ("ok?", "C1/171")

@@ -17,14 +17,16 @@ from tocsin.store.eventlog.log import EventLog
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.alert("bell", [{"category": "Owners", "type": "ActivityFeed"}, {"category": "Followers", "type": "Email"}])
+    small_company = SmallCompany(store_engine)
+    small_company.alert(
+        "bell", [{"category": "Owners", "type": "ActivityFeed"}, {"category": "Followers", "type": "Email"}]
+    )
     outside = {"category": "External", "type": "Email", "config": {"receivers": ["Out@example.com"]}}
-    made.alert("again", [{"category": "Owners", "type": "ActivityFeed"}, outside])
-    return made
+    small_company.alert("again", [{"category": "Owners", "type": "ActivityFeed"}, outside])
+    return small_company
 
 
-def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
+def notify_of_change(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
     """Change a table; return (channel, recipient, alerts) of its notifications."""
     event = company.describe(table, f"at {company.clock.now_ms()}")
     assert event is not None
@@ -36,16 +38,16 @@ def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str
     names = {identity: name for name, identity in company.ids.items()}
     drafts = [scheduled.draft for scheduled in notifications_for(logged, alerts, dependencies)]
     return {
-        (one.channel, names.get(one.key, one.key), tuple(r.subscription_name for r in one.reasons.in_order))
-        for one in drafts
+        (draft.channel, names.get(draft.key, draft.key), tuple(r.subscription_name for r in draft.reasons.in_order))
+        for draft in drafts
     }
 
 
-def mute(company: SmallCompany, who: str, about: str, **more: object) -> Mute:
+def mute(company: SmallCompany, who: str, about: str, **options: object) -> Mute:
     kind = MuteKind.ASSET if about == "orders" else MuteKind.ALERT
-    one = Mute(company.ids.get(who, who), kind, company.ids[about], since_ms=company.clock.now_ms(), **more)  # type: ignore[arg-type]  # a test's own keys
-    Mutes(company.engine).put(one)
-    return one
+    new_mute = Mute(company.ids.get(who, who), kind, company.ids[about], since_ms=company.clock.now_ms(), **options)  # type: ignore[arg-type]  # a test's own keys
+    Mutes(company.engine).put(new_mute)
+    return new_mute
 
 
 BEN = ("ActivityFeed", "ben", ("again", "bell"))
@@ -55,26 +57,26 @@ OUT = ("Email", "out@example.com", ("again",))
 
 def test_a_muted_alert_is_quiet_and_others_still_tell(company: SmallCompany) -> None:
     mute(company, "ana", "bell")
-    assert notified(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again",))}
+    assert notify_of_change(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again",))}
     mute(company, "ana", "again")
     mute(company, "cem", "bell", channel="ActivityFeed")
-    assert notified(company) == {BEN, CEM, OUT}
+    assert notify_of_change(company) == {BEN, CEM, OUT}
     mute(company, "cem", "bell", channel="Email")
-    assert notified(company) == {BEN, OUT}
+    assert notify_of_change(company) == {BEN, OUT}
     assert Mutes(company.engine).counts([company.ids["bell"]], company.clock.now_ms()) == {company.ids["bell"]: (2, 0)}
 
 
 def test_a_muted_asset_is_quiet_whatever_the_alert_until_it_ends(company: SmallCompany) -> None:
     """Fault scenario 38."""
     mute(company, "ana", "orders", until_ms=company.clock.now_ms() + 1_500)
-    assert notified(company) == {BEN, CEM, OUT}
-    assert notified(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}
+    assert notify_of_change(company) == {BEN, CEM, OUT}
+    assert notify_of_change(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}
     assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
 
 
 def test_an_address_that_nobody_has_can_be_unsubscribed(company: SmallCompany) -> None:
     mute(company, "out@example.com", "again", channel="Email", unsubscribed=True)
-    assert OUT not in notified(company)
+    assert OUT not in notify_of_change(company)
     assert Mutes(company.engine).counts([company.ids["again"]], company.clock.now_ms()) == {
         company.ids["again"]: (0, 1)
     }
@@ -85,24 +87,24 @@ def test_a_mute_is_changed_and_taken_back(company: SmallCompany) -> None:
     first = mute(company, "ana", "orders")
     company.clock.advance(10)
     mute(company, "ana", "orders", until_ms=now_ms + 50)
-    (kept,) = mutes.of(company.ids["ana"], now_ms)
-    assert (kept.since_ms, kept.until_ms) == (first.since_ms, now_ms + 50)
+    (remaining_mute,) = mutes.of(company.ids["ana"], now_ms)
+    assert (remaining_mute.since_ms, remaining_mute.until_ms) == (first.since_ms, now_ms + 50)
     assert mutes.remove(company.ids["ana"], company.ids["orders"]) == 1
     assert mutes.of(company.ids["ana"], now_ms) == []
 
 
 def test_who_asks_for_many_people_finds_the_same_mutes(company: SmallCompany) -> None:
     mute(company, "ana", "orders")
-    known = Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms())
+    mutes = Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms())
     many = [company.ids["ana"], *(f"user-{n}" for n in range(1_200))]
-    assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == known != []
+    assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == mutes != []
 
 
 def test_who_muted_a_table_hears_nothing_of_its_tests(company: SmallCompany) -> None:
     case = company.test_case("orders")["id"]
     muted = mute(company, "cem", "orders")
-    found = SqlDirectory(company.engine).mutes({company.ids["cem"]}, {case})
-    assert {one.about_id for one in found} == {muted.about_id, case}
+    mutes = SqlDirectory(company.engine).mutes({company.ids["cem"]}, {case})
+    assert {one.about_id for one in mutes} == {muted.about_id, case}
 
 
 def test_what_is_muted_of_an_alert_ends_with_it(company: SmallCompany) -> None:

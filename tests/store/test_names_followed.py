@@ -66,8 +66,8 @@ def test_a_name_that_was_taken_again_and_again_is_known_for_every_holder(store_e
         shop.clock.advance(1_000)
         shop.writes.delete("team", Key.by_id(ids[-1]), actor=SYSTEM, hard=True)
     with store_engine.connect() as connection:
-        known = holders(connection, ["team"], "rotating")
-    assert [holder_at(known, at_ms) for at_ms in times] == ids
+        holders_by_time = holders(connection, ["team"], "rotating")
+    assert [holder_at(holders_by_time, at_ms) for at_ms in times] == ids
     assert inspect(store_engine, deep=True).counts == {}
 
 
@@ -86,17 +86,17 @@ def test_a_name_that_an_entity_takes_back_is_its_own_again(store_engine: Engine)
     shop.patch(("replace", "/name", "sales"), fqn="revenue", entity_type="team")
     shop.clock.advance(1_000)
     with store_engine.connect() as connection:
-        known = holders(connection, ["team"], "sales")
-    assert (holder_at(known, between_ms), holder_at(known, shop.clock.now_ms())) == (second, first)
+        holders_by_time = holders(connection, ["team"], "sales")
+    assert (holder_at(holders_by_time, between_ms), holder_at(holders_by_time, shop.clock.now_ms())) == (second, first)
 
 
 def test_of_several_receivers_only_the_one_that_is_gone_is_removed(store_engine: Engine) -> None:
     shop = company(store_engine)
     shop.writes.create("team", {"name": "hr", "teamType": "Group"}, actor=SYSTEM)
     _alert(shop, "sales", "hr")
-    gone = shop.get("team", "sales")["id"]
-    shop.writes.delete("team", Key.by_id(gone), actor=SYSTEM, hard=True)
+    team_id = shop.get("team", "sales")["id"]
+    shop.writes.delete("team", Key.by_id(team_id), actor=SYSTEM, hard=True)
     (destination,) = shop.get("eventsubscription", "ours")["destinations"]
     assert destination["config"]["receivers"] == ["hr"]
     assert "enabled" not in destination
-    assert _condition(shop).endswith(f"user.isMemberOf('sales (removed {gone})')")
+    assert _condition(shop).endswith(f"user.isMemberOf('sales (removed {team_id})')")

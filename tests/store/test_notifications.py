@@ -110,8 +110,8 @@ def test_what_has_been_notified_is_not_notified_again(store_engine: Engine) -> N
     again = notification_to(2, "a", "b", leaves=False)  # somebody who has come since
     notes.add([first, again], [MatchResult(1, "a", 2, 9), MatchResult(1, "b", 1, 9)])
     assert count(store_engine, notification) == 1
-    other = notification_to(3, "a", "c", leaves=False)
-    notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
+    later_notification = notification_to(3, "a", "c", leaves=False)
+    notes.add([later_notification], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:
         results = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()

@@ -43,7 +43,7 @@ def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engin
 
     reader, log = History(older), EventLog(older)
     assert [one.event.to_json() for one in log.read(0, 1_000)] == [
-        one.event.to_json() for one in EventLog(sqlite_engine).read(0, 1_000)
+        logged.event.to_json() for logged in EventLog(sqlite_engine).read(0, 1_000)
     ]
     for version in ("0.1", "0.2", "0.3", "0.4"):
         assert reader.version("table", key, version) == History(sqlite_engine).version("table", key, version)
@@ -72,21 +72,21 @@ def _differing(engine: Engine, table: Any) -> int:
 
 def _fill(older: Engine, newer: Engine) -> None:
     """Copy every row of a store, with whole documents, into a store of the revision before."""
-    known = MetaData()
+    older_schema = MetaData()
     with older.begin() as into, newer.connect() as source:
-        known.reflect(into)
+        older_schema.reflect(into)
         texts = Texts(source)
         for table in METADATA.sorted_tables:
-            if table.name not in known.tables:
+            if table.name not in older_schema.tables:
                 continue
-            columns = known.tables[table.name].columns.keys()
-            rows = [
+            columns = older_schema.tables[table.name].columns.keys()
+            values = [
                 {name: getattr(row, name) for name in columns} | _text(texts, row)
                 for row in source.execute(select(table))
             ]
             into.execute(table.delete())
-            if rows:
-                into.execute(insert(known.tables[table.name]), rows)
+            if values:
+                into.execute(insert(older_schema.tables[table.name]), values)
         if not is_sqlite(into):
             last = into.execute(select(func.max(change_event.c.log_offset))).scalar_one()
             into.execute(text("SELECT setval('change_event_log_offset_seq', :last)"), {"last": last})

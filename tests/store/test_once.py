@@ -33,12 +33,12 @@ class NotingChannel:
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.alert("mail", [{"category": "Owners", "type": "Email"}], "fieldChanged == 'description'")
-    made.alert("bell", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
+    small_company = SmallCompany(store_engine)
+    small_company.alert("mail", [{"category": "Owners", "type": "Email"}], "fieldChanged == 'description'")
+    small_company.alert("bell", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
-    made.alert("hook", [hook], "!isBot()")
-    return made
+    small_company.alert("hook", [hook], "!isBot()")
+    return small_company
 
 
 def with_channels(company: SmallCompany, mail: NotingChannel, hook: NotingChannel) -> Dependencies:

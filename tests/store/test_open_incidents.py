@@ -21,15 +21,15 @@ MAIL = {"category": "Owners", "type": "Email"}
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.pipeline("etl", owners=[{"type": "user", "name": "dia"}])
-    made.clock.advance(1_000)
-    made.alert("failed", [MAIL], "pipelineStatus == 'Failed'", resources=("pipeline",), poll_interval_s=0)
-    made.alert("everything", [MAIL], resources=("pipeline", "table"), poll_interval_s=0)
-    return made
+    small_company = SmallCompany(store_engine)
+    small_company.pipeline("etl", owners=[{"type": "user", "name": "dia"}])
+    small_company.clock.advance(1_000)
+    small_company.alert("failed", [MAIL], "pipelineStatus == 'Failed'", resources=("pipeline",), poll_interval_s=0)
+    small_company.alert("everything", [MAIL], resources=("pipeline", "table"), poll_interval_s=0)
+    return small_company
 
 
-def claimed(engine: Engine) -> list[Dispatch]:
+def claimed_dispatches(engine: Engine) -> list[Dispatch]:
     messages = Messages(engine)
     Sessions(engine).begin("w", lease_ms=90_000, now_ms=1)
     return messages.dispatches(messages.claim("w", 64, now_ms=9_999_999_999_999))
@@ -45,22 +45,22 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     company.run("etl", "Failed")
     company.run("etl", "Failed")
     notify_all(store_engine)
-    found = claimed(store_engine)
-    assert incidents(found) == [(1,), (1,)]
-    (incident,) = found[0].first.incidents
+    dispatches = claimed_dispatches(store_engine)
+    assert incidents(dispatches) == [(1,), (1,)]
+    (incident,) = dispatches[0].first.incidents
     assert incident == OpenIncident(1, company.ids["failed"])
     with_id = AlertIncidentLog(store_engine).find("INC-1")
     assert with_id is not None
     acknowledging = Handling(StepKind.ACKNOWLEDGED)
     company.writes.within(lambda record: handle(record, with_id.id, acknowledging), actor=company.actor("dia"))
-    assert incidents(Messages(store_engine).dispatches([one.message for one in found])) == [(), ()]
+    assert incidents(Messages(store_engine).dispatches([one.message for one in dispatches])) == [(), ()]
 
 
 def test_what_was_resolved_before_and_the_success_name_none(company: SmallCompany, store_engine: Engine) -> None:
     for status in ("Failed", "Successful", "Failed"):
         company.run("etl", status)
     notify_all(store_engine)
-    assert sorted(incidents(claimed(store_engine))) == [(), (), (2,)]
+    assert sorted(incidents(claimed_dispatches(store_engine))) == [(), (), (2,)]
 
 
 def test_messages_about_no_failure_are_read_by_as_many_queries_as_without_incidents(
@@ -68,15 +68,15 @@ def test_messages_about_no_failure_are_read_by_as_many_queries_as_without_incide
 ) -> None:
     company.describe("revenue", "text", by="ana")
     notify_all(store_engine)
-    asked: list[str] = []
+    statements: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        asked.append(statement)
+        statements.append(statement)
 
     event.listen(store_engine, "before_cursor_execute", note)
     try:
-        (found,) = claimed(store_engine)
+        (dispatch,) = claimed_dispatches(store_engine)
     finally:
         event.remove(store_engine, "before_cursor_execute", note)
-    assert found.first.incidents == ()
-    assert not [one for one in asked if "alert_incident" in one]
+    assert dispatch.first.incidents == ()
+    assert not [one for one in statements if "alert_incident" in one]

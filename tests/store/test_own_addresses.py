@@ -50,11 +50,11 @@ def test_what_stood_in_clear_is_sealed_and_gone_from_the_history(store_engine: E
     with store_engine.connect() as connection:
         for table in (*tables, attachment):
             assert [one for one in connection.scalars(select(table.c.document)) if TOKEN in one] == [], table.name
-        kept = SqlAttachments(connection).get(shop.ids["jane"], KIND)
-    assert kept is not None
-    assert kept["profile.subscription.slack.endpoint"] == CLEAR["slack"]["endpoint"]
-    assert kept["profile.subscription.generic.authType.secretKey"] == TOKEN
-    shown = shop.get("user", "jane")["profile"]
-    assert shown["images"] == image["images"]
-    assert shown["subscription"]["generic"]["authType"] == {"type": "bearer", "secretKey": "*********"}
+        secrets = SqlAttachments(connection).get(shop.ids["jane"], KIND)
+    assert secrets is not None
+    assert secrets["profile.subscription.slack.endpoint"] == CLEAR["slack"]["endpoint"]
+    assert secrets["profile.subscription.generic.authType.secretKey"] == TOKEN
+    profile = shop.get("user", "jane")["profile"]
+    assert profile["images"] == image["images"]
+    assert profile["subscription"]["generic"]["authType"] == {"type": "bearer", "secretKey": "*********"}
     assert inspect(store_engine, deep=True).findings == []

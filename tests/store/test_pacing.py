@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from sqlalchemy import Engine
 from tests.drafts import match_results
-from tests.store.rows import finished
+from tests.store.rows import finish_of
 from tests.store.test_gathering import MINUTE_MS, NOON_MS, Store
 
 from tocsin.model.message import OutcomeReason, Retry
@@ -24,12 +24,12 @@ def test_the_first_goes_out_at_once_and_what_follows_within_the_interval_togethe
     assert first.id == message_id(store.notification(0, "paced").id)
     store.write(1, "paced", now_ms=NOON_MS + 1_000)
     store.write(2, "paced", now_ms=NOON_MS + 59_000)
-    assert store.carried() == {NOON_MS: 1, NOON_MS + MINUTE_MS: 2}
+    assert store.counts_by_due_time() == {NOON_MS: 1, NOON_MS + MINUTE_MS: 2}
     assert store.send(NOON_MS + MINUTE_MS - 1) == []
     assert len(store.send(NOON_MS + MINUTE_MS)) == 2
     store.write(3, "paced", now_ms=NOON_MS + MINUTE_MS + 5_000)
     store.write(4, "paced", now_ms=NOON_MS + 5 * MINUTE_MS)
-    assert store.carried() == {NOON_MS: 1, NOON_MS + MINUTE_MS: 2, NOON_MS + 2 * MINUTE_MS: 2}
+    assert store.counts_by_due_time() == {NOON_MS: 1, NOON_MS + MINUTE_MS: 2, NOON_MS + 2 * MINUTE_MS: 2}
 
 
 def test_after_a_quiet_interval_the_next_one_is_a_first_again(store_engine: Engine) -> None:
@@ -53,11 +53,11 @@ def test_a_repeated_micro_batch_changes_nothing(store_engine: Engine) -> None:
     store.write(0, "paced")
     assert len(store.send(NOON_MS)) == 1
     store.write(1, "paced", now_ms=NOON_MS + 1_000)
-    before = store.carried()
+    before = store.counts_by_due_time()
     for later_ms in (2_000, 30_000, 5 * MINUTE_MS):
         store.write(0, "paced", now_ms=NOON_MS + later_ms)
         store.write(1, "paced", now_ms=NOON_MS + later_ms)
-    assert store.carried() == before
+    assert store.counts_by_due_time() == before
     assert len(store.send(NOON_MS + 10 * MINUTE_MS)) == 1
 
 
@@ -65,17 +65,17 @@ def test_a_message_that_waits_for_its_next_attempt_makes_nothing_wait_as_long(st
     store = Store(store_engine, 2)
     store.write(0, "paced")
     (claimed,) = store.claim(NOON_MS)
-    failed = finished(claimed, Retry(OutcomeReason.TIMEOUT), at_ms=NOON_MS)
+    failed = finish_of(claimed, Retry(OutcomeReason.TIMEOUT), at_ms=NOON_MS)
     store.messages.record("worker", [failed], now_ms=NOON_MS + 2_000)
     store.write(1, "paced", now_ms=NOON_MS + 3_000)
-    assert NOON_MS + 2_000 + MINUTE_MS in store.carried()
+    assert NOON_MS + 2_000 + MINUTE_MS in store.counts_by_due_time()
 
 
 def test_while_no_worker_runs_one_message_takes_it_all(store_engine: Engine) -> None:
     store = Store(store_engine, 6)
     for place in range(6):
         store.write(place, "paced", now_ms=NOON_MS + 20 * place * MINUTE_MS)
-    assert store.carried() == {NOON_MS: 6}
+    assert store.counts_by_due_time() == {NOON_MS: 6}
 
 
 def test_what_is_sent_at_once_neither_waits_nor_makes_wait(store_engine: Engine) -> None:
@@ -83,7 +83,7 @@ def test_what_is_sent_at_once_neither_waits_nor_makes_wait(store_engine: Engine)
     store.write(0, "at once")
     store.write(1, "paced", now_ms=NOON_MS + 1)
     store.write(2, "paced", "at once", now_ms=NOON_MS + 2)
-    assert store.carried() == {NOON_MS: 1, NOON_MS + 1: 1, NOON_MS + 2: 1}
+    assert store.counts_by_due_time() == {NOON_MS: 1, NOON_MS + 1: 1, NOON_MS + 2: 1}
 
 
 def test_whoever_dies_and_whenever_everything_is_sent_once(store_engine: Engine) -> None:
@@ -104,11 +104,11 @@ def test_whoever_dies_and_whenever_everything_is_sent_once(store_engine: Engine)
             store.messages.claim(f"dying {worker}", 64, now_ms=next(moments))
             sessions.end(f"dying {worker}")
             sent += store.send(next(moments))
-    for one in writing:
-        one.result()
+    for writer in writing:
+        writer.result()
     sent += store.send(next(moments) + 10**9)
     assert len(sent) == len(set(sent)) == 60
-    assert -1 not in store.carried()
+    assert -1 not in store.counts_by_due_time()
 
 
 @pytest.mark.postgres
@@ -119,4 +119,4 @@ def test_two_writers_that_find_nothing_sent_lose_nothing(postgres_engine: Engine
         store.write(1, "paced")  # neither sees the message of the other: both go out at once
     store.write(2, "paced")
     assert len(store.send(NOON_MS + MINUTE_MS)) == 3
-    assert -1 not in store.carried()
+    assert -1 not in store.counts_by_due_time()

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import company
 from tests.store.feed_paths import FEED_ROWS
-from tests.store.paths import ROWS, Row, furnish, notified
+from tests.store.paths import ROWS, Row, description_of, furnish
 from tests.store.quality_paths import QUALITY_ROWS
 
 from tocsin.store.fsck.inspection import inspect
@@ -14,7 +14,7 @@ from tocsin.store.fsck.inspection import inspect
 _ROWS = (*ROWS, *FEED_ROWS, *QUALITY_ROWS)
 
 
-@pytest.mark.parametrize("row", _ROWS, ids=[row.what for row in _ROWS])
+@pytest.mark.parametrize("row", _ROWS, ids=[row.step_name for row in _ROWS])
 def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> None:
     shop = company(store_engine)
     furnish(shop)
@@ -22,7 +22,7 @@ def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> No
     end = shop.log.readable_end()
     row.write(shop)
     events = shop.events_after(end)
-    assert [notified(event) for event in events] == list(row.events)
+    assert [description_of(event) for event in events] == list(row.events)
     assert inspect(store_engine, deep=True).findings == []
 
 

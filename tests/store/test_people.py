@@ -25,8 +25,8 @@ def writes(store_engine: Engine) -> Writes:
     return Writes(SqlCatalogue(store_engine), FixedClock(1_700_000_000_000))
 
 
-def create(writes: Writes, name: str, email: str, **more: object) -> str:
-    return str(writes.create("user", {"name": name, "email": email, **more}, actor=SYSTEM).document["id"])
+def create(writes: Writes, name: str, email: str, **fields: object) -> str:
+    return str(writes.create("user", {"name": name, "email": email, **fields}, actor=SYSTEM).document["id"])
 
 
 def test_people_are_found_by_id_name_and_address(people: People, writes: Writes) -> None:
@@ -42,9 +42,9 @@ def test_people_are_found_by_id_name_and_address(people: People, writes: Writes)
 def test_an_address_that_does_not_begin_with_the_name_is_found_too(people: People, writes: Writes) -> None:
     user_id = create(writes, "bob", "robert@example.org")
     create(writes, "robert", "another@example.org")
-    found = people.by_email("robert@example.org")
-    assert found is not None
-    assert found.id == user_id
+    person = people.by_email("robert@example.org")
+    assert person is not None
+    assert person.id == user_id
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_an_address_is_no_pattern(people: People, writes: Writes, address: str) 
 def test_whoever_is_deleted_shows_as_deleted(people: People, writes: Writes) -> None:
     user_id = create(writes, "carl", "carl@example.org")
     writes.delete("user", Key.by_id(user_id), actor=SYSTEM)
-    found = people.by_id(user_id)
-    assert found is not None
-    assert found.deleted
+    person = people.by_id(user_id)
+    assert person is not None
+    assert person.deleted
 
 
 def test_only_live_teams_exist(people: People, writes: Writes) -> None:
@@ -83,8 +83,8 @@ def test_a_password_is_replaced_but_the_first_is_set_only_once(people: People, w
 
 def test_a_secret_is_made_once_however_many_ask(people: People) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda number: people.secret("key", lambda: f"secret {number}"), range(16)))
-    assert len(set(made)) == 1
+        secrets = list(pool.map(lambda number: people.secret("key", lambda: f"secret {number}"), range(16)))
+    assert len(set(secrets)) == 1
 
 
 def test_a_first_start_that_broke_off_is_repaired(people: People, writes: Writes) -> None:

@@ -35,13 +35,15 @@ def due(engine: Engine) -> dict[str, list[tuple[int, int]]]:
     """Return, by recipient, when each message is due and how many notifications are in it."""
     query = select(message.c.id, message.c.recipient, message.c.due_at_ms)
     carried = select(notification.c.message_id, notification.c.due_at_ms)
-    found: dict[str, list[tuple[int, int]]] = {}
+    due_by_recipient: dict[str, list[tuple[int, int]]] = {}
     with engine.connect() as connection:
         inside = [tuple(row) for row in connection.execute(carried)]
         for row in connection.execute(query.order_by(message.c.due_at_ms)):
             assert {at for one, at in inside if one == row.id} == {row.due_at_ms}
-            found.setdefault(row.recipient, []).append((row.due_at_ms, sum(one == row.id for one, _ in inside)))
-    return found
+            due_by_recipient.setdefault(row.recipient, []).append(
+                (row.due_at_ms, sum(one == row.id for one, _ in inside))
+            )
+    return due_by_recipient
 
 
 def test_mail_of_the_night_comes_as_one_message_in_the_morning(store_engine: Engine) -> None:
@@ -52,10 +54,10 @@ def test_mail_of_the_night_comes_as_one_message_in_the_morning(store_engine: Eng
     notify_all(store_engine, now_ms=NIGHT_MS)
     company.describe("orders", "later")
     notify_all(store_engine, now_ms=NIGHT_MS + HOUR_MS)
-    found = due(store_engine)
-    assert found["ana@example.com"] == [(MORNING_MS, 4)]
-    assert sum(count for _, count in found["ben@example.com"]) == 4
-    assert {at for at, _ in found["ben@example.com"]} == {NIGHT_MS, NIGHT_MS + HOUR_MS}
+    messages_by_recipient = due(store_engine)
+    assert messages_by_recipient["ana@example.com"] == [(MORNING_MS, 4)]
+    assert sum(count for _, count in messages_by_recipient["ben@example.com"]) == 4
+    assert {at for at, _ in messages_by_recipient["ben@example.com"]} == {NIGHT_MS, NIGHT_MS + HOUR_MS}
     with store_engine.connect() as connection:
         bells = connection.execute(select(notification.c.due_at_ms).where(notification.c.message_id.is_(None)))
         assert MORNING_MS not in {row.due_at_ms for row in bells}

@@ -29,8 +29,8 @@ def test_values_and_constants_reach_the_driver(store_engine: Engine) -> None:
 def test_it_is_run_for_every_row(store_engine: Engine, count: int) -> None:
     with writing(store_engine) as connection:
         ADD.run_for(connection, [{"name": f"w{at}", "value": str(at)} for at in range(count)])
-        found = [FIND.run(connection, {"wanted": f"w{at}"}).fetchone()[1] for at in range(count)]
-    assert found == [str(at) for at in range(count)]
+        values = [FIND.run(connection, {"wanted": f"w{at}"}).fetchone()[1] for at in range(count)]
+    assert values == [str(at) for at in range(count)]
 
 
 def test_what_the_driver_refuses_is_sqlalchemys_error_without_its_values(store_engine: Engine) -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from sqlalchemy import Engine, select, update
-from tests.store.rows import SUBSCRIPTION, add_messages, finished, some_id, states
+from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.model.subscription import Channel
@@ -21,7 +21,7 @@ LATER_MS = NOW_MS + 10_000
 QUEUE = Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value
 
 
-def queued(engine: Engine, count: int) -> list[str]:
+def add_queued(engine: Engine, count: int) -> list[str]:
     return add_messages(engine, count, status="queued", channel=QUEUE)
 
 
@@ -32,7 +32,7 @@ def claim(engine: Engine, lease: str, limit: int = 100, *, now_ms: int = LATER_M
 
 
 def test_events_are_claimed_in_log_order_whatever_their_due_times(store_engine: Engine) -> None:
-    ids = queued(store_engine, 4)
+    ids = add_queued(store_engine, 4)
     with writing(store_engine) as connection:
         connection.execute(update(message).where(message.c.id == ids[0]).values(due_at_ms=LATER_MS - 1))
     assert claim(store_engine, "a", 3) == ids[:3]
@@ -40,7 +40,7 @@ def test_events_are_claimed_in_log_order_whatever_their_due_times(store_engine: 
 
 
 def test_a_lease_holds_until_its_end_and_not_longer(store_engine: Engine) -> None:
-    ids = queued(store_engine, 1)
+    ids = add_queued(store_engine, 1)
     assert claim(store_engine, "a") == ids
     assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS - 1) == []
     assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS) == ids
@@ -49,7 +49,7 @@ def test_a_lease_holds_until_its_end_and_not_longer(store_engine: Engine) -> Non
 
 
 def test_racing_consumers_share_the_queue_without_overlap(store_engine: Engine) -> None:
-    ids = queued(store_engine, 60)
+    ids = add_queued(store_engine, 60)
 
     def consume(lease: str) -> list[str]:
         return [*chain.from_iterable(claim(store_engine, lease, 5) for _ in range(15))]
@@ -60,32 +60,32 @@ def test_racing_consumers_share_the_queue_without_overlap(store_engine: Engine) 
 
 
 def test_what_is_released_is_free_and_what_is_extended_is_not(store_engine: Engine) -> None:
-    first, second = queued(store_engine, 2)
+    first, second = add_queued(store_engine, 2)
     assert len(claim(store_engine, "a")) == 2
     queue = EventQueue(store_engine)
     assert queue.release(SUBSCRIPTION, "b", [first], now_ms=LATER_MS) == set()
     assert queue.release(some_id("another alert"), "a", [first], now_ms=LATER_MS) == set()
     assert queue.release(SUBSCRIPTION, "a", [first], now_ms=LATER_MS) == {first}
-    kept = queue.extend(SUBSCRIPTION, "a", [first, second], now_ms=LATER_MS, lease_ms=2 * LEASE_MS)
-    assert kept == {second}
+    extended = queue.extend(SUBSCRIPTION, "a", [first, second], now_ms=LATER_MS, lease_ms=2 * LEASE_MS)
+    assert extended == {second}
     assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS) == [first]
 
 
 def test_only_the_holder_ends_a_message(store_engine: Engine) -> None:
-    ids = queued(store_engine, 1)
+    ids = add_queued(store_engine, 1)
     queue, messages = EventQueue(store_engine), Messages(store_engine)
     claim(store_engine, "a")
     claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS)
-    held = queue.find(SUBSCRIPTION, ids)[ids[0]]
-    assert (held.lease, held.updated_at_ms) == ("b", LATER_MS + LEASE_MS)
-    assert messages.record("a", [finished(held.message)], now_ms=LATER_MS) == set()
-    assert messages.record("b", [finished(held.message)], now_ms=LATER_MS) == set(ids)
+    queued_message = queue.find(SUBSCRIPTION, ids)[ids[0]]
+    assert (queued_message.lease, queued_message.updated_at_ms) == ("b", LATER_MS + LEASE_MS)
+    assert messages.record("a", [finish_of(queued_message.message)], now_ms=LATER_MS) == set()
+    assert messages.record("b", [finish_of(queued_message.message)], now_ms=LATER_MS) == set(ids)
     assert states(store_engine) == {ids[0]: ("delivered", 1)}
     assert claim(store_engine, "c", now_ms=LATER_MS + 10 * LEASE_MS) == []
 
 
 def test_workers_neither_see_nor_claim_a_queue(store_engine: Engine) -> None:
-    ids = queued(store_engine, 2)
+    ids = add_queued(store_engine, 2)
     messages = Messages(store_engine)
     Sessions(store_engine).begin("worker", lease_ms=LEASE_MS, now_ms=LATER_MS)
     assert messages.due_destinations(LATER_MS) == messages.replayed_destinations(LATER_MS) == []

@@ -64,10 +64,10 @@ def _long_patch(operations: int = 200) -> list[Any]:
 
 
 def test_others_write_while_a_long_patch_is_applied_and_both_land(shop: Company) -> None:
-    others = iter(range(2))
+    numbers = iter(range(2))
 
     def write() -> None:
-        if (number := next(others, None)) is not None:
+        if (number := next(numbers, None)) is not None:
             shop.patch(("add", f"/extension/theirs{number}", number))
 
     patch = _Interrupted(_long_patch(), write)
@@ -86,8 +86,8 @@ def test_a_long_patch_of_what_others_keep_changing_is_given_up(shop: Company) ->
 
 
 def test_one_of_several_creations_at_the_same_moment_wins(shop: Company) -> None:
-    made = _at_once(*(lambda: shop.writes.create("table", shop.table("new"), actor=JANE) for _ in range(6)))
-    assert sorted(type(one).__name__ for one in made) == ["Conflict"] * 5 + ["Written"]
+    outcomes = _at_once(*(lambda: shop.writes.create("table", shop.table("new"), actor=JANE) for _ in range(6)))
+    assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 5 + ["Written"]
 
 
 def test_puts_of_something_new_at_the_same_moment_make_one_entity(shop: Company) -> None:
@@ -107,8 +107,8 @@ def test_the_first_test_cases_of_a_table_share_one_suite(shop: Company) -> None:
         request = {"name": f"c{number}", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
         return lambda: shop.writes.create("testCase", request, actor=JANE)
 
-    made = _at_once(*(add(number) for number in range(5)))
-    assert len({one.document["testSuite"]["id"] for one in made}) == 1
+    creations = _at_once(*(add(number) for number in range(5)))
+    assert len({one.document["testSuite"]["id"] for one in creations}) == 1
 
 
 def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(shop: Company) -> None:
@@ -118,8 +118,8 @@ def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(sh
     def patch(name: str) -> Callable[[], Any]:
         return lambda: shop.patch(("replace", "/email", "new@example.org"), fqn=name, entity_type="user")
 
-    made = _at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
-    refused = [one for one in made if isinstance(one, Conflict)]
+    outcomes = _at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
+    refused = [one for one in outcomes if isinstance(one, Conflict)]
     assert len(refused) == 5
     assert all("new@example.org is already used by the user" in one.message for one in refused)
 

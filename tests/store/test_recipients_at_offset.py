@@ -28,10 +28,10 @@ def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
     alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
     dependencies = dependencies_of(company.engine, alerts, company.clock)
     return {
-        (logged.event.id, one.draft.channel, one.draft.key): tuple(
-            f"{reason.kind} {reason.team} {reason.hops}" for reason in one.draft.reasons.in_order
+        (logged.event.id, scheduled.draft.channel, scheduled.draft.key): tuple(
+            f"{reason.kind} {reason.team} {reason.hops}" for reason in scheduled.draft.reasons.in_order
         )
-        for one in notifications_for(logged, alerts, dependencies)
+        for scheduled in notifications_for(logged, alerts, dependencies)
     }
 
 
@@ -45,21 +45,21 @@ def company(store_engine: Engine) -> SmallCompany:
 @pytest.mark.parametrize("seed", range(12 if SOAK else 5))
 def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(company: SmallCompany, seed: int) -> None:
     chance, log = Random(seed), EventLog(company.engine)
-    read, then = log.readable_end(), Notified()
+    read, earlier = log.readable_end(), Notified()
     for _ in range(40):
         if not change(company, chance):
             continue
         coming = log.read(read, 100)
         if len(coming) == 1:  # of several in one transaction, the first saw a state that nobody can look at
-            then |= recipients(company, coming[0])
+            earlier |= recipients(company, coming[0])
         read = log.readable_end()
     later: Notified = {}
-    events = {event_id for event_id, _, _ in then}
+    events = {event_id for event_id, _, _ in earlier}
     for logged in log.read(0, 10_000):
         if logged.event.id in events:
             later |= recipients(company, logged)
     assert len(events) > 10
-    assert later == then
+    assert later == earlier
 
 
 def test_a_moved_table_had_the_owners_of_the_schema_that_it_was_in(company: SmallCompany) -> None:

@@ -32,20 +32,20 @@ OWNED, FOLLOWED, BOTH = ([f"{kind}{number}" for number in range(5)] for kind in 
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    made.writes.upsert(
-        "user", {"name": "john.doe", "email": "john@example.org", "teams": [made.ids["sales"]]}, actor=JANE
+    sample_company = company(store_engine)
+    sample_company.writes.upsert(
+        "user", {"name": "john.doe", "email": "john@example.org", "teams": [sample_company.ids["sales"]]}, actor=JANE
     )
     for name in (*OWNED, *FOLLOWED, *BOTH):
-        owners = [] if name in FOLLOWED else [{"id": made.ids["john.doe"], "type": "user"}]
-        table = made.writes.create("table", made.table(name, owners=owners), actor=JANE).document
+        owners = [] if name in FOLLOWED else [{"id": sample_company.ids["john.doe"], "type": "user"}]
+        table = sample_company.writes.create("table", sample_company.table(name, owners=owners), actor=JANE).document
         if name not in OWNED:
-            made.writes.follow("table", table["id"], made.ids["john.doe"], actor=JANE)
-    return made
+            sample_company.writes.follow("table", table["id"], sample_company.ids["john.doe"], actor=JANE)
+    return sample_company
 
 
-def _writes(shop: Company, **more: object) -> Writes:
-    return Writes(shop.catalogue, shop.clock, bounds=Bounds(portion=PORTION), **more)  # type: ignore[arg-type]
+def _writes(shop: Company, **options: object) -> Writes:
+    return Writes(shop.catalogue, shop.clock, bounds=Bounds(portion=PORTION), **options)  # type: ignore[arg-type]
 
 
 def test_each_asset_is_left_with_one_event_whatever_the_portions(shop: Company) -> None:
@@ -103,11 +103,11 @@ def _check(shop: Company, events: list[ChangeEvent]) -> None:
     changed = Counter(str(one.entity_fully_qualified_name).rpartition(".")[2] for one in events[:-1])
     assert changed == Counter([*OWNED, *FOLLOWED, *BOTH, "sales"])
     assert (events[-1].entity_type, events[-1].event_type.value) == ("user", "entityDeleted")
-    for one in events[:-1]:
-        name = str(one.entity_fully_qualified_name).rpartition(".")[2]
-        assert one.change_description is not None
-        lost = {change.name for change in one.change_description.fields_deleted}
+    for event in events[:-1]:
+        name = str(event.entity_fully_qualified_name).rpartition(".")[2]
+        assert event.change_description is not None
+        removed_fields = {change.name for change in event.change_description.fields_deleted}
         fields = {"users"} if name == "sales" else {"owners"} if name in OWNED else {"followers"}
-        assert lost == (fields | {"owners"} if name in BOTH else fields)
+        assert removed_fields == (fields | {"owners"} if name in BOTH else fields)
     with pytest.raises(NotFound):
         shop.get("user", NAME)

@@ -19,18 +19,20 @@ _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns:
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    made.writes.create("testCase", _TEST_CASE, actor=JANE)
-    return made
+    sample_company = company(store_engine)
+    sample_company.writes.create("testCase", _TEST_CASE, actor=JANE)
+    return sample_company
 
 
-def _reported(shop: Company, after: int) -> list[tuple[str, str]]:
+def _kinds_after(shop: Company, after: int) -> list[tuple[str, str]]:
     return [(event.event_type.value, event.entity_type) for event in shop.events_after(after)]
 
 
-def _rows(engine: Engine, *some: Any) -> list[int]:
+def _rows(engine: Engine, *counted_tables: Any) -> list[int]:
     with engine.connect() as connection:
-        return [int(connection.execute(select(func.count()).select_from(table)).scalar_one()) for table in some]
+        return [
+            int(connection.execute(select(func.count()).select_from(table)).scalar_one()) for table in counted_tables
+        ]
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -63,7 +65,7 @@ def test_a_soft_delete_is_a_version_and_an_event(shop: Company) -> None:
 def test_a_recursive_soft_delete_reports_every_descendant_children_first(shop: Company) -> None:
     end = shop.log.readable_end()
     written = shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
-    notified = _reported(shop, end)
+    notified = _kinds_after(shop, end)
     assert {kind for kind, _ in notified} == {"entitySoftDeleted"}
     assert [entity_type for _, entity_type in notified][2:] == [
         "table",
@@ -79,7 +81,7 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     shop.writes.delete("database", Key.by_name("pg.shop"), actor=JANE, recursive=True)
     end = shop.log.readable_end()
     written = shop.writes.restore("database", shop.ids["shop"], actor=JANE)
-    notified = _reported(shop, end)
+    notified = _kinds_after(shop, end)
     assert [entity_type for _, entity_type in notified][:3] == ["database", "databaseSchema", "table"]
     assert {kind for kind, _ in notified} == {"entityRestored"}
     assert len(written.cascaded) == 4
@@ -102,10 +104,10 @@ def test_what_was_deleted_before_its_container_stays_deleted(
     _bring_back(shop, entity_type, fqn, restored_by)
     assert shop.get(entity_type, fqn)["deleted"] is False
     assert shop.get("table", f"{SCHEMA}.refunds")["deleted"] is False
-    gone = [("table", ORDERS), ("testCase", f"{ORDERS}.id.not_null")]
-    assert [shop.get(*one)["deleted"] for one in gone] == [True, True]
+    contained = [("table", ORDERS), ("testCase", f"{ORDERS}.id.not_null")]
+    assert [shop.get(*one)["deleted"] for one in contained] == [True, True]
     _bring_back(shop, "table", ORDERS, restored_by)
-    assert [shop.get(*one)["deleted"] for one in gone] == [False, False]
+    assert [shop.get(*one)["deleted"] for one in contained] == [False, False]
 
 
 def test_each_deletion_is_undone_by_itself(shop: Company) -> None:
@@ -191,7 +193,7 @@ def test_what_is_soft_deleted_can_be_deleted_for_good(shop: Company) -> None:
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True)
     end = shop.log.readable_end()
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True, hard=True)
-    assert [kind for kind, _ in _reported(shop, end)] == ["entityDeleted"] * 3
+    assert [kind for kind, _ in _kinds_after(shop, end)] == ["entityDeleted"] * 3
 
 
 def test_what_is_made_again_after_a_hard_delete_is_somebody_else(shop: Company) -> None:
@@ -205,7 +207,7 @@ def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company)
     shop.patch(("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
     end = shop.log.readable_end()
     written = shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
-    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
+    assert _kinds_after(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
     assert not shop.get("table", ORDERS)["owners"]
     assert [event.entity_fully_qualified_name for event in written.cascaded] == [ORDERS]
     assert shop.catalogue.person(shop.ids["jane"]) is None
@@ -218,10 +220,10 @@ def test_whoever_goes_for_good_leaves_every_list_that_names_them_with_one_event_
     shop.patch(("add", "/owners/0", jane), ("add", "/domains/0", {"id": shop.ids["commerce"], "type": "domain"}))
     end = shop.log.readable_end()
     shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
-    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityUpdated", "team"), ("entityDeleted", "user")]
+    assert _kinds_after(shop, end) == [("entityUpdated", "table"), ("entityUpdated", "team"), ("entityDeleted", "user")]
     end = shop.log.readable_end()
     shop.writes.delete("domain", Key.by_name("commerce"), actor=JANE)
-    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "domain")]
+    assert _kinds_after(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "domain")]
     assert not shop.get("table", ORDERS)["domains"]
 
 
@@ -230,7 +232,7 @@ def test_what_goes_together_is_not_changed_first(shop: Company) -> None:
     shop.writes.upsert("dashboard", {"name": "revenue", "service": "bi", "charts": [chart["id"]]}, actor=JANE)
     end = shop.log.readable_end()
     shop.writes.delete("dashboardService", Key.by_name("bi"), actor=JANE, recursive=True, hard=True)
-    assert [kind for kind, _ in _reported(shop, end)] == ["entityDeleted"] * 3
+    assert [kind for kind, _ in _kinds_after(shop, end)] == ["entityDeleted"] * 3
 
 
 def test_a_type_that_cannot_be_soft_deleted_goes_for_good(shop: Company) -> None:

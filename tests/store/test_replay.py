@@ -23,8 +23,8 @@ Line = dict[str, Any]  # Any: JSON
 
 
 def _put(at: int, fqn: str, **entity: Any) -> Line:
-    named = {"name": fqn.rsplit(".", 1)[-1]} | entity
-    state = {"op": "put", "entityType": "table", "fullyQualifiedName": fqn, "entity": named}
+    named_entity = {"name": fqn.rsplit(".", 1)[-1]} | entity
+    state = {"op": "put", "entityType": "table", "fullyQualifiedName": fqn, "entity": named_entity}
     return {"seq": at, "timestamp": at, "commit": "c1", "user": "user_001"} | state
 
 
@@ -46,14 +46,14 @@ def _file(path: Path, *lines: Line) -> Path:
     return path
 
 
-def _replayed(engine: Engine, *paths: Path) -> list[ReplayProgress]:
+def _replay(engine: Engine, *paths: Path) -> list[ReplayProgress]:
     return list(replay(Writes(SqlCatalogue(engine), SystemClock()), *paths))
 
 
 @pytest.mark.parametrize("name", ["states.jsonl", "states.jsonl.gz"])
 def test_every_line_is_written_at_its_moment_by_its_author(sqlite_engine: Engine, tmp_path: Path, name: str) -> None:
     path = _file(tmp_path / name, _put(1, "s.t"), _put(2, "s.t", description="x"), _delete(3, "s.t"))
-    progress = _replayed(sqlite_engine, path)
+    progress = _replay(sqlite_engine, path)
     events = [one.event for one in EventLog(sqlite_engine).read(0, 100) if one.event.entity_type == "table"]
     assert [(event.timestamp, event.user_name, event.event_type.value) for event in events] == [
         (1, "user_001", "entityCreated"),
@@ -67,7 +67,7 @@ def test_every_line_is_written_at_its_moment_by_its_author(sqlite_engine: Engine
 def test_people_teams_and_domains_are_made_when_first_named(sqlite_engine: Engine, tmp_path: Path) -> None:
     owners = [{"type": "user", "name": "user_002"}, {"type": "team", "name": "crew"}]
     line = _put(1, "s.t", owners=owners, domains=[{"type": "domain", "name": "shop"}])
-    _replayed(sqlite_engine, _file(tmp_path / "h.jsonl", line, line | {"timestamp": 2, "user": "bot_001"}))
+    _replay(sqlite_engine, _file(tmp_path / "h.jsonl", line, line | {"timestamp": 2, "user": "bot_001"}))
     catalogue = SqlCatalogue(sqlite_engine)
     table = catalogue.get("table", Key.by_name("s.t"))
     assert [owner["id"] for owner in table["owners"]] == [
@@ -76,8 +76,8 @@ def test_people_teams_and_domains_are_made_when_first_named(sqlite_engine: Engin
     ]
     bot = catalogue.get("user", Key.by_name("bot_001"))
     assert (bot["isBot"], bot["email"]) == (True, "bot_001@history.example.org")
-    made = [one.event for one in EventLog(sqlite_engine).read(0, 100)]
-    assert [(event.entity_type, event.user_name) for event in made] == [
+    events = [one.event for one in EventLog(sqlite_engine).read(0, 100)]
+    assert [(event.entity_type, event.user_name) for event in events] == [
         ("user", "system"),
         ("user", "system"),
         ("team", "system"),
@@ -90,7 +90,7 @@ def test_people_teams_and_domains_are_made_when_first_named(sqlite_engine: Engin
 def test_states_of_a_moment_come_before_its_edges(sqlite_engine: Engine, tmp_path: Path) -> None:
     edges = _file(tmp_path / "lineage.jsonl", _edge(1, "put", "s.a", "s.b"))
     states = _file(tmp_path / "states.jsonl", _put(1, "s.a"), _put(1, "s.b"), _put(2, "s.c"))
-    progress = _replayed(sqlite_engine, edges, states)
+    progress = _replay(sqlite_engine, edges, states)
     assert [one.line.get("seq", "edge") for one in progress] == [1, 1, "edge", 2]
     assert all(one.written and one.written.event for one in progress)
 
@@ -104,10 +104,10 @@ def test_an_edge_waits_for_an_asset_that_comes_later_or_comes_back(sqlite_engine
 
     lines = [_put(1, "s.b"), _edge(1, "put", "s.a", "s.b"), _put(2, "s.a"), _delete(3, "s.a"), _put(4, "s.a")]
     lines.append(_edge(5, "delete", "s.a", "s.b"))
-    found = []
+    upstream_names = []
     for _ in replay(Writes(catalogue, SystemClock()), _file(tmp_path / "h.jsonl", *lines)):
-        found.append(upstream())
-    assert found == [[], [], ["s.a"], [], ["s.a"], []]
+        upstream_names.append(upstream())
+    assert upstream_names == [[], [], ["s.a"], [], ["s.a"], []]
 
 
 def test_a_chart_that_is_catalogued_after_its_dashboard_is_no_change_of_the_dashboard(
@@ -116,7 +116,7 @@ def test_a_chart_that_is_catalogued_after_its_dashboard_is_no_change_of_the_dash
     charts = [{"fullyQualifiedName": "bi.total"}]
     dashboard = _put(1, "bi.revenue", charts=charts) | {"entityType": "dashboard"}
     chart = _put(2, "bi.total") | {"entityType": "chart"}
-    progress = _replayed(sqlite_engine, _file(tmp_path / "h.jsonl", dashboard, chart, dashboard | {"timestamp": 3}))
+    progress = _replay(sqlite_engine, _file(tmp_path / "h.jsonl", dashboard, chart, dashboard | {"timestamp": 3}))
     assert [bool(one.written and one.written.event) for one in progress] == [True, True, False]
 
 
@@ -134,4 +134,4 @@ def test_a_line_that_is_none_of_a_history_is_named(sqlite_engine: Engine, tmp_pa
     path = _file(tmp_path / "h.jsonl", _put(1, "s.t"))
     path.write_bytes(path.read_bytes() + line)
     with pytest.raises(InvalidInput, match=r"h\.jsonl, line 2"):
-        _replayed(sqlite_engine, path)
+        _replay(sqlite_engine, path)

@@ -28,10 +28,12 @@ def _event(written: Written) -> tuple[str, str]:
     wire = written.event.to_wire()
     assert wire["previousVersion"] == wire["currentVersion"] == 0.1
     change = wire["changeDescription"]
-    found = [
-        f"{kind} {one['name']}" for kind in ("fieldsUpdated", "fieldsAdded", "fieldsDeleted") for one in change[kind]
+    changes = [
+        f"{kind} {change_['name']}"
+        for kind in ("fieldsUpdated", "fieldsAdded", "fieldsDeleted")
+        for change_ in change[kind]
     ]
-    return wire["eventType"], ", ".join(found)
+    return wire["eventType"], ", ".join(changes)
 
 
 def test_a_test_case_stands_under_what_it_tests_and_in_the_tables_own_suite(shop: Company) -> None:
@@ -82,10 +84,10 @@ def test_a_test_case_needs_a_table(shop: Company, link: str, error: type[Excepti
 
 
 def test_a_put_test_case_stays_where_it_is(shop: Company) -> None:
-    made = shop.writes.upsert("testCase", _REQUEST, actor=JANE)
+    test_case = shop.writes.upsert("testCase", _REQUEST, actor=JANE)
     assert shop.writes.upsert("testCase", _REQUEST, actor=JANE).event is None
     again = shop.writes.upsert("testCase", _REQUEST | {"parameterValues": [{"name": "min", "value": "1"}]}, actor=JANE)
-    assert (again.document["id"], again.document["entityFQN"]) == (made.document["id"], f"{ORDERS}.id")
+    assert (again.document["id"], again.document["entityFQN"]) == (test_case.document["id"], f"{ORDERS}.id")
     assert again.document["version"] == 0.2
     with pytest.raises(Conflict):
         shop.writes.create("testCase", _REQUEST, actor=JANE)
@@ -150,9 +152,9 @@ def test_a_pipelines_run_is_an_event_and_no_version(shop: Company) -> None:
     report = shop.writes.add_pipeline_status
     assert _event(report("airflow.nightly", status, actor=JANE)) == ("entityUpdated", "fieldsAdded pipelineStatus")
     assert report("airflow.nightly", status, actor=JANE).event is None
-    done = report("airflow.nightly", status | {"executionStatus": "Successful"}, actor=JANE)
-    assert _event(done) == ("entityUpdated", "fieldsUpdated pipelineStatus")
-    assert done.document["pipelineStatus"]["executionStatus"] == "Successful"
+    success = report("airflow.nightly", status | {"executionStatus": "Successful"}, actor=JANE)
+    assert _event(success) == ("entityUpdated", "fieldsUpdated pipelineStatus")
+    assert success.document["pipelineStatus"]["executionStatus"] == "Successful"
     assert shop.catalogue.versions(shop.ids["nightly"])[0]["version"] == 0.1
 
 
@@ -188,9 +190,9 @@ def test_a_task_that_has_ended_is_news_and_when_it_ended_is_not(shop: Company) -
     report = shop.writes.add_pipeline_status
     run = {"timestamp": 1, "executionStatus": "Pending", "taskStatus": [{"name": "load", "executionStatus": "Pending"}]}
     report("airflow.nightly", run, actor=JANE)
-    done = run | {"taskStatus": [{"name": "load", "executionStatus": "Successful"}]}
-    assert report("airflow.nightly", done, actor=JANE).event is not None
-    later = done | {"taskStatus": [{"name": "load", "executionStatus": "Successful", "endTime": 5}], "endTime": 6}
+    success = run | {"taskStatus": [{"name": "load", "executionStatus": "Successful"}]}
+    assert report("airflow.nightly", success, actor=JANE).event is not None
+    later = success | {"taskStatus": [{"name": "load", "executionStatus": "Successful", "endTime": 5}], "endTime": 6}
     assert report("airflow.nightly", later, actor=JANE).event is None
 
 
@@ -203,9 +205,9 @@ def test_a_run_that_is_taken_back_leaves_the_one_before(shop: Company, store_eng
         key = Key.by_name("airflow.nightly")
         return shop.writes.on_entity("pipeline", key, lambda record, one: remove_run(record, one, at_ms), actor=JANE)
 
-    gone = forget(2)
-    assert _event(gone) == ("entityUpdated", "fieldsDeleted pipelineStatus")
-    assert gone.document["pipelineStatus"] == first
+    removal = forget(2)
+    assert _event(removal) == ("entityUpdated", "fieldsDeleted pipelineStatus")
+    assert removal.document["pipelineStatus"] == first
     assert "pipelineStatus" not in forget(1).document
     assert ObservationReads(store_engine).page(shop.ids["nightly"], "pipelineStatus", ReportWindow()).total == 0
     with pytest.raises(NotFound):
@@ -214,10 +216,10 @@ def test_a_run_that_is_taken_back_leaves_the_one_before(shop: Company, store_eng
 
 def test_a_run_of_an_ingestion_pipeline_is_known_by_its_id(shop: Company, store_engine: Engine) -> None:
     request = {"name": "metadata", "service": {"type": "databaseService", "name": "pg"}, "pipelineType": "metadata"}
-    made = shop.writes.create("ingestionPipeline", request | {"sourceConfig": {}, "airflowConfig": {}}, actor=JANE)
+    pipeline = shop.writes.create("ingestionPipeline", request | {"sourceConfig": {}, "airflowConfig": {}}, actor=JANE)
 
     def report(status: Document) -> Written:
-        key = Key.by_id(made.document["id"])
+        key = Key.by_id(pipeline.document["id"])
         return shop.writes.on_entity(
             "ingestionPipeline", key, lambda record, one: add_run(record, one, status), actor=JANE
         )
@@ -225,11 +227,11 @@ def test_a_run_of_an_ingestion_pipeline_is_known_by_its_id(shop: Company, store_
     running = {"runId": "a", "pipelineState": "running", "timestamp": 1}
     assert _event(report(running)) == ("entityUpdated", "fieldsAdded pipelineStatus")
     assert report(running | {"timestamp": 2}).event is None
-    done = report({"runId": "a", "pipelineState": "success", "timestamp": 3})
-    assert _event(done) == ("entityUpdated", "fieldsUpdated pipelineStatus")
-    assert done.document["pipelineStatuses"]["pipelineState"] == "success"
+    success = report({"runId": "a", "pipelineState": "success", "timestamp": 3})
+    assert _event(success) == ("entityUpdated", "fieldsUpdated pipelineStatus")
+    assert success.document["pipelineStatuses"]["pipelineState"] == "success"
     assert report({"runId": "b", "pipelineState": "queued", "timestamp": 4}).event is not None
-    page = ObservationReads(store_engine).page(made.document["id"], "pipelineStatus", ReportWindow())
+    page = ObservationReads(store_engine).page(pipeline.document["id"], "pipelineStatus", ReportWindow())
     assert [one["runId"] for one in page.documents] == ["b", "a"]
 
 
@@ -251,11 +253,11 @@ def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
     for path, value in (("/timestamp", 2), ("/testCaseStatus", "Bad"), ("/unknown", 1)):
         with pytest.raises(InvalidInput):
             correct(path, value)
-    gone = shop.writes.on_entity(
+    removal = shop.writes.on_entity(
         "testCase", Key.by_name(_CASE), lambda record, case: remove_result(record, case, 1), actor=JANE
     )
-    assert _event(gone) == ("entityUpdated", "fieldsDeleted testCaseResult")
-    assert not {"testCaseResult", "testCaseStatus"} & gone.document.keys()
+    assert _event(removal) == ("entityUpdated", "fieldsDeleted testCaseResult")
+    assert not {"testCaseResult", "testCaseStatus"} & removal.document.keys()
 
 
 def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Company, store_engine: Engine) -> None:
@@ -264,5 +266,7 @@ def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Compa
     written = shop.writes.add_test_result(_CASE, result, actor=JANE)
     assert written.event is not None
     assert "jane@example.org" not in written.event.model_dump_json()
-    (kept,) = ObservationReads(store_engine).page(written.document["id"], "testCaseResult", ReportWindow()).documents
-    assert kept["sampleData"] == "jane@example.org"
+    (stored_result,) = (
+        ObservationReads(store_engine).page(written.document["id"], "testCaseResult", ReportWindow()).documents
+    )
+    assert stored_result["sampleData"] == "jane@example.org"

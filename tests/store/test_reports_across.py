@@ -19,33 +19,33 @@ from tocsin.store.observations.series import SqlSeries
 
 def test_reports_of_live_entities_that_may_be_seen_come_in_pages(store_engine: Engine) -> None:
     shop = company(store_engine)
-    orders, other = shop.ids["orders"], shop.writes.create("table", shop.table("other"), actor=SYSTEM).document["id"]
-    gone = shop.writes.create("table", shop.table("gone"), actor=SYSTEM).document["id"]
-    shop.writes.delete("table", Key.by_id(gone), actor=SYSTEM)
+    orders, other_id = shop.ids["orders"], shop.writes.create("table", shop.table("other"), actor=SYSTEM).document["id"]
+    deleted_id = shop.writes.create("table", shop.table("gone"), actor=SYSTEM).document["id"]
+    shop.writes.delete("table", Key.by_id(deleted_id), actor=SYSTEM)
     with writing(store_engine) as connection:
         series = SqlSeries(connection)
         for at_ms, line in (
             (1, Line(orders, "k", "b")),
             (2, Line(orders, "k", "a|x")),
             (2, Line(orders, "k", "a|y")),
-            (2, Line(other, "l")),
-            (3, Line(gone, "k")),
+            (2, Line(other_id, "l")),
+            (3, Line(deleted_id, "k")),
             (3, Line(orders, "m")),
-            (4, Line(other, "k")),
+            (4, Line(other_id, "k")),
             (5, Line(shop.ids["nightly"], "k")),
         ):
             series.put(line, StoredReport(at_ms, {"at": at_ms}))
-    reader, seen, after = ReportsAcross(store_engine), [], None
+    reader, reports, after = ReportsAcross(store_engine), [], None
     while True:
         page = reader.page("table", ("k", "l"), ReportWindow(limit=2, after=after), ALWAYS)
         assert page.total == 5
-        seen += [(one.document["at"], one.entity["name"], one.kind, one.part) for one in page.reports]
+        reports += [(one.document["at"], one.entity["name"], one.kind, one.part) for one in page.reports]
         after = page.after
         if after is None:
             break
     same_moment = [(2, "orders", "k", "a|x"), (2, "orders", "k", "a|y"), (2, "other", "l", "")]
-    assert (seen[0], seen[-1]) == ((4, "other", "k", ""), (1, "orders", "k", "b"))
-    assert sorted(seen[1:-1]) == same_moment, "each once"
+    assert (reports[0], reports[-1]) == ((4, "other", "k", ""), (1, "orders", "k", "b"))
+    assert sorted(reports[1:-1]) == same_moment, "each once"
     assert [one.document["at"] for one in reader.page("table", ("k",), ReportWindow(2, 3), ALWAYS).reports] == [2, 2]
     tagged = reader.page("table", ("k",), ReportWindow(), Tagged("X.Y"))
     assert (tagged.reports, tagged.total) == ([], 0)

@@ -61,13 +61,13 @@ def work_of(engine: Engine, kind: type[Notify] = NotifyAlone) -> Notify:
     )
 
 
-def matched(engine: Engine) -> Iterator[pa.RecordBatch]:
+def match_batches(engine: Engine) -> Iterator[pa.RecordBatch]:
     """Yield what Spark would give a task: the matches of all events of the log, a few rows at a time."""
     plans = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
     logged = EventLog(engine).read(0, 1_000)
-    rows = [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
-    for start in range(0, len(rows), 3):
-        yield pa.RecordBatch.from_pylist(rows[start : start + 3])
+    matching = [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
+    for start in range(0, len(matching), 3):
+        yield pa.RecordBatch.from_pylist(matching[start : start + 3])
 
 
 def _match(logged: LoggedEvent, alert: str) -> dict[str, object]:
@@ -78,15 +78,15 @@ def _match(logged: LoggedEvent, alert: str) -> dict[str, object]:
     }
 
 
-def match_rows(engine: Engine, *more: Plan) -> list[dict[str, object]]:
+def match_rows(engine: Engine, *additional_plans: Plan) -> list[dict[str, object]]:
     """Return the matches of all events of the log, with those of further plans."""
-    plans = [*(plan_of(one) for one in Subscriptions(engine).list_enabled()), *more]
+    plans = [*(plan_of(one) for one in Subscriptions(engine).list_enabled()), *additional_plans]
     logged = EventLog(engine).read(0, 1_000)
     return [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
 
 
-def notified(engine: Engine, work: Notify) -> int:
-    (counts,) = work(matched(engine))
+def notified_count(engine: Engine, work: Notify) -> int:
+    (counts,) = work(match_batches(engine))
     return int(counts.to_pylist()[0]["notified"])
 
 
@@ -116,7 +116,7 @@ def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
 def test_a_large_fan_out_is_stored_in_parts_and_everybody_is_notified_once(store_engine: Engine) -> None:
     company = followed_by_many(store_engine, 45)
     work = work_of(store_engine, NotifyInSmallPortions)
-    assert notified(store_engine, work) == 46 + 45, "46 people follow, two of whom share an address"
+    assert notified_count(store_engine, work) == 46 + 45, "46 people follow, two of whom share an address"
     with store_engine.connect() as connection:
         by_bell, by_mail = (
             connection.scalar(select(func.count()).where(notification.c.channel == channel))
@@ -132,9 +132,9 @@ def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: E
     followed_by_many(store_engine, 30)
     work = work_of(store_engine, NotifyInSmallPortions)
     with ThreadPoolExecutor(2) as both:
-        assert len(set(both.map(lambda _: notified(store_engine, work), range(2)))) == 1
+        assert len(set(both.map(lambda _: notified_count(store_engine, work), range(2)))) == 1
     first = everything(store_engine)
-    notified(store_engine, replace(work, now_ms=NOW_MS + 5))
+    notified_count(store_engine, replace(work, now_ms=NOW_MS + 5))
     assert everything(store_engine) == first
     counts = {(row[0], row[1]): row[2] for row in first[0]}
     assert {(row[0], row[1]): row[2] for row in first[1]} == counts, "firings count what the results count"
@@ -142,17 +142,17 @@ def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: E
 
 def test_nothing_is_stored_of_another_log(store_engine: Engine) -> None:
     followed_by_many(store_engine, 3)
-    foreign = [batch.to_pylist() for batch in matched(store_engine)]
-    rows = [row | {"event_id": "another"} for some in foreign for row in some]
+    foreign = [batch.to_pylist() for batch in match_batches(store_engine)]
+    foreign_matches = [row | {"event_id": "another"} for some in foreign for row in some]
     with pytest.raises(LogDiverged):
-        list(work_of(store_engine)(iter([pa.RecordBatch.from_pylist(rows)])))
+        list(work_of(store_engine)(iter([pa.RecordBatch.from_pylist(foreign_matches)])))
     assert everything(store_engine) == [[], [], [], []]
 
 
 def test_what_is_too_old_notifies_nobody_and_has_a_result(store_engine: Engine) -> None:
     followed_by_many(store_engine, 3)
     work = replace(work_of(store_engine), oldest_ms=2**62)
-    assert notified(store_engine, work) == 0
+    assert notified_count(store_engine, work) == 0
     results, _firings, stored, _messages = everything(store_engine)
     assert results
     assert not stored
@@ -161,9 +161,11 @@ def test_what_is_too_old_notifies_nobody_and_has_a_result(store_engine: Engine) 
 def test_the_cases_of_one_alert_are_one_match() -> None:
     cases = (("a", 1), ("b", 0b10), ("c", 0b100), ("b", 0b1000))
     of_event = {"log_offset": 1, "event_id": "e", "entity_id": "t", "user_id": "u", "timestamp_ms": 5}
-    rows = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
-    (one,) = matched_events([pa.RecordBatch.from_pylist(rows[:2]), pa.RecordBatch.from_pylist(rows[2:])])
-    assert one.answers_by_alert == {"a": 1, "b": 0b1010, "c": 0b100}
+    matching = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
+    (event_match,) = matched_events(
+        [pa.RecordBatch.from_pylist(matching[:2]), pa.RecordBatch.from_pylist(matching[2:])]
+    )
+    assert event_match.answers_by_alert == {"a": 1, "b": 0b1010, "c": 0b100}
 
 
 def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(store_engine: Engine) -> None:
@@ -176,24 +178,24 @@ def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(st
     work = work_of(store_engine)
     opening = frozenset({company.ids["failed"]})
     work = replace(work, alerts=Here(replace(work.alerts.value, opening=opening)))
-    rows = match_rows(store_engine, recovery_plan())
+    matching = match_rows(store_engine, recovery_plan())
 
     def states() -> list[tuple[str, int]]:
         with store_engine.connect() as connection:
             columns = (alert_incident.c.status, alert_incident.c.opened_offset)
             return [tuple(row) for row in connection.execute(select(*columns))]
 
-    (counts,) = work(iter([pa.RecordBatch.from_pylist(rows[:2])]))
+    (counts,) = work(iter([pa.RecordBatch.from_pylist(matching[:2])]))
     assert counts.to_pylist() == [{"matched": 2, "notified": 0}]
-    assert states() == [("resolved", rows[0]["log_offset"])], "the success is in the log already"
-    (counts,) = work(iter([pa.RecordBatch.from_pylist(rows[2:])]))
+    assert states() == [("resolved", matching[0]["log_offset"])], "the success is in the log already"
+    (counts,) = work(iter([pa.RecordBatch.from_pylist(matching[2:])]))
     assert (counts.to_pylist(), len(states())) == ([{"matched": 0, "notified": 0}], 1)
     with store_engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(match_result)) == 2
     old = replace(work, oldest_ms=company.clock.now_ms() + 1)
     with store_engine.begin() as connection:
         connection.execute(alert_incident.delete())
-    list(old(iter([pa.RecordBatch.from_pylist(rows)])))
+    list(old(iter([pa.RecordBatch.from_pylist(matching)])))
     assert states() == [], "events that are too old open none"
 
 
@@ -210,19 +212,19 @@ def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_say
     work = work_of(store_engine)
     links = {one.id: links_of(one) for one in Subscriptions(store_engine).list_enabled()}
     work = replace(work, alerts=Here(replace(work.alerts.value, cascades=cascades_of(links))))
-    assert notified(store_engine, work) == 2, "cem follows orders: by mail and in the app"
+    assert notified_count(store_engine, work) == 2, "cem follows orders: by mail and in the app"
     before = everything(store_engine)
-    assert notified(store_engine, work) == 2
+    assert notified_count(store_engine, work) == 2
     assert everything(store_engine) == before
     with store_engine.connect() as connection:
         result = match_result.c
         columns = (result.subscription_id, result.notified_count, result.triggered_by)
-        rows = [tuple(row) for row in connection.execute(select(*columns).order_by(result.log_offset))]
+        results = [tuple(row) for row in connection.execute(select(*columns).order_by(result.log_offset))]
     first = company.ids["first"]
-    assert sorted(rows, key=str) == sorted([(first, 0, None), (first, 0, None), (second, 2, first)], key=str)
+    assert sorted(results, key=str) == sorted([(first, 0, None), (first, 0, None), (second, 2, first)], key=str)
 
 
-def restricted(company: SmallCompany, name: str, rule: Document) -> None:
+def restrict(company: SmallCompany, name: str, rule: Document) -> None:
     """Let everybody view everything, and deny one person something."""
     everything = {"name": "View", "effect": "allow", "operations": ["ViewAll"], "resources": ["all"]}
     company.put("policy", {"name": "Everybody", "rules": [everything]})
@@ -235,26 +237,28 @@ def restricted(company: SmallCompany, name: str, rule: Document) -> None:
 
 def test_what_an_editor_may_not_view_is_withheld_until_they_may(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
-    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
     destinations = [{"id": destination_id("ours", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
     ours = {"name": "ours", "alertType": "Notification", "destinations": destinations}
     rules = {"resources": ["table", "pipeline"], "rules": []}
     company.clock.advance(1_000)
-    made = company.writes.create("eventsubscription", {**ours, "filteringRules": rules}, actor=company.actor("ana"))
-    alert = str(made.document["id"])
+    alert_creation = company.writes.create(
+        "eventsubscription", {**ours, "filteringRules": rules}, actor=company.actor("ana")
+    )
+    alert = str(alert_creation.document["id"])
     company.describe("orders", "All orders.")
     work = work_of(store_engine)
-    assert notified(store_engine, work) == 0, "cem follows orders, but whoever made the alert may not view it"
+    assert notified_count(store_engine, work) == 0, "cem follows orders, but whoever made the alert may not view it"
     with store_engine.connect() as connection:
         (row,) = connection.execute(select(match_result).where(match_result.c.subscription_id == alert)).all()
         assert connection.execute(select(firing)).all() == []
     assert (row.notified_count, row.withheld_for) == (0, company.ids["ana"])
     before = everything(store_engine)
     company.writes.delete("policy", company.key("Denied"), actor=SYSTEM)
-    notified(store_engine, work)
+    notified_count(store_engine, work)
     assert everything(store_engine) == before, "repeated: what was decided stays decided"
     company.describe("orders", "All orders of all time.")
-    notified(store_engine, work)
+    notified_count(store_engine, work)
     assert len(everything(store_engine)[2]) == 2, "rights are those of the moment when the pipeline looks"
 
 
@@ -262,7 +266,7 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     store_engine: Engine,
 ) -> None:
     company = SmallCompany(store_engine)
-    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
     destinations = [{"id": destination_id("any", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
     request = {"alertType": "Notification", "destinations": destinations}
     never = {"resources": ["table"], "rules": [{"effect": "include", "condition": "eventType == 'entityDeleted'"}]}
@@ -284,16 +288,18 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     links |= {ids["hers"]: Links(0, (ids["on"],)), ids["ours"]: Links(0, (ids["off"],))}
     links[ids["off"]] = Links(0, (ids["beyond"],))
     work = replace(work, alerts=Here(replace(work.alerts.value, cascades=cascades_of(links))))
-    assert notified(store_engine, work) == 2
+    assert notified_count(store_engine, work) == 2
     with store_engine.connect() as connection:
-        rows = connection.execute(select(match_result)).all()
-    last = max(row.log_offset for row in rows)
+        result_rows = connection.execute(select(match_result)).all()
+    last = max(row.log_offset for row in result_rows)
     names = {one: name for name, one in ids.items()}
-    found = {
-        names[row.subscription_id]: (row.withheld_for, row.notified_count) for row in rows if row.log_offset == last
+    withheld_by_alert = {
+        names[row.subscription_id]: (row.withheld_for, row.notified_count)
+        for row in result_rows
+        if row.log_offset == last
     }
     ana = company.ids["ana"]
-    assert found == {"hers": (ana, 0), "ours": (None, 2), "off": (ana, 0)}
+    assert withheld_by_alert == {"hers": (ana, 0), "ours": (None, 2), "off": (ana, 0)}
 
 
 def test_an_alert_whose_own_condition_is_withheld_is_triggered_by_one_that_reads_nothing_hidden(
@@ -302,7 +308,7 @@ def test_an_alert_whose_own_condition_is_withheld_is_triggered_by_one_that_reads
     company = SmallCompany(store_engine)
     company.put("domain", {"name": "Sales", "domainType": "Aggregate", "description": "Hidden from ana."})
     company.table("orders", domains=["Sales"])
-    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["domain"]})
+    restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["domain"]})
     destinations = [{"id": destination_id("any", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
     request = {"alertType": "Notification", "destinations": destinations}
     ids = {}
@@ -316,7 +322,7 @@ def test_an_alert_whose_own_condition_is_withheld_is_triggered_by_one_that_reads
     links = {ids["plain"]: Links(0, (ids["reading"],)), ids["reading"]: Links(0, ())}
     facts = replace(alert_facts_of(alerts), cascades=cascades_of(links))
     work = replace(work_of(store_engine), alerts=Here(facts))
-    assert notified(store_engine, work) == 2
+    assert notified_count(store_engine, work) == 2
     with store_engine.connect() as connection:
         results = connection.execute(select(match_result).order_by(match_result.c.log_offset)).all()
     last = max(row.log_offset for row in results)

@@ -31,43 +31,43 @@ class Tree:
     catalogue: SqlCatalogue
     writes: Writes
     log: EventLog
-    kept: list[Named] = field(default_factory=list)
-    gone: list[Named] = field(default_factory=list)
+    surviving: list[Named] = field(default_factory=list)
+    deleted: list[Named] = field(default_factory=list)
 
-    def create(self, entity_type: str, name: str, **more: object) -> Named:
-        made = self.writes.create(entity_type, request(entity_type, name) | more, actor=JANE).document
-        return entity_type, made["fullyQualifiedName"]
+    def create(self, entity_type: str, name: str, **fields: object) -> Named:
+        document = self.writes.create(entity_type, request(entity_type, name) | fields, actor=JANE).document
+        return entity_type, document["fullyQualifiedName"]
 
-    def delete(self, named: Named, *, hard: bool = False) -> None:
-        self.writes.delete(named[0], Key.by_name(named[1]), actor=JANE, recursive=True, hard=hard)
+    def delete(self, type_and_fqn: Named, *, hard: bool = False) -> None:
+        self.writes.delete(type_and_fqn[0], Key.by_name(type_and_fqn[1]), actor=JANE, recursive=True, hard=hard)
 
-    def restore(self, named: Named) -> None:
-        self.writes.restore(named[0], self.get(named)["id"], actor=JANE)
+    def restore(self, type_and_fqn: Named) -> None:
+        self.writes.restore(type_and_fqn[0], self.get(type_and_fqn)["id"], actor=JANE)
 
-    def get(self, named: Named) -> Document:
-        return self.catalogue.get(named[0], Key.by_name(named[1]), include="all")
+    def get(self, type_and_fqn: Named) -> Document:
+        return self.catalogue.get(type_and_fqn[0], Key.by_name(type_and_fqn[1]), include="all")
 
-    def states(self, some: list[Named]) -> set[object]:
-        return {self.get(one).get("deleted", False) for one in some}
+    def states(self, entities: list[Named]) -> set[object]:
+        return {self.get(one).get("deleted", False) for one in entities}
 
-    def reported(self, after: int) -> dict[Named, list[str]]:
-        found: dict[Named, list[str]] = {}
+    def kinds_by_entity(self, after: int) -> dict[Named, list[str]]:
+        kinds_by_entity: dict[Named, list[str]] = {}
         for logged in self.log.read(after, 10_000):
-            named = logged.event.entity_type, str(logged.event.entity_fully_qualified_name)
-            found.setdefault(named, []).append(logged.event.event_type.value)
-        return found
+            type_and_fqn = logged.event.entity_type, str(logged.event.entity_fully_qualified_name)
+            kinds_by_entity.setdefault(type_and_fqn, []).append(logged.event.event_type.value)
+        return kinds_by_entity
 
 
 @pytest.fixture
 def tree(store_engine: Engine) -> Tree:
     catalogue = SqlCatalogue(store_engine)
-    made = Tree(catalogue, Writes(catalogue, FixedClock(1_705_320_000_000)), EventLog(store_engine))
+    new_tree = Tree(catalogue, Writes(catalogue, FixedClock(1_705_320_000_000)), EventLog(store_engine))
     for name in ("user", "testDefinition"):
-        made.create(name, "base")
-    return made
+        new_tree.create(name, "base")
+    return new_tree
 
 
-def _filled(tree: Tree, container: str) -> Named:
+def _fill(tree: Tree, container: str) -> Named:
     """Create the container with what is above it, and two entities of every type below it."""
     for above in _above(container):
         tree.create(above, "base")
@@ -75,11 +75,11 @@ def _filled(tree: Tree, container: str) -> Named:
     below = [name for name in ORDER if name in types_below(container)]
     for name in below:
         if name != container:
-            tree.kept.append(tree.create(name, "base", **_placed(name, container)))
+            tree.surviving.append(tree.create(name, "base", **_placement(name, container)))
     for name in below:
-        tree.kept.append(tree.create(name, "kept", **_placed(name, container)))
+        tree.surviving.append(tree.create(name, "kept", **_placement(name, container)))
         if "deleted" in ENTITY_TYPES[name].keys:
-            tree.gone.append(tree.create(name, "gone", **_placed(name, container)))
+            tree.deleted.append(tree.create(name, "gone", **_placement(name, container)))
     if container == "table" or "table" in below:
         tables = {"kept": "base.base.base.kept", "gone": "base.base.base.gone"} if "table" in below else {}
         for name in ("kept", "gone"):
@@ -97,11 +97,11 @@ def _above(entity_type: str) -> list[str]:
     return [*_above(parent), parent]
 
 
-def _placed(entity_type: str, container: str) -> dict[str, object]:
+def _placement(entity_type: str, container: str) -> dict[str, object]:
     """Return the key that puts an entity below the container, where the usual request would not."""
     if entity_type == container:
-        own = next(place.field for place in ENTITY_TYPES[entity_type].places if entity_type in place.types)
-        return {own: "base.base" if ENTITY_TYPES[entity_type].places[-1].field != own else "base"}
+        own_field = next(place.field for place in ENTITY_TYPES[entity_type].places if entity_type in place.types)
+        return {own_field: "base.base" if ENTITY_TYPES[entity_type].places[-1].field != own_field else "base"}
     if entity_type == "ingestionPipeline":
         return {"service": {"type": container, "fullyQualifiedName": "base"}}
     return {}
@@ -116,33 +116,33 @@ def test_every_container_is_here() -> None:
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_restore_brings_back_what_went_with_it_and_only_that(tree: Tree, container: str) -> None:
-    root = _filled(tree, container)
-    for one in reversed(tree.gone):
-        tree.delete(one)
-    before = {one: tree.get(one)["version"] for one in tree.gone}
+    root = _fill(tree, container)
+    for deleted_entity in reversed(tree.deleted):
+        tree.delete(deleted_entity)
+    before = {one: tree.get(one)["version"] for one in tree.deleted}
     tree.delete(root)
     start = tree.log.readable_end()
     tree.restore(root)
-    assert tree.states([root, *tree.kept]) == {False}
-    assert tree.states(tree.gone) <= {True}
-    assert {one: tree.get(one)["version"] for one in tree.gone} == before
-    came = {one for one in tree.kept if "deleted" in ENTITY_TYPES[one[0]].keys}
-    said = tree.reported(start)
-    assert all(kinds == ["entityRestored"] for kinds in said.values())
-    assert {one for one in said if one[0] != "testSuite"} == {root, *came}
-    for one in tree.gone:
-        tree.restore(one)
-    assert tree.states(tree.gone) <= {False}
+    assert tree.states([root, *tree.surviving]) == {False}
+    assert tree.states(tree.deleted) <= {True}
+    assert {one: tree.get(one)["version"] for one in tree.deleted} == before
+    came = {one for one in tree.surviving if "deleted" in ENTITY_TYPES[one[0]].keys}
+    kinds_by_entity = tree.kinds_by_entity(start)
+    assert all(kinds == ["entityRestored"] for kinds in kinds_by_entity.values())
+    assert {one for one in kinds_by_entity if one[0] != "testSuite"} == {root, *came}
+    for deleted_entity in tree.deleted:
+        tree.restore(deleted_entity)
+    assert tree.states(tree.deleted) <= {False}
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_what_lies_below_waits_for_its_container(tree: Tree, container: str) -> None:
-    root = _filled(tree, container)
+    root = _fill(tree, container)
     tree.delete(root)
-    for one in [*tree.kept, *tree.gone]:
-        if "deleted" in ENTITY_TYPES[one[0]].keys:
+    for entity in [*tree.surviving, *tree.deleted]:
+        if "deleted" in ENTITY_TYPES[entity[0]].keys:
             with pytest.raises(InvalidInput, match="restore it first"):
-                tree.restore(one)
+                tree.restore(entity)
 
 
 def test_a_service_leaves_the_pipelines_of_one_of_another_type_with_its_name(tree: Tree) -> None:
@@ -173,9 +173,9 @@ def test_a_test_comes_back_when_all_that_it_needs_is_back(tree: Tree, first: str
     table, definition = tree.create("table", "base"), ("testDefinition", "base")
     case = tree.create("testCase", "base")
     order = [table, definition] if first == "table" else [definition, table]
-    for one in order:
-        tree.delete(one)
-    for one in order if back == first else reversed(order):
+    for entity in order:
+        tree.delete(entity)
+    for entity in order if back == first else reversed(order):
         assert tree.states([case]) == {True}
-        tree.restore(one)
+        tree.restore(entity)
     assert tree.states([case]) == {False}

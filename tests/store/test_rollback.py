@@ -23,8 +23,8 @@ def shop(store_engine: Engine) -> Company:
     return company(store_engine)
 
 
-def _back(shop: Company, version: str = "0.1", **more: object) -> RolledBack:
-    return shop.writes.rollback("table", Key.by_name(ORDERS), Decimal(version), actor=JANE, **more)  # type: ignore[arg-type]
+def _back(shop: Company, version: str = "0.1", **options: object) -> RolledBack:
+    return shop.writes.rollback("table", Key.by_name(ORDERS), Decimal(version), actor=JANE, **options)  # type: ignore[arg-type]
 
 
 def _version(shop: Company, number: str) -> Document:
@@ -53,11 +53,11 @@ def test_a_dry_run_says_the_same_and_leaves_nothing(shop: Company) -> None:
     before, end = shop.get("table", ORDERS), shop.log.readable_end()
     tried = _back(shop, dry_run=True)
     assert (shop.get("table", ORDERS), shop.log.readable_end()) == (before, end)
-    done = _back(shop)
+    rollback = _back(shop)
     assert tried.written.event is not None
-    assert done.written.event is not None
-    assert tried.written.event.change_description == done.written.event.change_description
-    assert tried.written.document == done.written.document
+    assert rollback.written.event is not None
+    assert tried.written.event.change_description == rollback.written.event.change_description
+    assert tried.written.document == rollback.written.document
 
 
 def test_a_rollback_to_what_stands_changes_nothing(shop: Company) -> None:

@@ -52,9 +52,9 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def test_alerts_have_the_custom_properties_that_the_page_of_alerts_names(sample: Engine) -> None:
     catalogue = SqlCatalogue(sample)
-    held = catalogue.get("type", Key.by_name("eventsubscription"))["customProperties"]
+    properties = catalogue.get("type", Key.by_name("eventsubscription"))["customProperties"]
     names = ["dataClassification", "costCenter", "retentionPeriod", "applicationOwner"]
-    assert [one["name"] for one in held] == names
+    assert [one["name"] for one in properties] == names
     alert = catalogue.get("eventsubscription", Key.by_name("PersonalDataChanges"))
     assert list(alert["extension"]) == names
 
@@ -108,9 +108,9 @@ def test_loading_again_only_draws_a_new_password(sqlite_engine: Engine) -> None:
     second = load(sqlite_engine, LOOPBACK, now_ms=NOW_MS + 1)
     assert _rows(sqlite_engine) == before
     assert first.password != second.password
-    kept = _password_hash(sqlite_engine)
-    assert PasswordHasher().verify(kept, second.password)
-    assert second.password not in kept
+    password_hash = _password_hash(sqlite_engine)
+    assert PasswordHasher().verify(password_hash, second.password)
+    assert second.password not in password_hash
 
 
 def test_nobody_else_in_the_sample_can_log_in(sample: Engine) -> None:
@@ -135,12 +135,13 @@ def test_the_webhook_follows_the_dev_receiver_and_stays_where_it_was_led_elsewhe
     moved = _orders(sqlite_engine)
     assert moved.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
     assert Subscriptions(sqlite_engine).secrets_of(moved.id) == {
-        one: kept | {"endpoint": "http://127.0.0.1:8586/hook"} for one, kept in secret.items()
+        destination_id: destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"}
+        for destination_id, destination_secret in secret.items()
     }
     sent = Subscriptions(sqlite_engine).with_secrets(moved.id)
     assert sent is not None
     assert [{"secretKey": one.config.secret_key, "endpoint": one.config.endpoint} for one in sent.destinations] == [
-        kept | {"endpoint": "http://127.0.0.1:8586/hook"} for kept in secret.values()
+        destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"} for destination_secret in secret.values()
     ]
     before = _rows(sqlite_engine)
     lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 2))
@@ -157,18 +158,18 @@ def _orders(engine: Engine) -> EventSubscription:
 
 
 def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_engine: Engine) -> None:
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
-    def stop(done: int, _total: int) -> None:
-        if done == 100:
+    def stop(done_count: int, _total: int) -> None:
+        if done_count == 100:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=stop)
     assert EventLog(sqlite_engine).read(0, 10) == []
-    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=lambda done, total: seen.append((done, total)))
+    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=lambda done, total: progress.append((done, total)))
     assert is_loaded(sqlite_engine)
-    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)], "progress counts every step"
+    assert progress == [(done, len(progress)) for done in range(1, len(progress) + 1)], "progress counts every step"
 
 
 def test_no_webhook_is_set_up_where_none_may_be_called(sqlite_engine: Engine) -> None:
@@ -189,6 +190,6 @@ def _password_hash(engine: Engine) -> str:
     people = People(engine)
     person = people.by_name(DEMO_PERSON)
     assert person is not None
-    kept = people.password_hash(person.id)
-    assert kept is not None
-    return kept
+    password_hash = people.password_hash(person.id)
+    assert password_hash is not None
+    return password_hash

@@ -96,8 +96,8 @@ def _is_described(name: str | None, kind: str, _parents: object) -> bool:
 
 def _sql(engine: Engine) -> dict[str, str]:
     with engine.connect() as connection:
-        rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
-        return {name: " ".join(str(sql).split()) for name, sql in rows if name != "alembic_version"}
+        definitions = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+        return {name: " ".join(str(sql).split()) for name, sql in definitions if name != "alembic_version"}
 
 
 def _catalogue(engine: Engine) -> set[str]:

@@ -48,10 +48,17 @@ def an_alert(engine: Engine) -> str:
         ],
     }
     alert_id = str(shop.writes.create("eventsubscription", request, actor=SYSTEM).document["id"])
-    known = {HOOK_ID: {"headers": {"X-Key": "key"}, "endpoint": HOOK["endpoint"]}, BOT_ID: {"botToken": TOKEN}}
-    Subscriptions(engine).keep_secrets(alert_id, known)
-    other = {"op": "replace", "path": "/destinations/0/config/bodyTemplate", "value": BODY.replace("text", "words")}
-    shop.writes.patch("eventsubscription", Key.by_id(alert_id), [other], actor=SYSTEM)
+    secrets_by_destination = {
+        HOOK_ID: {"headers": {"X-Key": "key"}, "endpoint": HOOK["endpoint"]},
+        BOT_ID: {"botToken": TOKEN},
+    }
+    Subscriptions(engine).keep_secrets(alert_id, secrets_by_destination)
+    template_change = {
+        "op": "replace",
+        "path": "/destinations/0/config/bodyTemplate",
+        "value": BODY.replace("text", "words"),
+    }
+    shop.writes.patch("eventsubscription", Key.by_id(alert_id), [template_change], actor=SYSTEM)
     with engine.begin() as connection:
         connection.execute(update(destination_secret).values(bot=None))
         connection.exec_driver_sql("ALTER TABLE entity DROP COLUMN curated")  # later revisions add it

@@ -36,16 +36,16 @@ def some(entity_type: str, fqn: str, number: int, **fields: Any) -> tuple[str, D
     return entity_type, document
 
 
-def tagged(*names: str) -> list[Document]:
+def labels(*names: str) -> list[Document]:
     return [{"tagFQN": name} for name in names]
 
 
 CORPUS = [
     some("table", "pg.shop.public.customer", 1, usageSummary={"weeklyStats": {"count": 5}}),
-    some("table", "pg.shop.public.dim_customer", 2, tags=tagged("Tier.Tier1"), owners=[{"id": "o1", "name": "jane"}]),
+    some("table", "pg.shop.public.dim_customer", 2, tags=labels("Tier.Tier1"), owners=[{"id": "o1", "name": "jane"}]),
     some("table", "pg.shop.public.customer_orders", 3, description="Every order."),
     some("table", "pg.shop.public.CustomerGold", 4, displayName="Best customers"),
-    some("table", "pg.shop.public.orders", 5, columns=[{"name": "customer_id", "tags": tagged("PII.Sensitive")}]),
+    some("table", "pg.shop.public.orders", 5, columns=[{"name": "customer_id", "tags": labels("PII.Sensitive")}]),
     some("table", "pg.shop.public.cafe", 6, displayName="Café Ünïted", description="Where a customer sits"),
     some("dashboard", "bi.customer", 7, domains=[{"id": "d1", "name": "sales", "fullyQualifiedName": "sales"}]),
     some("dashboard", 'bi."a.b"', 8, name="a.b", description="orders of the week"),
@@ -69,16 +69,16 @@ def index(store_engine: Engine) -> SearchIndex:
     return SearchIndex(store_engine)
 
 
-def found(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: Any) -> list[str]:
-    return [FQNS[hit.entity_id] for hit in hits(index, q, query_filter=query_filter, **more)]
+def found_fqns(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **options: Any) -> list[str]:
+    return [FQNS[hit.entity_id] for hit in hits(index, q, query_filter=query_filter, **options)]
 
 
-def hits(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: Any) -> list[Hit]:
+def hits(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **options: Any) -> list[Hit]:
     query = parse(q)
     node = conjunction_of(query.node, filter_of(query_filter))
-    search = Search(Query(node, query.free), **{"size": 100, **more})
+    search = Search(Query(node, query.free), **{"size": 100, **options})
     assert index.total(search).value == len(
-        index.hits(Search(Query(node, query.free), **{**more, "size": 100, "after": (), "offset": 0}))
+        index.hits(Search(Query(node, query.free), **{**options, "size": 100, "after": (), "offset": 0}))
     )
     page, total = index.page(search)
     assert total == index.total(search)
@@ -89,7 +89,7 @@ FQNS = {document["id"]: document["fullyQualifiedName"] for _, document in CORPUS
 
 
 def test_whole_names_come_before_beginnings_words_and_mentions(index: SearchIndex) -> None:
-    assert found(index, "customer") == [
+    assert found_fqns(index, "customer") == [
         "pg.shop.public.customer",
         "bi.customer",
         "pg.shop.public.CustomerGold",
@@ -143,19 +143,19 @@ def test_scores_fall_with_the_rank(index: SearchIndex) -> None:
     ],
 )
 def test_a_query_finds(index: SearchIndex, q: str, expected: list[str]) -> None:
-    assert found(index, q) == expected
+    assert found_fqns(index, q) == expected
 
 
 def test_everything_that_lives_is_found_by_nothing_and_by_a_star(index: SearchIndex) -> None:
-    assert len(found(index)) == len(found(index, "*")) == len(CORPUS) - 1
-    assert found(index, deleted=True) == ["kafka.customers"]
-    assert len(found(index, deleted=None)) == len(CORPUS)
+    assert len(found_fqns(index)) == len(found_fqns(index, "*")) == len(CORPUS) - 1
+    assert found_fqns(index, deleted=True) == ["kafka.customers"]
+    assert len(found_fqns(index, deleted=None)) == len(CORPUS)
 
 
 def test_types_narrow_a_search(index: SearchIndex) -> None:
-    assert found(index, "customer", types=("dashboard",)) == ["bi.customer"]
-    assert found(index, "customer", types=()) == []
-    assert found(index, types=("dashboard", "pipeline")) == ["airflow.load", 'bi."a.b"', "bi.customer"]
+    assert found_fqns(index, "customer", types=("dashboard",)) == ["bi.customer"]
+    assert found_fqns(index, "customer", types=()) == []
+    assert found_fqns(index, types=("dashboard", "pipeline")) == ["airflow.load", 'bi."a.b"', "bi.customer"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_types_narrow_a_search(index: SearchIndex) -> None:
     ],
 )
 def test_a_filter_finds(index: SearchIndex, query_filter: str, expected: list[str] | None) -> None:
-    answer = found(index, query_filter=query_filter)
+    answer = found_fqns(index, query_filter=query_filter)
     assert answer == expected if expected else len(answer) == len(CORPUS) - 1
 
 
@@ -195,25 +195,25 @@ def test_pages_after_the_last_hit_hold_everything_once(
     index: SearchIndex, sort_column: str, is_descending: bool
 ) -> None:
     sorting: dict[str, Any] = {"sort_column": sort_column, "is_descending": is_descending}
-    whole = found(index, **sorting)
+    all_fqns = found_fqns(index, **sorting)
     pages: list[str] = []
     after: tuple[str, ...] = ()
     while page := hits(index, size=3, after=after, **sorting):
         pages += [FQNS[hit.entity_id] for hit in page]
         after = tuple(str(value) for value in page[-1].sort)
-    assert pages == whole
-    assert len(whole) == len(CORPUS) - 1
+    assert pages == all_fqns
+    assert len(all_fqns) == len(CORPUS) - 1
 
 
 def test_pages_of_ranked_hits_hold_everything_once(index: SearchIndex) -> None:
-    whole = found(index, "customer")
+    all_fqns = found_fqns(index, "customer")
     after: tuple[str, ...] = ()
     pages: list[str] = []
     while page := hits(index, "customer", size=3, after=after):
         pages += [FQNS[hit.entity_id] for hit in page]
         after = tuple(str(value) for value in page[-1].sort)
-    assert pages == whole
-    assert [one for start in range(0, 9, 2) for one in found(index, "customer", offset=start, size=2)] == whole
+    assert pages == all_fqns
+    assert [one for start in range(0, 9, 2) for one in found_fqns(index, "customer", offset=start, size=2)] == all_fqns
 
 
 def test_a_sort_value_that_is_none_is_refused(index: SearchIndex) -> None:
@@ -239,17 +239,19 @@ def test_an_older_offset_changes_nothing_and_a_newer_one_replaces(store_engine: 
 
 @pytest.mark.parametrize("key", ["owner", "domain"])
 def test_what_comes_down_to_something_is_found_as_its_own(store_engine: Engine, key: str) -> None:
-    there = company(store_engine)
+    sample_company = company(store_engine)
     for name in ("jane", "web"):
-        there.writes.create("domain", {"name": name, "domainType": "Aggregate", "description": "x"}, actor=SYSTEM)
+        sample_company.writes.create(
+            "domain", {"name": name, "domainType": "Aggregate", "description": "x"}, actor=SYSTEM
+        )
     jane = {"type": "user" if key == "owner" else "domain", "fullyQualifiedName": "jane"}
-    there.patch(("add", f"/{key}s", [jane]), fqn="pg.shop", entity_type="database")
+    sample_company.patch(("add", f"/{key}s", [jane]), fqn="pg.shop", entity_type="database")
     web = {"type": "team", "fullyQualifiedName": "Web"} if key == "owner" else {"type": "domain", "name": "web"}
-    there.writes.create("team", {"name": "Web", "teamType": "Group"}, actor=SYSTEM)
-    there.writes.create("table", there.table("pages", **{f"{key}s": [web]}), actor=SYSTEM)
+    sample_company.writes.create("team", {"name": "Web", "teamType": "Group"}, actor=SYSTEM)
+    sample_company.writes.create("table", sample_company.table("pages", **{f"{key}s": [web]}), actor=SYSTEM)
     link = "<#E::table::pg.shop.public.orders::columns::email>"
     case = {"name": "filled", "entityLink": link, "testDefinition": "notNull"}
-    there.writes.create("testCase", case, actor=SYSTEM)
+    sample_company.writes.create("testCase", case, actor=SYSTEM)
     logged = EventLog(store_engine).read(0, 1_000)
     states = {one.event.entity_id: one for one in logged if one.event.entity}
     SearchWrites(store_engine).put([entry_of(one.event.entity_type, one.event.entity or {}) for one in states.values()])
@@ -263,8 +265,8 @@ def test_what_comes_down_to_something_is_found_as_its_own(store_engine: Engine, 
     assert fqns_of(everything, f"_exists_:{key}s", types=("database",)) == ["pg.shop"]
 
 
-def fqns_of(index: SearchIndex, q: str, **more: Any) -> list[str]:
-    search = Search(parse(q), **more)
+def fqns_of(index: SearchIndex, q: str, **options: Any) -> list[str]:
+    search = Search(parse(q), **options)
     hits = index.hits(search)
     assert index.total(search).value == len(hits)
     assert sum(count for _, count in index.counts(search, "entity_type", limit=50)) == len(hits)

@@ -33,22 +33,22 @@ def older(unmigrated: Engine) -> Engine:
     return unmigrated
 
 
-def stored(engine: Engine, name: str, batch_size: int | None, *configs: Document) -> str:
+def store_alert(engine: Engine, name: str, batch_size: int | None, *configs: Document) -> str:
     """Store an alert as older versions did, with a long history; return its id."""
     shop = company(engine)
     destinations = [
-        {"id": one, "category": "External", "type": "Webhook", "config": config}
-        for one, config in zip(IDS, configs, strict=False)
+        {"id": destination_id, "category": "External", "type": "Webhook", "config": config}
+        for destination_id, config in zip(IDS, configs, strict=False)
     ]
     request: Document = {"name": name, "alertType": "Notification", "description": "long " * 2_000}
     request |= {"destinations": destinations} | ({} if batch_size is None else {"batchSize": batch_size})
     alert_id = str(shop.writes.create("eventsubscription", request, actor=SYSTEM).document["id"])
-    kept = {
-        one: {"endpoint": config["endpoint"], "authType": {"secretKey": "s"}}
-        for one, config in zip(IDS, configs, strict=False)
+    secrets_by_destination = {
+        destination_id: {"endpoint": config["endpoint"], "authType": {"secretKey": "s"}}
+        for destination_id, config in zip(IDS, configs, strict=False)
         if "authType" in config
     }
-    Subscriptions(engine).keep_secrets(alert_id, kept)
+    Subscriptions(engine).keep_secrets(alert_id, secrets_by_destination)
     moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://example.org/"}
     renamed = {"op": "add", "path": "/displayName", "value": name.upper()}
     shop.writes.patch("eventsubscription", Key.by_id(alert_id), [moved, renamed], actor=SYSTEM)
@@ -57,7 +57,7 @@ def stored(engine: Engine, name: str, batch_size: int | None, *configs: Document
 
 def test_stored_alerts_send_as_before_and_say_so(older: Engine) -> None:
     plain = {"endpoint": "https://example.org/hook"}
-    both = stored(older, "both", 10, BEARER, plain)
+    both = store_alert(older, "both", 10, BEARER, plain)
     migrate(older)
     sent = Subscriptions(older).with_secrets(both)
     assert sent is not None
@@ -66,14 +66,16 @@ def test_stored_alerts_send_as_before_and_say_so(older: Engine) -> None:
     events = [logged.event for logged in EventLog(older).read(0, 100) if logged.event.entity_id == both]
     assert len(events) == 2
     assert all(
-        one["config"]["batchBy"] == "all" for event in events for one in (event.entity or {}).get("destinations", ())
+        destination["config"]["batchBy"] == "all"
+        for event in events
+        for destination in (event.entity or {}).get("destinations", ())
     )
     assert not inspect(older, deep=True).counts
 
 
 @pytest.mark.parametrize("batch_size", [None, 1, 100])
 def test_alerts_that_did_neither_stay_as_they_are(older: Engine, batch_size: int | None) -> None:
-    alert_id = stored(older, "plain", batch_size, {"endpoint": "https://example.org/hook"})
+    alert_id = store_alert(older, "plain", batch_size, {"endpoint": "https://example.org/hook"})
     before = Subscriptions(older).find(alert_id)
     migrate(older)
     assert Subscriptions(older).find(alert_id) == before

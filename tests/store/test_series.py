@@ -35,15 +35,15 @@ def test_pages_go_back_in_time_and_on_from_their_cursor(store_engine: Engine) ->
     for part in ("b", "a"):
         _put(store_engine, Line("t", "k", part), 1, 2, 3)
     _put(store_engine, Line("t", "other"), 9)
-    reader, seen, after = ObservationReads(store_engine), [], None
+    reader, moments, after = ObservationReads(store_engine), [], None
     while True:
         page = reader.page("t", "k", ReportWindow(limit=2, after=after))
-        seen += [one["at"] for one in page.documents]
+        moments += [one["at"] for one in page.documents]
         assert page.total == 6
         after = page.after
         if after is None:
             break
-    assert seen == [3, 3, 2, 2, 1, 1]
+    assert moments == [3, 3, 2, 2, 1, 1]
     assert [one["at"] for one in reader.page("t", "k", ReportWindow(2, 3), part="a").documents] == [3, 2]
     assert reader.page("t", "k", ReportWindow(limit=0)).documents == []
     assert reader.page("t", "k", ReportWindow(), status="Failed").total == 0

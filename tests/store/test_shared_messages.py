@@ -97,38 +97,40 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
 
 
 @given(
-    made=st.lists(MADE, min_size=2, max_size=3, unique_by=attrgetter("age")),
+    alerts=st.lists(MADE, min_size=2, max_size=3, unique_by=attrgetter("age")),
     happenings=HAPPENINGS,
 )
-@example(made=[Made(age=1), Made("eve", 0, batch_size=2)], happenings=EIGHT)
-@example(made=[Made(age=1), Made("eve", 0, template="Short")], happenings=EIGHT)
-@example(made=[Made(age=1), Made("eve", 0, poll_interval_s=86_400)], happenings=EIGHT)
-@example(made=[Made(age=1, schedule="hourly"), Made("eve", 0, schedule="hourly", batch_size=2)], happenings=EIGHT)
-@example(made=[Made(age=1, assets=("revenue",)), Made("eve", 0, schedule="daily", is_critical=True)], happenings=EIGHT)
+@example(alerts=[Made(age=1), Made("eve", 0, batch_size=2)], happenings=EIGHT)
+@example(alerts=[Made(age=1), Made("eve", 0, template="Short")], happenings=EIGHT)
+@example(alerts=[Made(age=1), Made("eve", 0, poll_interval_s=86_400)], happenings=EIGHT)
+@example(alerts=[Made(age=1, schedule="hourly"), Made("eve", 0, schedule="hourly", batch_size=2)], happenings=EIGHT)
 @example(
-    made=[Made(age=1, schedule="hourly", batch_size=2), Made("eve", 0, schedule="hourly", batch_size=1)],
+    alerts=[Made(age=1, assets=("revenue",)), Made("eve", 0, schedule="daily", is_critical=True)], happenings=EIGHT
+)
+@example(
+    alerts=[Made(age=1, schedule="hourly", batch_size=2), Made("eve", 0, schedule="hourly", batch_size=1)],
     happenings=EIGHT,
 )
-@example(made=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
-@example(made=[Made("ann", 0), Made("eve", 1, refused=10)], happenings=EIGHT)
-@example(made=[Made("ann", 0, template="Short"), Made("eve", 1, template="Short", refused=10)], happenings=EIGHT)
+@example(alerts=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
+@example(alerts=[Made("ann", 0), Made("eve", 1, refused=10)], happenings=EIGHT)
+@example(alerts=[Made("ann", 0, template="Short"), Made("eve", 1, template="Short", refused=10)], happenings=EIGHT)
 @settings(max_examples=80, phases=tuple(Phase) if SOAK else (Phase.explicit,), deadline=None)
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
-    beginning: Beginning, made: list[Made], happenings: list[Happening]
+    beginning: Beginning, alerts: list[Made], happenings: list[Happening]
 ) -> None:
-    *others, added = made
-    without = _told(beginning, others, happenings)
-    alone = _told(beginning, [added], happenings)
-    together = _told(beginning, made, happenings)
+    *other_alerts, added = alerts
+    without = _messages_told(beginning, other_alerts, happenings)
+    alone = _messages_told(beginning, [added], happenings)
+    together = _messages_told(beginning, alerts, happenings)
     assert together.keys() == without.keys() | alone.keys()
-    by_name = {one.name: one for one in made}
-    for event, told in together.items():
+    by_name = {one.name: one for one in alerts}
+    for event, message in together.items():
         ways = [one for one in (without.get(event), alone.get(event)) if one is not None]
-        assert told.due_at_ms == min(one.due_at_ms for one in ways)
-        assert told.is_shown or not any(one.is_shown for one in ways), (event, made, happenings, ways)
-        assert told.alerts == frozenset().union(*(one.alerts for one in ways))
-        if told.is_shown:
-            assert told.wording == _wording([by_name[one] for one in told.alerts])
+        assert message.due_at_ms == min(one.due_at_ms for one in ways)
+        assert message.is_shown or not any(one.is_shown for one in ways), (event, alerts, happenings, ways)
+        assert message.alerts == frozenset().union(*(one.alerts for one in ways))
+        if message.is_shown:
+            assert message.wording == _wording([by_name[one] for one in message.alerts])
 
 
 def _wording(alerts: Sequence[Made]) -> str:
@@ -142,7 +144,7 @@ def _wording(alerts: Sequence[Made]) -> str:
 class Mailbox:
     """A channel that renders every message as a mail and notes what it says of each event."""
 
-    told: dict[str, Told] = field(default_factory=dict)
+    deliveries: dict[str, Told] = field(default_factory=dict)
 
     async def send(self, dispatch: Dispatch, _destination: Destination, *, now_ms: int) -> Outcome:
         if dispatch.message.target != TO_BEN:
@@ -152,11 +154,11 @@ class Mailbox:
         text = part.get_content() if part else ""
         for entry in dispatch.entries:
             mark = str((entry.event.entity or {})["description"])
-            assert mark not in self.told, "told twice"
+            assert mark not in self.deliveries, "told twice"
             worded = re.search(rf"(\w*)<{mark}>", text)
             is_shown = worded is not None or mark in text
             alerts = frozenset(one.subscription_name for one in entry.reasons)
-            self.told[mark] = Told(dispatch.message.due_at_ms, is_shown, worded[1] if worded else NEUTRAL, alerts)
+            self.deliveries[mark] = Told(dispatch.message.due_at_ms, is_shown, worded[1] if worded else NEUTRAL, alerts)
         return Delivered()
 
 
@@ -186,14 +188,14 @@ def beginning(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -
     return Beginning(path, company.ids, company.clock.now_ms())
 
 
-def _told(beginning: Beginning, made: Sequence[Made], happenings: Sequence[Happening]) -> dict[str, Told]:
+def _messages_told(beginning: Beginning, alerts: Sequence[Made], happenings: Sequence[Happening]) -> dict[str, Told]:
     """Return what ben is told of each event by these alerts, while a worker sends what is due when it is due."""
     with opened_copy(beginning.path) as engine:
         clock, mailbox = FixedClock(beginning.at_ms), Mailbox()
         writes = Writes(SqlCatalogue(engine), clock)
-        for one in sorted(made, key=attrgetter("age"), reverse=True):
-            clock.at_ms = beginning.at_ms + (9 - one.age) * SECOND_MS
-            _make(writes, beginning.ids, one)
+        for alert in sorted(alerts, key=attrgetter("age"), reverse=True):
+            clock.at_ms = beginning.at_ms + (9 - alert.age) * SECOND_MS
+            _make(writes, beginning.ids, alert)
         parts = replace(worker_parts(engine, mailbox), clock=clock)
         parts.sessions.begin("s", lease_ms=10**12, now_ms=0)
         at_ms = START_MS
@@ -205,51 +207,51 @@ def _told(beginning: Beginning, made: Sequence[Made], happenings: Sequence[Happe
             writes.patch("table", Key.by_id(beginning.ids[table]), change, actor=Actor(beginning.ids["dia"], "dia"))
             notify_all(engine, now_ms=at_ms)
         asyncio.run(_send_due(parts, at_ms + 10**9))
-        return mailbox.told
+        return mailbox.deliveries
 
 
-def _make(writes: Writes, ids: Mapping[str, str], made: Made) -> None:
-    trigger = {"triggerType": "RealTime", "groupBy": made.group_by}
-    if made.schedule:
-        cron = {"hourly": "0 0 * * * ?", "daily": "0 0 8 * * ?"}[made.schedule]
+def _make(writes: Writes, ids: Mapping[str, str], alert: Made) -> None:
+    trigger = {"triggerType": "RealTime", "groupBy": alert.group_by}
+    if alert.schedule:
+        cron = {"hourly": "0 0 * * * ?", "daily": "0 0 8 * * ?"}[alert.schedule]
         trigger = {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": cron}
-    names = ",".join(f"'pg.store.public.{one}'" for one in made.assets)
+    names = ",".join(f"'pg.store.public.{one}'" for one in alert.assets)
     rule = {"effect": "include", "condition": f"matchAnyEntityFqn({{{names}}})"}
-    others = [f"nobody{number}@example.com" for number in range(made.refused)]
+    strangers = [f"nobody{number}@example.com" for number in range(alert.refused)]
     request = {
-        "name": made.name,
+        "name": alert.name,
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": [rule]},
         "trigger": trigger,
-        "batchSize": made.batch_size,
-        "pollInterval": made.poll_interval_s,
+        "batchSize": alert.batch_size,
+        "pollInterval": alert.poll_interval_s,
         "destinations": [
             {
-                "id": destination_id(made.name),
-                "category": "External" if made.refused else "Users",
+                "id": destination_id(alert.name),
+                "category": "External" if alert.refused else "Users",
                 "type": "Email",
-                "config": {"receivers": [TO_BEN, *others] if made.refused else ["ben"]},
+                "config": {"receivers": [TO_BEN, *strangers] if alert.refused else ["ben"]},
             }
         ],
     }
-    if made.template:
-        request["notificationTemplate"] = {"id": ids[made.template], "type": "notificationTemplate"}
-    if made.is_critical:
+    if alert.template:
+        request["notificationTemplate"] = {"id": ids[alert.template], "type": "notificationTemplate"}
+    if alert.is_critical:
         request["tags"] = [
             {"tagFQN": "Priority.Critical", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
         ]
-    writes.create("eventsubscription", request, actor=Actor(ids[made.owner], made.owner))
+    writes.create("eventsubscription", request, actor=Actor(ids[alert.owner], alert.owner))
 
 
 async def _send_due(parts: WorkerParts, until_ms: int) -> None:
     messages: Messages = parts.messages
 
-    def claimed_now() -> list[Message]:
+    def claim_due() -> list[Message]:
         pauses = messages.pauses(until_ms)
         shares = {one: pauses.room(one, 64) for one in messages.due_destinations(until_ms)}
         return messages.claim("s", 64, now_ms=until_ms, shares=shares, pauses=pauses)
 
-    while claimed := claimed_now():
+    while claimed := claim_due():
         for dispatch in messages.dispatches(claimed):
             finished = await attempt(parts, dispatch, RouteBook(parts), yes)
             assert finished is not None

@@ -24,8 +24,8 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     assert (wire["eventType"], wire["entityType"], wire["userName"]) == ("slaViolation", "pipeline", "system")
     assert wire["previousVersion"] == wire["currentVersion"] == before["version"]
     (change,) = wire["changeDescription"]["fieldsAdded"]
-    said = {"timestamp": 65_000, "since": 1_000, "withoutSuccess": 60_000}
-    assert (change["name"], change["newValue"]) == ("silence", said)
+    silence_value = {"timestamp": 65_000, "since": 1_000, "withoutSuccess": 60_000}
+    assert (change["name"], change["newValue"]) == ("silence", silence_value)
     assert notified.derived["owners"] == ["ana"]
     assert report_of(notified) == StatusReport(None, 65_000)
     assert reports.newest() == notified.offset
@@ -33,10 +33,14 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
 
 
 def test_the_same_silence_noticed_later_is_the_same_one_and_another_is_another() -> None:
-    one = Silence("e", since_ms=1_000, asked_ms=60_000, at_ms=65_000)
-    assert one.event_id == Silence("e", 1_000, 60_000, 90_000).event_id
-    others = [Silence("f", 1_000, 60_000, 65_000), Silence("e", 2_000, 60_000, 65_000), Silence("e", 1_000, 70_000, 1)]
-    assert len({one.event_id, *(other.event_id for other in others)}) == 4
+    silence = Silence("e", since_ms=1_000, asked_ms=60_000, at_ms=65_000)
+    assert silence.event_id == Silence("e", 1_000, 60_000, 90_000).event_id
+    other_silences = [
+        Silence("f", 1_000, 60_000, 65_000),
+        Silence("e", 2_000, 60_000, 65_000),
+        Silence("e", 1_000, 70_000, 1),
+    ]
+    assert len({silence.event_id, *(other.event_id for other in other_silences)}) == 4
 
 
 def test_nothing_is_written_on_what_is_gone(store_engine: Engine) -> None:

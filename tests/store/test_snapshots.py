@@ -34,10 +34,10 @@ JOHN = Actor("00000000-0000-4000-8000-000000000002", "john.doe")
 
 def test_a_changed_word_costs_a_small_part_of_the_document(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, LARGE)
+    creation = create(shop, LARGE)
     sizes = []
     for number in range(10):
-        change_word(shop, made.document["id"], 600 * number, f"word{number}")
+        change_word(shop, creation.document["id"], 600 * number, f"word{number}")
         sizes.append(store_bytes(store_engine))
     # The first two also take the pages that every later update of the entity frees and uses again.
     assert (sizes[-1] - sizes[1]) / 8 < LARGE / 100
@@ -45,9 +45,9 @@ def test_a_changed_word_costs_a_small_part_of_the_document(store_engine: Engine)
 
 def test_an_event_that_changes_no_version_costs_as_little(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, LARGE)
+    creation = create(shop, LARGE)
     for actor in (JANE, JOHN):
-        shop.writes.follow("table", made.document["id"], shop.ids[actor.name], actor=actor)
+        shop.writes.follow("table", creation.document["id"], shop.ids[actor.name], actor=actor)
     with store_engine.connect() as connection:
         query = select(func.length(change_event.c.difference)).order_by(change_event.c.log_offset.desc()).limit(2)
         assert max(connection.execute(query).scalars()) < 1_000
@@ -65,9 +65,9 @@ def test_small_documents_are_stored_as_they_are(store_engine: Engine) -> None:
 
 def test_versions_are_read_by_number_time_and_in_pages(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, 50_000)
-    key, states = Key.by_id(made.document["id"]), {made.document["version"]: made.document}
-    times = {made.document["version"]: shop.clock.now_ms()}
+    creation = create(shop, 50_000)
+    key, states = Key.by_id(creation.document["id"]), {creation.document["version"]: creation.document}
+    times = {creation.document["version"]: shop.clock.now_ms()}
     for number in range(4):
         shop.clock.advance(60_000)
         after = change_word(shop, key.id or "", number, "other").document
@@ -83,37 +83,40 @@ def test_versions_are_read_by_number_time_and_in_pages(store_engine: Engine) -> 
 
 def test_a_page_holds_as_many_large_versions_as_fit(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, 50_000)
+    creation = create(shop, 50_000)
     for number in range(4):
-        change_word(shop, made.document["id"], number, "other")
+        change_word(shop, creation.document["id"], number, "other")
     small = type(shop.catalogue)(store_engine, page_bytes=120_000)
-    found = small.versions(made.document["id"])
-    assert (len(found), found.is_cut) == (2, True)
+    page = small.versions(creation.document["id"])
+    assert (len(page), page.is_cut) == (2, True)
     log = EventLog(store_engine, page_bytes=120_000).read(EventLog(store_engine).readable_end() - 4, 100)
     assert (len(log), log.is_cut) == (2, True)
 
 
 def test_documents_that_change_much_get_new_snapshots(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, 50_000)
+    creation = create(shop, 50_000)
     for seed in range(2, 5):
         shop.patch(("replace", "/columns", columns(50_000, seed=seed)), fqn=f"{SCHEMA}.wide")
     with store_engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(document_snapshot)).scalar_one() >= 4
         largest = select(func.max(func.length(entity_version.c.difference)))
-        assert connection.execute(largest.where(entity_version.c.entity_id == made.document["id"])).scalar_one() < 1_000
+        assert (
+            connection.execute(largest.where(entity_version.c.entity_id == creation.document["id"])).scalar_one()
+            < 1_000
+        )
 
 
 def test_what_is_gone_for_good_can_still_be_read(store_engine: Engine) -> None:
     shop = company(store_engine)
-    made = create(shop, 50_000)
-    change_word(shop, made.document["id"], 3, "last")
-    gone = shop.writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
-    assert gone.event is not None
+    creation = create(shop, 50_000)
+    change_word(shop, creation.document["id"], 3, "last")
+    deletion = shop.writes.delete("table", Key.by_id(creation.document["id"]), actor=JANE, hard=True)
+    assert deletion.event is not None
     (logged,) = EventLog(store_engine).read(EventLog(store_engine).readable_end() - 1, 10)
-    assert logged.event.to_json() == gone.event.to_json()
-    assert History(store_engine).version("table", Key.by_id(made.document["id"]), "0.1") == made.document
-    assert _found(store_engine) == set()
+    assert logged.event.to_json() == deletion.event.to_json()
+    assert History(store_engine).version("table", Key.by_id(creation.document["id"]), "0.1") == creation.document
+    assert _damages(store_engine) == set()
 
 
 # --- nothing is ever without its snapshot
@@ -127,7 +130,7 @@ def test_a_write_that_fails_leaves_no_snapshot(store_engine: Engine) -> None:
     with store_engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(document_snapshot)).scalar_one() == 0
     create(shop, 50_000)
-    assert _found(store_engine) == set()
+    assert _damages(store_engine) == set()
 
 
 def test_what_was_undone_in_a_transaction_is_no_snapshot_for_the_rest_of_it(store_engine: Engine) -> None:
@@ -136,8 +139,8 @@ def test_what_was_undone_in_a_transaction_is_no_snapshot_for_the_rest_of_it(stor
         undone = connection.begin_nested()
         rows_to_store(connection, [_row("e1", first)])
         undone.rollback()
-        rows = rows_to_store(connection, [_row("e1", second)])
-        connection.execute(insert(entity_version), rows)
+        version_rows = rows_to_store(connection, [_row("e1", second)])
+        connection.execute(insert(entity_version), version_rows)
     with store_engine.connect() as connection:
         assert [Texts(connection).of(row) for row in connection.execute(select(*VERSION_TEXT))] == [second]
 
@@ -157,14 +160,14 @@ def test_a_random_history_reads_back_byte_for_byte(store_url: str, seed: int) ->
 def sqlite_url_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
     """Return what gives the address of one more migrated, empty store."""
 
-    def made() -> str:
+    def create_store() -> str:
         url = f"sqlite:///{tmp_path_factory.mktemp('history')}/store.db"
         engine = open_engine(url, synchronous="OFF")
         migrate(engine)
         engine.dispose()
         return url
 
-    return made
+    return create_store
 
 
 class _Watched:
@@ -199,10 +202,10 @@ class _Watched:
         """Return a table by chance, deleted softly or not."""
         with self.engine.connect() as connection:
             query = select(entity.c.id).where(entity.c.entity_type == "table").order_by(entity.c.id)
-            found = list(connection.execute(query).scalars())
-        if not found:
+            table_ids = list(connection.execute(query).scalars())
+        if not table_ids:
             raise NotFound("no table is left")
-        return Key.by_id(self.chance.choice(found))
+        return Key.by_id(self.chance.choice(table_ids))
 
     @property
     def writes(self) -> Writes:
@@ -226,8 +229,8 @@ def _describe(watched: _Watched) -> Written:
 
 
 def _replace(watched: _Watched) -> Written:
-    made = columns(watched.chance.choice((500, 60_000)), seed=watched.chance.randrange(100))
-    operation = {"op": "add", "path": "/columns", "value": made}
+    new_columns = columns(watched.chance.choice((500, 60_000)), seed=watched.chance.randrange(100))
+    operation = {"op": "add", "path": "/columns", "value": new_columns}
     return watched.shop.writes.patch("table", watched.table(), [operation], actor=JANE)
 
 
@@ -269,7 +272,7 @@ def _check_history(url: str, seed: int) -> None:
         for _ in range(25):
             watched.step()
         _check_texts(engine, watched)
-        assert _found(engine, deep=True) == set()
+        assert _damages(engine, deep=True) == set()
     finally:
         engine.dispose()
 
@@ -279,9 +282,9 @@ def _check_texts(engine: Engine, watched: _Watched) -> None:
         texts = Texts(connection)
         events = {row.id: texts.of(row) for row in connection.execute(select(change_event.c.id, *EVENT_TEXT))}
         versions = select(entity_version.c.entity_id, entity_version.c.version_tenths, *VERSION_TEXT)
-        kept = {(row.entity_id, row.version_tenths): texts.of(row) for row in connection.execute(versions)}
+        stored_texts = {(row.entity_id, row.version_tenths): texts.of(row) for row in connection.execute(versions)}
     assert watched.events.items() <= events.items()
-    assert kept.items() <= watched.versions.items()
+    assert stored_texts.items() <= watched.versions.items()
 
 
 # --- damage is found
@@ -300,12 +303,12 @@ def _check_texts(engine: Engine, watched: _Watched) -> None:
 def test_a_difference_that_cannot_be_read_is_found(store_engine: Engine, statement: str, damages: set[Damage]) -> None:
     shop = company(store_engine)
     create(shop, 50_000)
-    assert _found(store_engine, deep=True) == set()
+    assert _damages(store_engine, deep=True) == set()
     with store_engine.begin() as connection:
         junk = "x'00ff'" if is_sqlite(connection) else "'\\x00ff'::bytea"
         connection.execute(text(statement.format(junk=junk).replace("::", "\\:\\:")))
-    assert damages <= _found(store_engine)
-    assert damages <= _found(store_engine, deep=True)
+    assert damages <= _damages(store_engine)
+    assert damages <= _damages(store_engine, deep=True)
 
 
 def test_a_difference_to_another_snapshot_is_found(store_engine: Engine) -> None:
@@ -313,14 +316,14 @@ def test_a_difference_to_another_snapshot_is_found(store_engine: Engine) -> None
     create(shop, 50_000)
     shop.writes.create("table", shop.table("other", columns=columns(50_000, seed=9)), actor=JANE)
     with store_engine.begin() as connection:
-        other = select(func.max(document_snapshot.c.id)).scalar_subquery()
+        newest_snapshot = select(func.max(document_snapshot.c.id)).scalar_subquery()
         connection.execute(
-            update(entity_version).where(entity_version.c.snapshot_id.is_not(None)).values(snapshot_id=other)
+            update(entity_version).where(entity_version.c.snapshot_id.is_not(None)).values(snapshot_id=newest_snapshot)
         )
-    assert _found(store_engine) == {Damage.UNREADABLE}
+    assert _damages(store_engine) == {Damage.UNREADABLE}
 
 
-def _found(engine: Engine, *, deep: bool = False) -> set[Damage]:
+def _damages(engine: Engine, *, deep: bool = False) -> set[Damage]:
     return set(inspect(engine, deep=deep).counts)
 
 

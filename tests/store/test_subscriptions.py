@@ -40,10 +40,10 @@ def subscriptions(store_engine: Engine) -> Subscriptions:
     return Subscriptions(store_engine)
 
 
-def create(writes: Writes, name: str, **more: object) -> str:
+def create(writes: Writes, name: str, **fields: object) -> str:
     config = {"endpoint": "https://example.org/hook", "secretKey": MASK, "headers": {"Authorization": MASK, "X-A": "b"}}
     destination = {"id": DESTINATION, "category": "External", "type": "Webhook", "config": config}
-    request: Document = {"name": name, "alertType": "Notification", "destinations": [destination], **more}
+    request: Document = {"name": name, "alertType": "Notification", "destinations": [destination], **fields}
     return str(writes.create(ENTITY_TYPE, request, actor=SYSTEM).document["id"])
 
 
@@ -58,9 +58,9 @@ def test_only_enabled_alerts_are_listed_in_the_order_of_their_names(
 
 def test_an_alert_names_its_creator_whoever_changes_it(subscriptions: Subscriptions, writes: Writes) -> None:
     request: Document = {"name": "mine", "alertType": "Notification", "destinations": []}
-    made = writes.create(ENTITY_TYPE, request, actor=Actor("ann's id", "ann"))
+    creation = writes.create(ENTITY_TYPE, request, actor=Actor("ann's id", "ann"))
     change = [{"op": "add", "path": "/description", "value": "changed"}]
-    writes.patch(ENTITY_TYPE, Key.by_id(str(made.document["id"])), change, actor=Actor("bob's id", "bob"))
+    writes.patch(ENTITY_TYPE, Key.by_id(str(creation.document["id"])), change, actor=Actor("bob's id", "bob"))
     (alert,) = subscriptions.list_all()
     assert (alert.creator_id, alert.is_of_administrators) == ("ann's id", False)
 
@@ -71,32 +71,32 @@ def test_the_watermark_is_the_first_version_whatever_changes_later(
     alert_id = create(writes, "a")
     clock.advance(60_000)
     writes.patch(ENTITY_TYPE, Key.by_id(alert_id), [{"op": "add", "path": "/retries", "value": 7}], actor=SYSTEM)
-    found = subscriptions.find(alert_id)
-    assert found is not None
-    assert (found.retries, found.created_at_ms) == (7, 1_700_000_000_000)
+    alert = subscriptions.find(alert_id)
+    assert alert is not None
+    assert (alert.retries, alert.created_at_ms) == (7, 1_700_000_000_000)
 
 
 def test_an_alert_covers_what_follows_the_event_that_created_or_last_enabled_it(
     subscriptions: Subscriptions, writes: Writes, store_engine: Engine
 ) -> None:
-    def covered_from() -> int:
-        found = subscriptions.find(alert_id)
-        assert found is not None
-        return found.since_offset
+    def first_covered_offset() -> int:
+        alert = subscriptions.find(alert_id)
+        assert alert is not None
+        return alert.since_offset
 
-    def changed(key: str, value: object) -> int:
+    def change_alert(key: str, value: object) -> int:
         patch = [{"op": "add", "path": f"/{key}", "value": value}]
         writes.patch(ENTITY_TYPE, Key.by_id(alert_id), patch, actor=SYSTEM)
         return EventLog(store_engine).readable_end()
 
     alert_id = create(writes, "a")
     created = EventLog(store_engine).readable_end()
-    changed("description", "two")
-    assert covered_from() == created + 1
-    changed("enabled", False)
-    enabled = changed("enabled", True)
-    changed("displayName", "enabled")
-    assert covered_from() == enabled + 1
+    change_alert("description", "two")
+    assert first_covered_offset() == created + 1
+    change_alert("enabled", False)
+    enabled = change_alert("enabled", True)
+    change_alert("displayName", "enabled")
+    assert first_covered_offset() == enabled + 1
 
 
 def test_secrets_are_put_in_only_for_who_sends(subscriptions: Subscriptions, writes: Writes) -> None:
@@ -120,11 +120,11 @@ def test_keeping_secrets_replaces_all_of_them(subscriptions: Subscriptions) -> N
 
 
 def test_secrets_lie_sealed(subscriptions: Subscriptions, store_engine: Engine) -> None:
-    known = {"one": {"secretKey": "xyzzy"}, "two": {"headers": {"Authorization": "xyzzy"}}}
-    subscriptions.keep_secrets("s", known)
-    assert "xyzzy" not in _kept(store_engine)
+    secrets_by_destination = {"one": {"secretKey": "xyzzy"}, "two": {"headers": {"Authorization": "xyzzy"}}}
+    subscriptions.keep_secrets("s", secrets_by_destination)
+    assert "xyzzy" not in _stored_secrets(store_engine)
     assert reseal(store_engine) == 2
-    assert subscriptions.secrets_of("s") == known
+    assert subscriptions.secrets_of("s") == secrets_by_destination
 
 
 def test_with_a_wrong_key_a_destination_waits(
@@ -132,34 +132,34 @@ def test_with_a_wrong_key_a_destination_waits(
 ) -> None:
     alert_id, plain_id = create(writes, "a"), create(writes, "b")
     subscriptions.keep_secrets(alert_id, {DESTINATION: {"secretKey": "k"}})
-    other = open_engine(store_url)
-    use_vault(other, Settings(secrets_key=SecretStr(new_key())))
+    engine_with_wrong_key = open_engine(store_url)
+    use_vault(engine_with_wrong_key, Settings(secrets_key=SecretStr(new_key())))
     with pytest.raises(WrongKey):
-        Subscriptions(other).secrets_of(alert_id)
-    routes = Routes(other).of(alert_id)
+        Subscriptions(engine_with_wrong_key).secrets_of(alert_id)
+    routes = Routes(engine_with_wrong_key).of(alert_id)
     assert "secrets_key" in (routes[DESTINATION].waits_because or "")
     assert (routes[DESTINATION].retries, routes[DESTINATION].closed_because) == (3, None)
-    assert Routes(other).of(plain_id)[DESTINATION].waits_because is None
+    assert Routes(engine_with_wrong_key).of(plain_id)[DESTINATION].waits_because is None
     assert Routes(store_engine).of(alert_id)[DESTINATION].waits_because is None
-    other.dispose()
+    engine_with_wrong_key.dispose()
 
 
-def _kept(engine: Engine) -> str:
+def _stored_secrets(engine: Engine) -> str:
     with engine.connect() as connection:
         return " ".join(connection.execute(select(destination_secret.c.document)).scalars())
 
 
 def test_the_revision_differs_after_every_write(subscriptions: Subscriptions, writes: Writes) -> None:
-    seen = [subscriptions.revision()]
+    revisions = [subscriptions.revision()]
     alert_id = create(writes, "a")
-    seen.append(subscriptions.revision())
+    revisions.append(subscriptions.revision())
     writes.patch(ENTITY_TYPE, Key.by_id(alert_id), [{"op": "add", "path": "/enabled", "value": False}], actor=SYSTEM)
-    seen.append(subscriptions.revision())
+    revisions.append(subscriptions.revision())
     writes.create("team", {"name": "data"}, actor=SYSTEM)
-    assert subscriptions.revision() == seen[-1]
+    assert subscriptions.revision() == revisions[-1]
     writes.delete(ENTITY_TYPE, Key.by_id(alert_id), actor=SYSTEM, hard=True)
-    seen.append(subscriptions.revision())
-    assert len(set(seen)) == 4
+    revisions.append(subscriptions.revision())
+    assert len(set(revisions)) == 4
 
 
 def test_what_is_gone_is_not_found(subscriptions: Subscriptions) -> None:
@@ -190,12 +190,12 @@ def test_some_alerts_are_read_by_their_ids(subscriptions: Subscriptions, writes:
 def test_an_alert_that_means_nothing_to_this_version_keeps_no_other_from_being_listed(
     store_engine: Engine, subscriptions: Subscriptions, writes: Writes
 ) -> None:
-    kept, odd = create(writes, "kept"), create(writes, "odd")
+    valid, odd = create(writes, "kept"), create(writes, "odd")
     with store_engine.begin() as connection:
         document = connection.execute(select(entity.c.document).where(entity.c.id == odd)).scalar_one()
         strange = document.replace('"Notification"', '"Telepathy"')
         connection.execute(update(entity).where(entity.c.id == odd).values(document=strange))
-    assert [one.id for one in subscriptions.list_enabled()] == [kept]
-    assert [one.id for one in subscriptions.list_enabled([kept, odd])] == [kept]
-    assert "Telepathy" in subscriptions.list_unparsable([kept, odd])[odd]
-    assert set(subscriptions.list_unparsable([kept, odd])) == {odd}
+    assert [one.id for one in subscriptions.list_enabled()] == [valid]
+    assert [one.id for one in subscriptions.list_enabled([valid, odd])] == [valid]
+    assert "Telepathy" in subscriptions.list_unparsable([valid, odd])[odd]
+    assert set(subscriptions.list_unparsable([valid, odd])) == {odd}

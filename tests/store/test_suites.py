@@ -18,13 +18,15 @@ from tocsin.store.quality.suites import SuiteReader
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
+    sample_company = company(store_engine)
     link = f"<#E::table::{ORDERS}>"
     for name in ("first", "second"):
         request = {"name": name, "entityLink": link, "testDefinition": "hasRows"}
-        made.ids[name] = made.writes.create("testCase", request, actor=JANE).document["id"]
-    made.ids["nightly checks"] = made.writes.create("testSuite", {"name": "nightly checks"}, actor=JANE).document["id"]
-    return made
+        sample_company.ids[name] = sample_company.writes.create("testCase", request, actor=JANE).document["id"]
+    sample_company.ids["nightly checks"] = sample_company.writes.create(
+        "testSuite", {"name": "nightly checks"}, actor=JANE
+    ).document["id"]
+    return sample_company
 
 
 def _add(shop: Company, *cases: object, suite: str = "nightly checks") -> Written:
@@ -119,9 +121,9 @@ def test_membership_is_no_part_of_a_version_and_cannot_be_written(shop: Company)
 def test_the_suite_of_a_table_may_be_asked_for_by_its_older_name(shop: Company) -> None:
     table = shop.writes.create("table", shop.table("more"), actor=JANE).document
     request = {"name": "x", "executableEntityReference": table["fullyQualifiedName"]}
-    made = shop.writes.create("testSuite", request, actor=JANE).document
-    assert (made["fullyQualifiedName"], made["basic"]) == (f"{table['fullyQualifiedName']}.testSuite", True)
-    assert "executableEntityReference" not in made
+    suite = shop.writes.create("testSuite", request, actor=JANE).document
+    assert (suite["fullyQualifiedName"], suite["basic"]) == (f"{table['fullyQualifiedName']}.testSuite", True)
+    assert "executableEntityReference" not in suite
     with pytest.raises(Conflict):
         shop.writes.create("testSuite", request, actor=JANE)
 

@@ -17,13 +17,13 @@ REVENUE = {"tagFQN": "Business.Revenue", "source": "Glossary"}
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
-    made = company(store_engine)
-    add_tags(made.writes, "PII.Sensitive", "PII.None", "Tier.Tier1", "Tier.Tier2", "Certification.Gold")
-    _set(made, "classification", "Tier", "mutuallyExclusive", True)
-    made.writes.create("glossary", {"name": "Business", "description": "x"}, actor=SYSTEM)
+    sample_company = company(store_engine)
+    add_tags(sample_company.writes, "PII.Sensitive", "PII.None", "Tier.Tier1", "Tier.Tier2", "Certification.Gold")
+    _set(sample_company, "classification", "Tier", "mutuallyExclusive", True)
+    sample_company.writes.create("glossary", {"name": "Business", "description": "x"}, actor=SYSTEM)
     term = {"name": "Revenue", "description": "x", "glossary": "Business", "tags": [{"tagFQN": "PII.Sensitive"}]}
-    made.writes.create("glossaryTerm", term, actor=SYSTEM)
-    return made
+    sample_company.writes.create("glossaryTerm", term, actor=SYSTEM)
+    return sample_company
 
 
 def _set(shop: Company, entity_type: str, fqn: str, key: str, value: object) -> None:
@@ -57,10 +57,10 @@ def test_a_label_that_stood_there_before_stays_whatever_became_of_its_tag(shop: 
 def test_a_glossary_term_brings_its_own_tags(shop: Company) -> None:
     written = shop.patch(("add", "/tags/0", REVENUE))
     assert _labels(written.document) == [("Business.Revenue", "Manual"), ("PII.Sensitive", "Derived")]
-    found = shop.catalogue.list_entities("table", Listing(tags=("PII.Sensitive",)))
-    assert [one["name"] for one in found.documents] == ["orders"]
-    gone = shop.patch(("remove", "/tags/0", None))
-    assert gone.document.get("tags", []) == []
+    page = shop.catalogue.list_entities("table", Listing(tags=("PII.Sensitive",)))
+    assert [one["name"] for one in page.documents] == ["orders"]
+    removal = shop.patch(("remove", "/tags/0", None))
+    assert removal.document.get("tags", []) == []
 
 
 def test_a_tag_given_by_hand_is_not_derived_as_well(shop: Company) -> None:

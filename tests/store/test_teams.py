@@ -35,9 +35,9 @@ class Tree:
             for request in requests:
                 self.writes.create(entity_type, request, actor=SYSTEM)
 
-    def team(self, name: str, kind: str, *parents: str, **more: object) -> str:
+    def team(self, name: str, kind: str, *parents: str, **fields: object) -> str:
         """Create a team; return its id."""
-        request = {"name": name, "teamType": kind, "parents": list(parents), **more}
+        request = {"name": name, "teamType": kind, "parents": list(parents), **fields}
         return str(self.writes.create("team", request, actor=SYSTEM).document["id"])
 
     def patch(self, name: str, *operations: tuple[str, str, object]) -> Written:
@@ -52,9 +52,9 @@ class Tree:
     def under(self, name: str) -> list[str]:
         """Return the names of the teams directly under one."""
         team = self.get(name)
-        found = self.catalogue.related_entities(RELATIONS["team"]["children"], [team]).get(team["id"], [])
-        assert isinstance(found, list)
-        return [one["name"] for one in found]
+        children = self.catalogue.related_entities(RELATIONS["team"]["children"], [team]).get(team["id"], [])
+        assert isinstance(children, list)
+        return [one["name"] for one in children]
 
 
 @pytest.fixture
@@ -133,9 +133,9 @@ def test_children_are_patched_each_with_its_event(tree: Tree) -> None:
     tree.team("north", "Division")
     ids = {name: tree.team(name, "Group") for name in ("a", "b", "c")}
     references = {name: {"id": one, "type": "team"} for name, one in ids.items()}
-    made = tree.patch("north", ("add", "/children", [references["a"], references["b"]]))
-    assert [event.entity_fully_qualified_name for event in made.cascaded] == ["a", "b"]
-    assert made.event is None, "the team itself says nothing else than before"
+    patch_result = tree.patch("north", ("add", "/children", [references["a"], references["b"]]))
+    assert [event.entity_fully_qualified_name for event in patch_result.cascaded] == ["a", "b"]
+    assert patch_result.event is None, "the team itself says nothing else than before"
     moved = tree.patch("north", ("replace", "/children/1", references["c"]))
     assert sorted(event.entity_fully_qualified_name or "" for event in moved.cascaded) == ["b", "c"]
     assert tree.under("north") == ["a", "c"]
@@ -181,8 +181,8 @@ def test_roles_and_domains_come_down_the_tree(tree: Tree, store_engine: Engine) 
     ana = tree.writes.create("user", {"name": "ana", "email": "a@example.org", "teams": ["crew"]}, actor=SYSTEM)
     members = [tree.get("north"), tree.get("crew"), ana.document]
     roles = tree.catalogue.related_entities(RELATIONS["team"]["inheritedRoles"], members)
-    named = {one: sorted(role["name"] for role in many) for one, many in roles.items() if isinstance(many, list)}
-    assert [named.get(one["id"]) for one in members] == [
+    role_names = {one: sorted(role["name"] for role in many) for one, many in roles.items() if isinstance(many, list)}
+    assert [role_names.get(one["id"]) for one in members] == [
         ["DataConsumer"],
         ["DataConsumer", "DataSteward"],
         ["DataConsumer", "DataSteward"],

@@ -27,7 +27,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return SmallCompany(store_engine)
 
 
-def deleted(company: SmallCompany, name: str) -> int:
+def delete_for_good(company: SmallCompany, name: str) -> int:
     """Delete a table for good; return the offset of its event."""
     written = company.writes.delete("table", company.key(name), actor=SYSTEM, hard=True)
     assert written.event is not None
@@ -41,8 +41,8 @@ def advance(company: SmallCompany, query: str, offset: int) -> None:
 
 
 def followers(company: SmallCompany, asset_id: str) -> set[str]:
-    found = SqlDirectory(company.engine).stakeholders([asset_id], ReasonKind.FOLLOWER)
-    return {one.principal_id for one in found}
+    stakeholders = SqlDirectory(company.engine).stakeholders([asset_id], ReasonKind.FOLLOWER)
+    return {one.principal_id for one in stakeholders}
 
 
 def count(company: SmallCompany, table: object) -> int:
@@ -51,7 +51,7 @@ def count(company: SmallCompany, table: object) -> int:
 
 
 def test_a_query_that_is_started_again_does_not_fall_back(company: SmallCompany) -> None:
-    end = deleted(company, "orders")
+    end = delete_for_good(company, "orders")
     advance(company, MATCH_STREAM, end)
     advance(company, MATCH_STREAM, end - 3)
     assert EventLog(company.engine).progress(MATCH_STREAM) == end
@@ -60,7 +60,7 @@ def test_a_query_that_is_started_again_does_not_fall_back(company: SmallCompany)
 def test_an_id_that_is_gone_is_not_given_again(company: SmallCompany) -> None:
     """Versions stay after a hard delete, so tombstones of two entities never share an id."""
     orders = company.ids["orders"]
-    deleted(company, "orders")
+    delete_for_good(company, "orders")
     again = Writes(SqlCatalogue(company.engine), company.clock, lambda: orders)
     with pytest.raises(Collision):
         again.upsert("table", {"name": "orders", "databaseSchema": "pg.store.public", "columns": []}, actor=SYSTEM)
@@ -79,9 +79,11 @@ def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompa
     company.writes.put_edge(edge, actor=SYSTEM)
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     events = EventLog(company.engine).list_events(EventSelection(entity_id=company.ids["orders"]), limit=10)
-    gone = max(one.offset for one in events)
-    found = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
-    reached = {one.node_id: one.hops for one in found if one.since_offset <= gone <= one.until_offset}
+    deletion_offset = max(one.offset for one in events)
+    reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
+    reached = {
+        one.node_id: one.hops for one in reached_assets if one.since_offset <= deletion_offset <= one.until_offset
+    }
     assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, far["id"]: 2}
 
 
@@ -96,34 +98,38 @@ def test_what_goes_together_is_still_downstream_of_each_other_through_what_stays
         company.writes.put_edge(ends, actor=SYSTEM)
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     log = EventLog(company.engine).read(0, 10_000)
-    gone = {one.event.entity_id: one.offset for one in log if one.event.event_type is EventType.ENTITY_DELETED}
-    assert gone[tail["id"]] < gone[company.ids["orders"]]
-    found = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
-    at = gone[company.ids["orders"]]
-    reached = {one.node_id: one.hops for one in found if one.since_offset <= at <= one.until_offset}
+    deletion_offsets = {
+        one.event.entity_id: one.offset for one in log if one.event.event_type is EventType.ENTITY_DELETED
+    }
+    assert deletion_offsets[tail["id"]] < deletion_offsets[company.ids["orders"]]
+    reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
+    at = deletion_offsets[company.ids["orders"]]
+    reached = {one.node_id: one.hops for one in reached_assets if one.since_offset <= at <= one.until_offset}
     assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, view["id"]: 1, tail["id"]: 2}
 
 
 def test_a_match_result_says_how_many_relations_were_gone_before_it(company: SmallCompany) -> None:
     company.alert("all", [{"category": "Owners", "type": "ActivityFeed"}], resources=("table",))
     company.clock.advance(1)
-    sound, lost = deleted(company, "revenue"), deleted(company, "orders")
+    sound, incomplete = delete_for_good(company, "revenue"), delete_for_good(company, "orders")
     relation = past_relation.c
     with company.engine.begin() as connection:
-        connection.execute(delete(past_relation).where(relation.until_offset == lost, relation.relation == "follower"))
+        connection.execute(
+            delete(past_relation).where(relation.until_offset == incomplete, relation.relation == "follower")
+        )
     notify_all(company.engine)
     query = select(match_result.c.log_offset, match_result.c.missing_count).where(
-        match_result.c.log_offset.in_([sound, lost])
+        match_result.c.log_offset.in_([sound, incomplete])
     )
     with company.engine.connect() as connection:
-        assert dict(connection.execute(query).all()) == {sound: 0, lost: 1}
+        assert dict(connection.execute(query).all()) == {sound: 0, incomplete: 1}
 
 
 def test_the_relations_of_what_is_gone_stay_when_all_queries_have_passed(company: SmallCompany) -> None:
     company.pipeline("nightly", owners=[{"type": "user", "name": "dia"}])
     company.run("nightly", "Failed")
     orders, nightly = company.ids["orders"], company.ids["nightly"]
-    deleted(company, "orders")
+    delete_for_good(company, "orders")
     company.writes.delete("pipeline", company.key("nightly"), actor=SYSTEM, hard=True)
     for query in READERS:
         advance(company, query, EventLog(company.engine).readable_end())
@@ -136,16 +142,16 @@ def test_the_relations_of_what_is_gone_stay_when_all_queries_have_passed(company
 def test_what_is_made_again_under_a_name_has_relations_of_its_own(company: SmallCompany) -> None:
     """Fault scenario 42."""
     before = company.ids["orders"]
-    deleted(company, "orders")
+    delete_for_good(company, "orders")
     company.table("orders", owners=[{"type": "user", "name": "dia"}])
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
-    deleted(company, "orders")
+    delete_for_good(company, "orders")
     assert followers(company, before) == {company.ids["cem"]}
     assert followers(company, company.ids["orders"]) == {company.ids["ben"]}
 
 
 def test_the_audit_forgets_tombstones_and_no_relations(company: SmallCompany) -> None:
-    first, second = deleted(company, "revenue"), deleted(company, "orders")
+    first, second = delete_for_good(company, "revenue"), delete_for_good(company, "orders")
     MatchResults(company.engine).forget(through=first, now_ms=1)
     assert count(company, tombstone) == 1
     MatchResults(company.engine).forget(through=second, now_ms=1)

@@ -29,7 +29,7 @@ def lose(engine: Engine, after: int) -> None:
         connection.execute(delete(change_event).where(change_event.c.log_offset > after))
 
 
-def lost(engine: Engine, settings: Settings) -> int:
+def lost_event_count(engine: Engine, settings: Settings) -> int:
     return inspect(engine, traces=traces(settings)).counts[Damage.LOST_EVENTS]
 
 
@@ -43,23 +43,23 @@ def test_a_log_that_goes_on_is_borne_out(store_engine: Engine, settings: Setting
     for number in range(3):
         mark(store_engine, settings)
         company.describe("orders", f"text {number}")
-        assert (check_store(store_engine, settings), lost(store_engine, settings)) == ([], 0)
+        assert (check_store(store_engine, settings), lost_event_count(store_engine, settings)) == ([], 0)
 
 
 def test_what_is_lost_after_a_mark_is_found_however_the_log_goes_on(store_engine: Engine, settings: Settings) -> None:
     company = SmallCompany(store_engine)
     mark(store_engine, settings)
-    (seen,) = traces(settings)
+    (trace,) = traces(settings)
     lose(store_engine, EventLog(store_engine).readable_end() - 1)
     for number in range(3):
-        assert lost(store_engine, settings) == 1
-        (said,) = check_store(store_engine, settings)
-        assert str(seen.position) in said
+        assert lost_event_count(store_engine, settings) == 1
+        (finding,) = check_store(store_engine, settings)
+        assert str(trace.position) in finding
         company.describe("orders", f"text {number}")
         mark(store_engine, settings)
-        assert traces(settings) == [seen], "the mark is kept until the loss is accepted"
+        assert traces(settings) == [trace], "the mark is kept until the loss is accepted"
     accept_loss(store_engine, settings)
-    assert (lost(store_engine, settings), check_store(store_engine, settings)) == (0, [])
+    assert (lost_event_count(store_engine, settings), check_store(store_engine, settings)) == (0, [])
 
 
 def test_an_empty_store_is_not_taken_for_the_one_that_was_used(store_engine: Engine, settings: Settings) -> None:
@@ -126,6 +126,6 @@ def test_how_far_a_query_planned_to_read_is_the_newest_that_can_be_read(tmp_path
         (offsets / name).write_text(f"v1\n{{}}\n{last}")
     (offsets / ".11.crc").write_bytes(b"crc")
     (offsets / "12").write_text("")
-    found = planned_position(tmp_path)
-    assert found is not None
-    assert (found.offset, found.event_id) == (10, "f")
+    position = planned_position(tmp_path)
+    assert position is not None
+    assert (position.offset, position.event_id) == (10, "f")

@@ -40,7 +40,7 @@ def names(engine: Engine) -> list[str]:
 
 
 @contextmanager
-def counted(engine: Engine) -> Iterator[list[int]]:
+def count_commits(engine: Engine) -> Iterator[list[int]]:
     """Count the commits of writers."""
     commits: list[int] = []
 
@@ -52,10 +52,10 @@ def counted(engine: Engine) -> Iterator[list[int]]:
     event.remove(engine, "commit", note)
 
 
-def write(engine: Engine, name: str, then: Callable[[], Any] = lambda: None) -> None:
+def write(engine: Engine, name: str, finish: Callable[[], Any] = lambda: None) -> None:
     with writing(engine) as connection:
         connection.execute(ADD, {"name": name})
-        then()
+        finish()
 
 
 def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
@@ -72,7 +72,7 @@ def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
 
 def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
-    with counted(sqlite_engine) as commits:
+    with count_commits(sqlite_engine) as commits:
         calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
     assert [call.exception() for call in calls] == [None] * 9
     assert names(sqlite_engine) == [f"w{at}" for at in range(9)]
@@ -82,7 +82,7 @@ def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, mon
 def test_a_transaction_ends_however_many_wait(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
     monkeypatch.setattr(group_commit, "MOST_TURNS", 3)
-    with counted(sqlite_engine) as commits:
+    with count_commits(sqlite_engine) as commits:
         behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
     assert len(commits) == 3
 
@@ -106,14 +106,14 @@ def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: p
 
 def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
-    seen: list[list[str]] = []
+    names_seen: list[list[str]] = []
 
     def write_and_look(name: str) -> None:
         write(sqlite_engine, name)
-        seen.append(names(sqlite_engine))
+        names_seen.append(names(sqlite_engine))
 
     behind(sqlite_engine, *(lambda name=f"w{at}": write_and_look(name) for at in range(1, 5)))
-    assert seen == [[f"w{at}" for at in range(5)]] * 4
+    assert names_seen == [[f"w{at}" for at in range(5)]] * 4
 
 
 def test_a_failed_commit_fails_every_write_in_it(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,19 +132,19 @@ def test_a_failed_commit_fails_every_write_in_it(sqlite_engine: Engine, monkeypa
 
 
 def test_a_failed_commit_lets_go_of_the_store_whoever_still_holds_its_connection(sqlite_engine: Engine) -> None:
-    held: list[object] = []
+    connections: list[object] = []
 
     def fail(connection: Connection) -> None:
-        held.append(connection.connection.dbapi_connection)
+        connections.append(connection.connection.dbapi_connection)
         raise _RefusedError
 
     event.listen(sqlite_engine, "commit", fail)
     with pytest.raises(_RefusedError):
         write(sqlite_engine, "w1")
     event.remove(sqlite_engine, "commit", fail)
-    with closing(sqlite3.connect(sqlite_engine.url.database or "", timeout=0)) as other:
-        other.execute("BEGIN IMMEDIATE")
-    assert held
+    with closing(sqlite3.connect(sqlite_engine.url.database or "", timeout=0)) as second_connection:
+        second_connection.execute("BEGIN IMMEDIATE")
+    assert connections
 
 
 def test_what_waits_after_a_failure_goes_on(sqlite_engine: Engine) -> None:
@@ -184,29 +184,29 @@ def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: E
         calls = [pool.submit(keep_writing, client) for client in range(6)]
         command = [sys.executable, "-c", OTHER, sqlite_url]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+            completed = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
         finally:
             stop.set()
     assert all(call.exception() is None for call in calls)
-    assert float(done.stdout) < 10
+    assert float(completed.stdout) < 10
 
 
 def test_an_error_is_raised_after_the_commit_it_may_concern(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
-    seen: list[list[str]] = []
+    names_seen: list[list[str]] = []
 
     def refuse() -> None:
         raise _RefusedError
 
-    def refused() -> None:
+    def write_and_fail() -> None:
         with pytest.raises(_RefusedError):
             write(sqlite_engine, "w1", refuse)
-        seen.append(names(sqlite_engine))
+        names_seen.append(names(sqlite_engine))
 
-    behind(sqlite_engine, refused, lambda: write(sqlite_engine, "w2", lambda: time.sleep(0.2)))
-    assert "w0" in seen[0]
+    behind(sqlite_engine, write_and_fail, lambda: write(sqlite_engine, "w2", lambda: time.sleep(0.2)))
+    assert "w0" in names_seen[0]
 
 
 STOPPED = """
@@ -290,14 +290,14 @@ def overlapping_readers(engine: Engine) -> Iterator[None]:
                     pass
 
     with ThreadPoolExecutor(2) as pool:
-        done = [pool.submit(read, number) for number in range(2)]
+        readers = [pool.submit(read, number) for number in range(2)]
         begun[0].wait(10)
         try:
             yield
         finally:
             stopping.set()
-    for one in done:
-        one.result()
+    for reader in readers:
+        reader.result()
 
 
 def test_readers_that_overlap_without_end_do_not_let_the_log_grow(

@@ -30,7 +30,7 @@ _SERVICE = {
 _PLACE = "connection.config.password"
 
 
-def _kept(engine: Engine) -> str:
+def _stored_text(engine: Engine) -> str:
     with engine.connect() as connection:
         return str(connection.execute(select(attachment.c.document)).scalar_one())
 
@@ -41,11 +41,11 @@ def _signing_keys(engine: Engine) -> str:
 
 
 def test_a_secret_is_sealed_and_opened(store_engine: Engine) -> None:
-    made = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
-    assert "xyzzy" not in _kept(store_engine)
+    creation = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
+    assert "xyzzy" not in _stored_text(store_engine)
     assert reseal(store_engine) == 1
-    assert ObservationReads(store_engine).attachments([made.document["id"]], "secrets") == {
-        made.document["id"]: {_PLACE: "xyzzy"}
+    assert ObservationReads(store_engine).attachments([creation.document["id"]], "secrets") == {
+        creation.document["id"]: {_PLACE: "xyzzy"}
     }
 
 
@@ -92,17 +92,17 @@ def test_without_a_key_nothing_is_kept() -> None:
 
 
 def test_the_keys_that_sign_are_sealed_and_a_wrong_key_says_the_way_out(store_engine: Engine, store_url: str) -> None:
-    made = People(store_engine).secret("token-key", lambda: "the-first-key")
+    signing_key = People(store_engine).secret("token-key", lambda: "the-first-key")
     assert "the-first-key" not in _signing_keys(store_engine)
-    assert (made, People(store_engine).secret("token-key", lambda: "the-second-key")) == (
+    assert (signing_key, People(store_engine).secret("token-key", lambda: "the-second-key")) == (
         "the-first-key",
         "the-first-key",
     )
-    other = open_engine(store_url)
-    use_vault(other, Settings(secrets_key=SecretStr(new_key())))
+    engine_with_wrong_key = open_engine(store_url)
+    use_vault(engine_with_wrong_key, Settings(secrets_key=SecretStr(new_key())))
     with pytest.raises(WrongSealOfKeys, match=r"secrets_key.*renew-keys"):
-        People(other).secret("token-key", lambda: "the-second-key")
-    assert People(other).forget_secrets() == 1
-    assert People(other).secret("token-key", lambda: "the-second-key") == "the-second-key"
-    assert reseal(other) == 1
-    other.dispose()
+        People(engine_with_wrong_key).secret("token-key", lambda: "the-second-key")
+    assert People(engine_with_wrong_key).forget_secrets() == 1
+    assert People(engine_with_wrong_key).secret("token-key", lambda: "the-second-key") == "the-second-key"
+    assert reseal(engine_with_wrong_key) == 1
+    engine_with_wrong_key.dispose()

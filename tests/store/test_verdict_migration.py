@@ -50,13 +50,15 @@ def test_reports_of_an_older_store_get_their_verdicts(sqlite_engine: Engine, old
         *("failed", None, "success", "partialsuccess", "skipped", "failed"),
         None,
     ]
-    known = MetaData()
+    older_schema = MetaData()
     with older.begin() as connection:
-        known.reflect(connection)
-        for table, rows in (("change_event", events), ("status_report", reports)):
-            columns = known.tables[table].columns.keys()
-            connection.execute(delete(known.tables[table]))
-            connection.execute(insert(known.tables[table]), [{name: row[name] for name in columns} for row in rows])
+        older_schema.reflect(connection)
+        for table, values in (("change_event", events), ("status_report", reports)):
+            columns = older_schema.tables[table].columns.keys()
+            connection.execute(delete(older_schema.tables[table]))
+            connection.execute(
+                insert(older_schema.tables[table]), [{name: row[name] for name in columns} for row in values]
+            )
     migrate(older)
     with older.connect() as connection:
         assert [

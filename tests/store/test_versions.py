@@ -21,13 +21,13 @@ def shop(request: pytest.FixtureRequest, store_engine: Engine, monkeypatch: pyte
     """Three tables of several versions; the type counts as one of few entities, or of many."""
     if request.param == "many":
         monkeypatch.setattr(versions, "_FEW", 0)
-    made = company(store_engine)
+    sample_company = company(store_engine)
     for name in ("a", "b"):
-        made.clock.advance(1_000)
-        made.writes.create("table", {"name": name, "databaseSchema": SCHEMA, "columns": []}, actor=JANE)
-        made.patch(("add", "/description", name))
-        made.patch(("add", "/description", name), fqn=f"{SCHEMA}.{name}")
-    return made
+        sample_company.clock.advance(1_000)
+        sample_company.writes.create("table", {"name": name, "databaseSchema": SCHEMA, "columns": []}, actor=JANE)
+        sample_company.patch(("add", "/description", name))
+        sample_company.patch(("add", "/description", name), fqn=f"{SCHEMA}.{name}")
+    return sample_company
 
 
 def _names(documents: list[dict[str, object]]) -> list[tuple[object, object]]:
@@ -47,18 +47,18 @@ def test_versions_come_newest_first_and_once(shop: Company, store_engine: Engine
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_go_on_where_the_last_one_ended_and_back(shop: Company, store_engine: Engine, limit: int) -> None:
     reader = History(store_engine)
-    whole = _names(reader.versions_written("table", VersionsAsked(START_MS, END_MS, 100)).documents)
+    all_names = _names(reader.versions_written("table", VersionsAsked(START_MS, END_MS, 100)).documents)
     page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit))
     pages = [_names(page.documents)]
     while page.after:
         page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit, after=page.after))
         pages.append(_names(page.documents))
-    assert [one for names in pages for one in names] == whole
+    assert [one for names in pages for one in names] == all_names
     back = [pages[-1]]
     while page.before:
         page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit, before=page.before))
         back.append(_names(page.documents))
-    assert [one for names in reversed(back) for one in names] == whole
+    assert [one for names in reversed(back) for one in names] == all_names
 
 
 def test_only_what_was_written_in_the_window_is_found(shop: Company, store_engine: Engine) -> None:
@@ -74,8 +74,8 @@ def test_what_is_gone_for_good_and_what_may_not_be_seen_is_left_out(shop: Compan
     shop.writes.delete("table", Key.by_name(f"{SCHEMA}.b"), actor=JANE, hard=True)
     reader = History(store_engine)
     assert reader.versions_written("table", VersionsAsked(START_MS, END_MS)).total == 6
-    seen = reader.versions_written("table", VersionsAsked(START_MS, END_MS, visible=Tagged("PII.None")))
-    assert (seen.documents, seen.total) == ([], 0)
+    page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, visible=Tagged("PII.None")))
+    assert (page.documents, page.total) == ([], 0)
 
 
 @pytest.mark.parametrize("cursor", ["x", "%%", "MXw", "MXx4fHg", "MXxhfC0x"])

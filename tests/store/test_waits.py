@@ -35,8 +35,8 @@ def test_a_store_that_takes_no_writes_is_named(sqlite_url: str, tmp_path: Path) 
 
     @event.listens_for(engine, "connect")
     def _bind(raw: Any, _record: object) -> None:
-        for one in stated:
-            raw.execute(f"PRAGMA {one}")
+        for pragma in stated:
+            raw.execute(f"PRAGMA {pragma}")
 
     Notifications(engine).advance(MATCH, 4, now_ms=5)
     notes = WaitNotes(tmp_path)

@@ -32,14 +32,14 @@ class SmallServer:
 
     url: str = ""
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[Asked] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
 
     def answer(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
         self.answers[(method, path)] = (status, list(bodies))
 
     def take(self, request: Asked) -> tuple[int, Any]:
-        self.asked.append(request)
+        self.requests.append(request)
         status, bodies = self.answers.get((request.method, request.path), (404, [{"code": 404, "message": "unknown"}]))
         body = bodies.pop(0) if len(bodies) > 1 else (bodies or [None])[0]
         return status, body() if callable(body) else body

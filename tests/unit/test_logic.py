@@ -43,24 +43,24 @@ _TRUTH: Algebra[bool] = Algebra(bool, lambda part: not part, all, any)
 _AS_WRITTEN: Algebra[Letters] = Algebra(Constant, Not, lambda parts: And(tuple(parts)), lambda parts: Or(tuple(parts)))
 
 
-def _nested(inner: SearchStrategy[Letters]) -> SearchStrategy[Letters]:
+def _several_of(inner: SearchStrategy[Letters]) -> SearchStrategy[Letters]:
     several = st.lists(inner, max_size=4).map(tuple)
     return st.builds(Not, inner) | st.builds(And, several) | st.builds(Or, several)
 
 
 _written: SearchStrategy[Letters] = st.recursive(
-    st.sampled_from([A, B, C, ALWAYS, NEVER]) | st.builds(Constant, st.booleans()), _nested, max_leaves=12
+    st.sampled_from([A, B, C, ALWAYS, NEVER]) | st.builds(Constant, st.booleans()), _several_of, max_leaves=12
 )
 """Formulas put together by hand, with whatever the constructors would have simplified."""
 
 _worlds = st.frozensets(st.sampled_from("abc"))
 
 
-def _built(written: Letters) -> Letters:
+def _rebuild(written: Letters) -> Letters:
     return replace_leaves(written, lambda leaf: leaf)
 
 
-_formulas = _written.map(_built)
+_formulas = _written.map(_rebuild)
 
 
 def _is_in(leaf: Letter, world: World) -> bool:
@@ -93,13 +93,13 @@ def test_evaluation_and_folding_decide_what_the_parts_decide(written: Letters, w
 
 @given(_written, _worlds)
 def test_a_simplified_formula_decides_the_same(written: Letters, world: World) -> None:
-    assert _decides(_built(written), world) is _decides(written, world)
+    assert _decides(_rebuild(written), world) is _decides(written, world)
 
 
 @given(_written)
 def test_a_simplified_formula_stays_as_it_is(written: Letters) -> None:
-    formula = _built(written)
-    assert _built(formula) == formula
+    formula = _rebuild(written)
+    assert _rebuild(formula) == formula
     assert formula in (ALWAYS, NEVER) or _is_simple(formula)
 
 
@@ -156,12 +156,12 @@ def test_operands_keep_their_order_and_stand_once() -> None:
 
 
 def test_no_leaf_is_asked_once_the_answer_is_certain() -> None:
-    asked: list[str] = []
+    leaf_names: list[str] = []
 
     def holds(leaf: Letter, world: World) -> bool:
-        asked.append(leaf.name)
+        leaf_names.append(leaf.name)
         return leaf.name in world
 
     assert not is_true(And((A, B, C)), holds, frozenset("ac"))
     assert is_true(Or((B, A, C)), holds, frozenset("ac"))
-    assert "".join(asked) == "abba"
+    assert "".join(leaf_names) == "abba"

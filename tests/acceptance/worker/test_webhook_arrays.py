@@ -11,7 +11,7 @@ from tests.acceptance.worker.senders import webhook_sender
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.unit.flow.send.channels.webhook.test_bodies import gathered
+from tests.unit.flow.send.channels.webhook.test_bodies import message_of
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.clock import SystemClock
@@ -81,7 +81,7 @@ async def test_a_webhook_that_asks_for_arrays_gets_what_the_alert_gathers(sqlite
 
 
 async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_their_ids() -> None:
-    first, second, whole = Endpoint(200, 503), Endpoint(), gathered(25, batch_size=10)
+    first, second, whole = Endpoint(200, 503), Endpoint(), message_of(25, batch_size=10)
     failed = await sent(whole, first)
     assert (failed.status_code, first.sizes()) == (503, [10, 10])
     assert isinstance(await sent(whole, second), Delivered)
@@ -94,10 +94,10 @@ async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_thei
 
 async def test_large_bodies_are_compressed_if_the_destination_says_so_and_signed_as_they_were() -> None:
     plain, packed, small = Endpoint(), Endpoint(), Endpoint()
-    large = gathered(1, sends_arrays=False, size=50_000)
+    large = message_of(1, sends_arrays=False, size=50_000)
     await sent(large, plain, secret_key="k")
     await sent(large, packed, secret_key="k", compression="gzip")
-    await sent(gathered(1), small, compression="gzip")
+    await sent(message_of(1), small, compression="gzip")
     (headers, body), (_, whole) = packed.arrived[0], plain.arrived[0]
     assert headers["content-encoding"] == "gzip"
     assert int(headers["content-length"]) < 2_000
@@ -108,7 +108,7 @@ async def test_large_bodies_are_compressed_if_the_destination_says_so_and_signed
 
 async def test_a_thin_event_says_in_a_header_where_the_whole_one_is() -> None:
     endpoint = Endpoint()
-    await sent(gathered(1, sends_arrays=False, size=300_000), endpoint, payload_format="openmetadata")
+    await sent(message_of(1, sends_arrays=False, size=300_000), endpoint, payload_format="openmetadata")
     ((headers, body),) = endpoint.arrived
     assert headers["link"] == '<http://tocsin/api/v1/events/e0>; rel="alternate"'
     assert "entity" not in json.loads(body)

@@ -39,6 +39,6 @@ def table(**fields: Any) -> Document:
     return {"id": OTHER, "name": "orders", **fields}
 
 
-def owned_by(*owners: str, kind: str = "user") -> Document:
+def table_owned_by(*owners: str, kind: str = "user") -> Document:
     """A table that these own."""
     return table(owners=[{"id": owner, "type": kind} for owner in owners])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.access.people import ALICE, OTHER, TEAM, owned_by, permissions, policy, rule, table
+from tests.unit.access.people import ALICE, OTHER, TEAM, permissions, policy, rule, table, table_owned_by
 
 from tocsin.access.decide import Permissions
 from tocsin.access.subject import Grant, Subject
@@ -18,20 +18,20 @@ def test_what_no_rule_allows_is_denied() -> None:
 
 def test_deny_wins_whichever_comes_first() -> None:
     for rules in ((rule("allow", "All"), rule("deny", "Delete")), (rule("deny", "Delete"), rule("allow", "All"))):
-        mine = permissions(*rules)
-        assert mine.may(Operation.EDIT_ALL, "table", table())
-        assert not mine.may(Operation.DELETE, "table", table())
-        denied = mine.verdict(Operation.DELETE, "table", table()).ruling
+        rights = permissions(*rules)
+        assert rights.may(Operation.EDIT_ALL, "table", table())
+        assert not rights.may(Operation.DELETE, "table", table())
+        denied = rights.verdict(Operation.DELETE, "table", table()).ruling
         assert denied is not None
         assert denied.rule.name == "deny Delete all None"
 
 
 def test_an_operation_that_includes_others_stands_for_them() -> None:
-    mine = permissions(rule("allow", "EditAll ViewAll"))
-    assert mine.may(Operation.EDIT_DESCRIPTION, "table", table())
-    assert mine.may(Operation.VIEW_SAMPLE_DATA, "table", table())
-    assert not mine.may(Operation.CREATE, "table", table())
-    assert not mine.may(Operation.DELETE, "table", table())
+    rights = permissions(rule("allow", "EditAll ViewAll"))
+    assert rights.may(Operation.EDIT_DESCRIPTION, "table", table())
+    assert rights.may(Operation.VIEW_SAMPLE_DATA, "table", table())
+    assert not rights.may(Operation.CREATE, "table", table())
+    assert not rights.may(Operation.DELETE, "table", table())
 
 
 def test_a_part_of_an_operation_does_not_stand_for_the_whole() -> None:
@@ -39,9 +39,9 @@ def test_a_part_of_an_operation_does_not_stand_for_the_whole() -> None:
 
 
 def test_a_rule_speaks_of_the_resources_it_names() -> None:
-    mine = permissions(rule("allow", "ViewAll", on="table topic"))
-    assert mine.may(Operation.VIEW_BASIC, "topic", table())
-    assert not mine.may(Operation.VIEW_BASIC, "dashboard", table())
+    rights = permissions(rule("allow", "ViewAll", on="table topic"))
+    assert rights.may(Operation.VIEW_BASIC, "topic", table())
+    assert not rights.may(Operation.VIEW_BASIC, "dashboard", table())
 
 
 def test_an_administrator_may_everything() -> None:
@@ -51,13 +51,13 @@ def test_an_administrator_may_everything() -> None:
 @pytest.mark.parametrize(
     ("condition", "document", "holds"),
     [
-        ("isOwner()", owned_by(ALICE), True),
-        ("isOwner()", owned_by(TEAM, kind="team"), True),
-        ("isOwner()", owned_by(OTHER), False),
-        ("!isOwner()", owned_by(OTHER), True),
+        ("isOwner()", table_owned_by(ALICE), True),
+        ("isOwner()", table_owned_by(TEAM, kind="team"), True),
+        ("isOwner()", table_owned_by(OTHER), False),
+        ("!isOwner()", table_owned_by(OTHER), True),
         ("noOwner()", table(), True),
-        ("noOwner()", owned_by(OTHER), False),
-        ("noOwner() || isOwner()", owned_by(ALICE), True),
+        ("noOwner()", table_owned_by(OTHER), False),
+        ("noOwner() || isOwner()", table_owned_by(ALICE), True),
         ("matchAnyTag('PII.Sensitive', 'PII.None')", table(tags=[{"tagFQN": "PII.None"}]), True),
         ("matchAnyTag({'PII.Sensitive'})", table(columns=[{"tags": [{"tagFQN": "PII.Sensitive"}]}]), True),
         ("matchAllTags('PII.Sensitive', 'PII.None')", table(tags=[{"tagFQN": "PII.None"}]), False),
@@ -72,27 +72,27 @@ def test_an_administrator_may_everything() -> None:
         ("hasAnyRole('Steward', 'Other')", table(), True),
         ("isBot() || isAdmin()", table(), False),
         ("isBot() == false && (true && !isAdmin())", table(), True),
-        ("matchTeam()", owned_by(TEAM, kind="team"), False),
+        ("matchTeam()", table_owned_by(TEAM, kind="team"), False),
     ],
 )
 def test_every_function_asks_what_its_name_says(condition: str, document: dict[str, object], holds: bool) -> None:
     facts = {"teams": frozenset({TEAM}), "team_names": frozenset({"Shop"}), "role_names": frozenset({"Steward"})}
-    mine = permissions(rule("allow", "ViewAll", when=condition), domains=frozenset({"sales"}), **facts)
-    assert mine.may(Operation.VIEW_BASIC, "table", document) is holds
-    assert mine.verdict(Operation.VIEW_BASIC, "table", document).is_allowed is holds
+    rights = permissions(rule("allow", "ViewAll", when=condition), domains=frozenset({"sales"}), **facts)
+    assert rights.may(Operation.VIEW_BASIC, "table", document) is holds
+    assert rights.verdict(Operation.VIEW_BASIC, "table", document).is_allowed is holds
 
 
 def test_without_a_domain_one_shares_what_has_none() -> None:
-    mine = permissions(rule("allow", "ViewAll", when="hasDomain()"))
-    assert mine.may(Operation.VIEW_BASIC, "table", table())
-    assert not mine.may(Operation.VIEW_BASIC, "table", table(domains=[{"id": "hr"}]))
-    assert mine.may(Operation.VIEW_BASIC, "user", table(domains=[{"id": "hr"}]))
+    rights = permissions(rule("allow", "ViewAll", when="hasDomain()"))
+    assert rights.may(Operation.VIEW_BASIC, "table", table())
+    assert not rights.may(Operation.VIEW_BASIC, "table", table(domains=[{"id": "hr"}]))
+    assert rights.may(Operation.VIEW_BASIC, "user", table(domains=[{"id": "hr"}]))
 
 
 def test_a_user_owns_themselves() -> None:
-    mine = permissions(rule("allow", "EditAll", when="isOwner()"))
-    assert mine.may(Operation.EDIT_ALL, "user", {"id": ALICE})
-    assert not mine.may(Operation.EDIT_ALL, "user", {"id": OTHER})
+    rights = permissions(rule("allow", "EditAll", when="isOwner()"))
+    assert rights.may(Operation.EDIT_ALL, "user", {"id": ALICE})
+    assert not rights.may(Operation.EDIT_ALL, "user", {"id": OTHER})
 
 
 def test_what_asks_nothing_of_the_document_is_settled_once() -> None:
@@ -109,9 +109,9 @@ def test_a_team_that_keeps_to_itself_keeps_others_out_and_its_own_in() -> None:
     outside = Permissions(
         Subject(OTHER, "bob", grants=(everything, Grant(only, team_id=TEAM, is_foreign=True)), members=members)
     )
-    theirs, of_nobody = owned_by(TEAM, kind="team"), table()
+    theirs, of_nobody = table_owned_by(TEAM, kind="team"), table()
     assert inside.may(Operation.VIEW_BASIC, "table", theirs)
-    assert inside.may(Operation.VIEW_BASIC, "table", owned_by(ALICE))
+    assert inside.may(Operation.VIEW_BASIC, "table", table_owned_by(ALICE))
     assert not inside.may(Operation.VIEW_BASIC, "table", of_nobody)
     assert not outside.may(Operation.VIEW_BASIC, "table", theirs)
     assert outside.may(Operation.VIEW_BASIC, "table", of_nobody)

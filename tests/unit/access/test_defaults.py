@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.access.people import ALICE, OTHER, owned_by, table
+from tests.unit.access.people import ALICE, OTHER, table, table_owned_by
 
 from tocsin.access.decide import Permissions
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
@@ -13,7 +13,8 @@ from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
 
 _POLICIES = {
-    one["name"]: policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in POLICIES
+    policy["name"]: policy_of({**policy, "id": policy["name"], "rules": checked_rules(policy, RESOURCES)})
+    for policy in POLICIES
 }
 _ROLES = {one["name"]: one["policies"] for one in ROLES}
 
@@ -44,14 +45,14 @@ def test_everybody_describes_and_tags_assets_and_does_no_more() -> None:
 
 def test_owners_may_everything_with_what_they_own_and_others_name_owners_where_there_are_none() -> None:
     for operation in ("EditAll", "Delete", "Create"):
-        assert PERSON.may(Operation(operation), "table", owned_by(ALICE))
+        assert PERSON.may(Operation(operation), "table", table_owned_by(ALICE))
     assert PERSON.may(Operation.EDIT_OWNERS, "table", table())
-    assert not PERSON.may(Operation.EDIT_OWNERS, "table", owned_by(OTHER))
+    assert not PERSON.may(Operation.EDIT_OWNERS, "table", table_owned_by(OTHER))
 
 
 def test_stewards_name_things_and_say_who_owns_them() -> None:
     for operation in ("EditDisplayName", "EditOwners", "EditLineage"):
-        assert STEWARD.may(Operation(operation), "table", owned_by(OTHER))
+        assert STEWARD.may(Operation(operation), "table", table_owned_by(OTHER))
     assert not STEWARD.may(Operation.DELETE, "table", table())
 
 
@@ -63,13 +64,13 @@ def test_one_says_who_one_is_and_nobody_elses_business() -> None:
 
 @pytest.mark.parametrize("who", [PERSON, STEWARD, BOT], ids=["person", "steward", "bot"])
 def test_nobody_but_administrators_gives_powers(who: Permissions) -> None:
-    mine = {"id": ALICE, "owners": [{"id": ALICE, "type": "user"}]}
+    own_document = {"id": ALICE, "owners": [{"id": ALICE, "type": "user"}]}
     for resource in POWERS:
         for operation in ("Create", "Delete", "EditAll", "EditOwners", "EditDescription"):
-            assert not who.may(Operation(operation), resource, mine)
+            assert not who.may(Operation(operation), resource, own_document)
     for resource in ("user", "team"):
         for operation in ("All", "EditRole", "EditPolicy", "Delete"):
-            assert not who.may(Operation(operation), resource, mine)
+            assert not who.may(Operation(operation), resource, own_document)
 
 
 def test_connectors_bring_assets_people_and_teams_and_leave_names_alone() -> None:
@@ -83,5 +84,5 @@ def test_connectors_bring_assets_people_and_teams_and_leave_names_alone() -> Non
 def test_everybody_makes_alerts_and_changes_their_own() -> None:
     for who in (PERSON, BOT):
         assert who.may(Operation.CREATE, "eventsubscription", {})
-        assert who.may(Operation.EDIT_ALL, "eventsubscription", owned_by(ALICE))
-        assert not who.may(Operation.EDIT_ALL, "eventsubscription", owned_by(OTHER))
+        assert who.may(Operation.EDIT_ALL, "eventsubscription", table_owned_by(ALICE))
+        assert not who.may(Operation.EDIT_ALL, "eventsubscription", table_owned_by(OTHER))

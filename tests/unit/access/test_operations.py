@@ -10,8 +10,8 @@ from tocsin.access.operations import operations_needed
 from tocsin.model.access import Operation
 
 
-def _column(name: str, **more: Any) -> Any:
-    return {"name": name, "dataType": "INT", **more}
+def _column(name: str, **fields: Any) -> Any:
+    return {"name": name, "dataType": "INT", **fields}
 
 
 @pytest.mark.parametrize(

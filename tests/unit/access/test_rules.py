@@ -40,7 +40,7 @@ def test_a_condition_is_refused_with_its_place_and_what_would_do(text: str, line
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("rules", "field"),
     [
         (None, "rules"),
         (["x"], "rules[0]"),
@@ -55,9 +55,9 @@ def test_a_condition_is_refused_with_its_place_and_what_would_do(text: str, line
         ([rule("allow", "All"), rule("allow", "All")], "rules"),
     ],
 )
-def test_a_malformed_rule_is_refused_where_it_stands(given: Any, field: str) -> None:
+def test_a_malformed_rule_is_refused_where_it_stands(rules: Any, field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        checked_rules({"name": "P", "rules": given}, RESOURCES)
+        checked_rules({"name": "P", "rules": rules}, RESOURCES)
     assert refused.value.field == field
 
 
@@ -69,17 +69,17 @@ def test_the_nearest_operation_and_resource_are_named() -> None:
 
 
 def test_a_rule_gets_its_full_name_and_keeps_its_resources_as_they_are_written() -> None:
-    (made,) = checked_rules({"name": "My.Policy", "rules": [rule("deny", "*", on="All")]}, RESOURCES)
-    assert made["fullyQualifiedName"] == '"My.Policy".deny * All None'
-    assert (made["operations"], made["resources"]) == (["All"], ["All"])
+    (checked_rule,) = checked_rules({"name": "My.Policy", "rules": [rule("deny", "*", on="All")]}, RESOURCES)
+    assert checked_rule["fullyQualifiedName"] == '"My.Policy".deny * All None'
+    assert (checked_rule["operations"], checked_rule["resources"]) == (["All"], ["All"])
 
 
 @pytest.mark.parametrize("resource", ["Table", "TABLE", "table", "All", "*"])
 def test_resources_are_named_in_any_case(resource: str) -> None:
     rules = checked_rules({"name": "P", "rules": [rule("deny", "ViewAll", on=resource)]}, RESOURCES)
-    (made,) = policy_of({"id": "p", "name": "P", "rules": rules}).rules
-    assert made.is_about("table", Operation.VIEW_BASIC)
-    assert made.is_about("eventSubscription", Operation.VIEW_BASIC) == (resource in ("All", "*"))
+    (parsed_rule,) = policy_of({"id": "p", "name": "P", "rules": rules}).rules
+    assert parsed_rule.is_about("table", Operation.VIEW_BASIC)
+    assert parsed_rule.is_about("eventSubscription", Operation.VIEW_BASIC) == (resource in ("All", "*"))
 
 
 def test_the_default_policies_are_well_formed_and_roles_name_them() -> None:

@@ -10,7 +10,7 @@ TIME = Row("latency", "commit to inbox, p50", "ms")
 
 
 @pytest.mark.parametrize(
-    ("row", "here", "there", "speed", "verdict"),
+    ("row", "speeds_here", "speeds_there", "speed", "verdict"),
     [
         (RATE, (220, 198, 231), (200, 180, 210), 1.1, "no difference"),
         (RATE, (230, 220, 231), (200, 180, 210), 1.15, "better"),
@@ -21,9 +21,11 @@ TIME = Row("latency", "commit to inbox, p50", "ms")
     ],
 )
 def test_only_a_tree_whose_every_figure_is_better_is_better(
-    row: Row, here: tuple[float, ...], there: tuple[float, ...], speed: float, verdict: str
+    row: Row, speeds_here: tuple[float, ...], speeds_there: tuple[float, ...], speed: float, verdict: str
 ) -> None:
-    (comparison,) = compare([({row: at_here}, {row: at_there}) for at_here, at_there in zip(here, there, strict=True)])
+    (comparison,) = compare(
+        [({row: at_here}, {row: at_there}) for at_here, at_there in zip(speeds_here, speeds_there, strict=True)]
+    )
     assert sorted(comparison.speeds)[1] == pytest.approx(speed)
     assert comparison.verdict == verdict
 

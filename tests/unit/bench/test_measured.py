@@ -27,13 +27,13 @@ def test_a_ratio_is_the_figure_over_its_floor() -> None:
 def test_a_run_and_its_floor_are_measured_in_turns_and_the_first_rounds_do_not_count() -> None:
     order: list[str] = []
 
-    def timed(name: str, start_s: float) -> float:
+    def take_time(name: str, start_s: float) -> float:
         order.append(name)
         return start_s + len(order)
 
-    found = in_alternation(lambda: timed("run", 10), lambda: timed("floor", 0), rounds=2, warm_ups=1)
+    measured = in_alternation(lambda: take_time("run", 10), lambda: take_time("floor", 0), rounds=2, warm_ups=1)
     assert order == ["floor", "run"] * 3
-    assert found == Rounds(times_s=(14, 16), floors_s=(3, 5))
+    assert measured == Rounds(times_s=(14, 16), floors_s=(3, 5))
 
 
 def test_rounds_give_the_median_the_range_and_the_median_of_the_paired_ratios() -> None:
@@ -95,13 +95,13 @@ def test_percentiles_and_scales() -> None:
 
 
 def test_there_are_a_hundred_different_alerts_with_valid_conditions() -> None:
-    made = list(requests())
-    assert len(made) == sum(family.count for family in MIX) == 99  # and the activity feed's
-    assert len({one["name"] for one in made}) == 99
-    for one in made:
-        for rule in one["filteringRules"]["rules"]:
+    alerts = list(requests())
+    assert len(alerts) == sum(family.count for family in MIX) == 99  # and the activity feed's
+    assert len({one["name"] for one in alerts}) == 99
+    for alert in alerts:
+        for rule in alert["filteringRules"]["rules"]:
             parse_and_check(rule["condition"])
-            assert "{team" not in str(one)
+            assert "{team" not in str(alert)
 
 
 def test_a_copy_has_its_own_id_and_name_everywhere() -> None:

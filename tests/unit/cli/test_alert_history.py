@@ -22,6 +22,6 @@ def test_a_history_is_a_table(run: Run, small_server: SmallServer) -> None:
     assert "notifications," in lines[1]
     ended = run("alerts", "history", "Loud", "--kind", "firing", "--since", "7d", "--limit", "1", "--json")
     assert json.loads(ended.out) == [FIRING]
-    assert small_server.asked[-1].query == {"kind": "firing", "since": "7d", "limit": "100"}
+    assert small_server.requests[-1].query == {"kind": "firing", "since": "7d", "limit": "100"}
     small_server.answer("GET", f"{API}/x/history", {"data": [], "paging": {}})
     assert run("alerts", "history", "Loud").out == "Nothing to show.\n"

@@ -74,7 +74,7 @@ def test_a_plan_shows_old_and_new_and_writes_nothing(run: Run, small_server: Sma
         "alerts.yaml:1",
         {"field": "retries", "old": 3, "new": 5},
     )
-    assert {asked.query.get("dryRun") for asked in small_server.asked if asked.method == "PUT"} == {"true"}
+    assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
 def test_a_secret_alone_is_a_change(run: Run, small_server: SmallServer, filed: str) -> None:
@@ -83,7 +83,7 @@ def test_a_secret_alone_is_a_change(run: Run, small_server: SmallServer, filed: 
     small_server.headers["X-Tocsin-Changed-Secrets"] = json.dumps(["destinations[0].config.secretKey"])
     assert "1 to update" in run("alerts", "plan", filed).out
     assert "Applied: 0 created, 1 updated, 0 deleted, 0 unchanged." in run("alerts", "apply", filed).out
-    assert small_server.asked[-1].query == {}
+    assert small_server.requests[-1].query == {}
 
 
 def test_what_is_unchanged_is_not_written(run: Run, small_server: SmallServer, filed: str) -> None:
@@ -92,28 +92,28 @@ def test_what_is_unchanged_is_not_written(run: Run, small_server: SmallServer, f
     for command in (("plan", "--detailed-exitcode"), ("apply", "--yes")):
         ended = run("alerts", command[0], filed, command[1])
         assert (ended.code, ended.out) == (0, "0 to create, 0 to update, 0 to delete, 1 unchanged.\n")
-    assert {asked.query.get("dryRun") for asked in small_server.asked if asked.method == "PUT"} == {"true"}
+    assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
 def test_pruning_deletes_what_no_file_contains_but_what_the_system_needs(
     run: Run, small_server: SmallServer, filed: str
 ) -> None:
-    rows = [STORED, {"id": "2", "name": "old"}, {"id": "3", "name": "ours", "provider": "system"}]
+    stored_alerts = [STORED, {"id": "2", "name": "old"}, {"id": "3", "name": "ours", "provider": "system"}]
     small_server.answer("GET", f"{PATH}/name/tests", STORED)
-    small_server.answer("GET", PATH, {"data": rows, "paging": {}})
+    small_server.answer("GET", PATH, {"data": stored_alerts, "paging": {}})
     small_server.answer("PUT", PATH, STORED)
-    small_server.answer("DELETE", f"{PATH}/2", rows[1])
+    small_server.answer("DELETE", f"{PATH}/2", stored_alerts[1])
     assert "- delete old\n" in run("alerts", "plan", filed, "--prune").out
     assert run("alerts", "plan", filed).out == "0 to create, 0 to update, 0 to delete, 1 unchanged.\n"
-    for more in ((), ("--json",)):
-        refused = run("alerts", "apply", filed, "--prune", *more)
+    for options in ((), ("--json",)):
+        refused = run("alerts", "apply", filed, "--prune", *options)
         assert (refused.code, "This deletes 1 alert: add --yes to confirm it. Nothing was written." in refused.err) == (
             2,
             True,
         )
-    assert not [asked for asked in small_server.asked if asked.method == "DELETE"]
+    assert not [asked for asked in small_server.requests if asked.method == "DELETE"]
     assert "1 deleted" in run("alerts", "apply", filed, "--prune", "--yes").out
-    assert [asked.path for asked in small_server.asked if asked.method == "DELETE"] == [f"{PATH}/2"]
+    assert [asked.path for asked in small_server.requests if asked.method == "DELETE"] == [f"{PATH}/2"]
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("n\n", False)])
@@ -132,7 +132,7 @@ def test_on_a_terminal_it_is_asked_before_writing(
     ended = run("alerts", "apply", filed)
     assert "Apply this?" in ended.out
     assert ("Nothing was written." in ended.out) is not is_written
-    assert ({} in [asked.query for asked in small_server.asked if asked.method == "PUT"]) is is_written
+    assert ({} in [asked.query for asked in small_server.requests if asked.method == "PUT"]) is is_written
 
 
 def test_long_texts_are_shown_below_each_other(run: Run, small_server: SmallServer, filed: str) -> None:

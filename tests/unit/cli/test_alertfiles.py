@@ -46,8 +46,8 @@ def test_a_variable_that_is_not_set_is_refused_with_its_place(
     with pytest.raises(InvalidInput) as refused:
         parse_alerts(HOOK if form == "yaml" else toml, f"a.{form}")
     place = "a.yaml:8:9" if form == "yaml" else "a.toml"
-    said = "hook: destinations[0].config.endpoint: environment variable TOCSIN_ALERT_PART is not set"
-    assert refused.value.message == f"{place}: {said}"
+    message = "hook: destinations[0].config.endpoint: environment variable TOCSIN_ALERT_PART is not set"
+    assert refused.value.message == f"{place}: {message}"
 
 
 @pytest.mark.parametrize("wrong", ["${}", "${a-b}", "${TOCSIN_ALERT_PART", "${TOCSIN_ALERT_PART:-x}"])
@@ -61,8 +61,8 @@ def test_a_variable_that_nobody_allowed_is_refused_with_the_way_out(monkeypatch:
     text = HOOK.replace("TOCSIN_ALERT_PART", "TOCSIN_TOKEN")
     with pytest.raises(InvalidInput) as refused:
         parse_alerts(text, "a.yaml")
-    said = "alert files may not use environment variable TOCSIN_TOKEN"
-    assert said in refused.value.message
+    message = "alert files may not use environment variable TOCSIN_TOKEN"
+    assert message in refused.value.message
     assert refused.value.message.endswith("call it TOCSIN_ALERT_TOKEN, or add --env TOCSIN_TOKEN")
     (alert,) = parse_alerts(text, "a.yaml", ["TOCSIN_TOKEN"])
     assert alert.document["destinations"][0]["config"]["endpoint"] == "https://example.org/a secret/hook"
@@ -89,8 +89,8 @@ def test_folders_are_read_with_all_below_them_but_hidden_files(tmp_path: Path) -
     for path in ("b.yaml", "a.json", "more/c.yml", ".hidden.yaml", "more/.git/d.yaml", "notes.txt"):
         name = Path(path).stem
         (tmp_path / path).write_text(f'{{"name": "{name}"}}')
-    found = [(alert.name, alert.where) for alert in read_alerts([str(tmp_path)])]
-    assert found == [
+    places = [(alert.name, alert.where) for alert in read_alerts([str(tmp_path)])]
+    assert places == [
         (name, f"{tmp_path}/{file}:1") for name, file in (("a", "a.json"), ("b", "b.yaml"), ("c", "more/c.yml"))
     ]
 
@@ -126,12 +126,12 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
     run: Run, small_server: SmallServer, tmp_path: Path
 ) -> None:
     path = "/api/v1/events/subscriptions"
-    said = [
+    messages = [
         "filteringRules.rules[0].condition: Line 1, column 3: unknown field 'b'",
         "destinations[1].typ: unknown key; did you mean type?",
         "retries: must be between 0 and 100",
     ]
-    small_server.answer("PUT", path, *({"code": 400, "message": one} for one in said), status=400)
+    small_server.answer("PUT", path, *({"code": 400, "message": one} for one in messages), status=400)
     (tmp_path / "a.yaml").write_text(
         "- name: one\n"
         "  filteringRules:\n"
@@ -155,7 +155,7 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
         "a.yaml:9:7: two: destinations[1].typ: unknown key; did you mean type?",
         "a.yaml:10:3: three: retries: must be between 0 and 100",
     ]
-    assert {asked.query.get("dryRun") for asked in small_server.asked if asked.method == "PUT"} == {"true"}
+    assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
 def test_a_file_of_another_kind_is_refused_by_its_name() -> None:

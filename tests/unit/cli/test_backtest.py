@@ -34,10 +34,10 @@ def test_a_stored_alert_is_asked_of_by_its_name(run: Run, small_server: SmallSer
     small_server.answer("GET", alerts, {"data": [{"id": "a1", "name": "Pii"}], "paging": {}})
     small_server.answer("POST", PATH, DONE)
     assert "30 of 1,200 events match" in run("alerts", "backtest", "Pii", "--since", "90d").out
-    assert small_server.asked[-1].body == {"id": "a1", "since": "90d"}
+    assert small_server.requests[-1].body == {"id": "a1", "since": "90d"}
     ended = run("alerts", "backtest", "Pij")
-    said = "tocsin: alert 'Pij' not found; did you mean Pii? (and there is no file Pij)\n"
-    assert (ended.code, ended.err) == (3, said)
+    message = "tocsin: alert 'Pij' not found; did you mean Pii? (and there is no file Pij)\n"
+    assert (ended.code, ended.err) == (3, message)
     assert run("alerts", "backtest", "none.toml").err == "tocsin: file none.toml not found\n"
 
 
@@ -46,7 +46,7 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     small_server.answer("GET", f"{PATH}/b0", WAITING, RUNNING, DONE)
     ended = run("alerts", "backtest", file, "--since", "90d")
     assert ended.code == 0, ended.err
-    assert small_server.asked[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
+    assert small_server.requests[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
     assert "30 of 1,200 events match" in ended.out
     assert "1 asset; 4 of them notify nobody" in " ".join(ended.out.split())
     assert "4 of them notify nobody; incidents hold back 3 of them" in " ".join(ended.out.split())
@@ -76,15 +76,15 @@ def test_failing_ends_with_the_reason(run: Run, small_server: SmallServer, file:
 def test_breaking_off_cancels_it(
     run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_off(_done: int, _total: int) -> None:
+    def break_off(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     small_server.answer("POST", PATH, WAITING, status=202)
     small_server.answer("GET", f"{PATH}/b0", RUNNING)
     small_server.answer("DELETE", f"{PATH}/b0", {**WAITING, "state": "cancelled"})
-    monkeypatch.setattr(command, "progress_bar", lambda _title: nullcontext(broken_off))
+    monkeypatch.setattr(command, "progress_bar", lambda _title: nullcontext(break_off))
     assert run("alerts", "backtest", file).code != 0
-    assert [(one.method, one.path) for one in small_server.asked][-1] == ("DELETE", f"{PATH}/b0")
+    assert [(one.method, one.path) for one in small_server.requests][-1] == ("DELETE", f"{PATH}/b0")
 
 
 def test_nobody_coming_for_it_ends_it(
@@ -97,7 +97,7 @@ def test_nobody_coming_for_it_ends_it(
     small_server.answer("DELETE", f"{PATH}/b0", lonely)
     ended = run("alerts", "backtest", file)
     assert ended.err.count("Waiting for a pipeline") == 2, "at once, and at the end"
-    assert small_server.asked[-1].method == "DELETE"
+    assert small_server.requests[-1].method == "DELETE"
 
 
 def test_a_file_of_several_alerts_is_refused(run: Run, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ def store(run: Run, tmp_path: Path) -> Path:
     assert run("admin", "create-user", "ada", "--email", "ada@example.org").code == 0
     ended = run("backup", "monday", "--json")
     assert (ended.code, ended.err) == (0, "")
-    said = json.loads(ended.out)
-    assert (said["folder"], said["events"]) == (str(tmp_path / "monday"), 1)
+    report = json.loads(ended.out)
+    assert (report["folder"], report["events"]) == (str(tmp_path / "monday"), 1)
     return tmp_path / "tocsin-data" / "tocsin.db"
 
 
@@ -38,16 +38,16 @@ def test_a_store_that_was_damaged_comes_back(run: Run, store: Path, damage: str)
 
 def test_a_store_that_was_used_is_not_written_over_by_mistake(run: Run, store: Path) -> None:
     assert run("admin", "create-user", "bob", "--email", "bob@example.org").code == 0
-    there = store.read_bytes()
+    content = store.read_bytes()
     ended = run("restore", "monday")
     assert ended.code == 5
     assert "--force" in ended.err
-    assert store.read_bytes() == there
+    assert store.read_bytes() == content
     ended = run("restore", "monday", "--force", "--json")
     assert ended.code == 0
-    (kept,) = store.parent.glob("tocsin.db.before-*")
-    assert json.loads(ended.out)["kept"] == str(kept)
-    with closing(sqlite3.connect(kept)) as connection:
+    (former_store,) = store.parent.glob("tocsin.db.before-*")
+    assert json.loads(ended.out)["kept"] == str(former_store)
+    with closing(sqlite3.connect(former_store)) as connection:
         assert connection.execute("SELECT name FROM person ORDER BY name").fetchall() == [("ada",), ("bob",)]
     assert run("fsck", "--deep").code == 0
     assert run("admin", "reset-password", "bob").code == 3

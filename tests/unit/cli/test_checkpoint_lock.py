@@ -35,11 +35,11 @@ def test_the_folder_is_made_when_it_is_not_there(tmp_path: Path) -> None:
 
 def test_whoever_is_killed_leaves_it_free(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDS, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(Conflict, match=f"process {other.pid}"):
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(Conflict, match=f"process {holder.pid}"):
             check_alone(tmp_path)
-        other.kill()
-        other.wait()
+        holder.kill()
+        holder.wait()
     check_alone(tmp_path)

@@ -34,10 +34,10 @@ def test_help_leaves_line_breaks_to_the_terminal() -> None:
 
 
 def test_help_teaches_with_examples_and_names_every_command(run: Run) -> None:
-    shown = run("--help")
-    assert shown.code == 0
+    help_text = run("--help")
+    assert help_text.code == 0
     for word in ("tocsin follow", "Run", "Follow and watch", "Maintain", "Exit codes"):
-        assert word in shown.out
+        assert word in help_text.out
     assert app.registered_commands
     for command in app.registered_commands:
         name = command.name or getattr(command.callback, "__name__", "")
@@ -109,11 +109,11 @@ def event(name: str) -> dict[str, object]:
 
 
 def test_a_misspelt_name_is_answered_with_what_the_server_takes_it_for(run: Run, small_server: SmallServer) -> None:
-    meant = "dashboard bi.revenu not found; did you mean bi.revenue?"
+    message = "dashboard bi.revenu not found; did you mean bi.revenue?"
     small_server.answer("GET", f"{API}/tables/name/bi.revenu", {"code": 404, "message": "no"}, status=404)
-    small_server.answer("GET", f"{API}/dashboards/name/bi.revenu", {"code": 404, "message": meant}, status=404)
+    small_server.answer("GET", f"{API}/dashboards/name/bi.revenu", {"code": 404, "message": message}, status=404)
     ended = run("history", "bi.revenu")
-    assert (ended.code, ended.err) == (3, f"tocsin: {meant}\n")
+    assert (ended.code, ended.err) == (3, f"tocsin: {message}\n")
 
 
 def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: SmallServer) -> None:
@@ -129,7 +129,7 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
         "2024-05-01 12:00:00  table a.b  tags added  by dana  id-of-a.b",
         "2024-05-01 12:00:00  table a.c  tags added  by dana  id-of-a.c",
     ]
-    assert [asked.query["offset"] for asked in small_server.asked] == ["7", "8", "9"]
+    assert [asked.query["offset"] for asked in small_server.requests] == ["7", "8", "9"]
 
 
 def test_events_are_one_json_a_line(run: Run, small_server: SmallServer) -> None:
@@ -146,7 +146,7 @@ def test_events_are_one_json_a_line(run: Run, small_server: SmallServer) -> None
 def test_from_now_on_means_from_the_end_of_the_log(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events", {"data": [], "paging": {"offset": 5}})
     assert run("events", "tail", "--once").code == 0
-    assert [asked.query["offset"] for asked in small_server.asked] == ["latest", "5"]
+    assert [asked.query["offset"] for asked in small_server.requests] == ["latest", "5"]
 
 
 def test_an_offset_that_is_none_is_refused(run: Run) -> None:
@@ -164,7 +164,7 @@ def test_alerts_of_a_file_are_created_updated_or_left(run: Run, small_server: Sm
     ended = run("alerts", "apply", str(file), "--json")
     outcomes = {row["name"]: (row["outcome"], row["id"]) for row in json.loads(ended.out)}
     assert outcomes == {"old": ("updated", "1"), "same": ("unchanged", "2"), "new": ("created", "3")}
-    puts = [(asked.body["name"], asked.query) for asked in small_server.asked if asked.method == "PUT"]
+    puts = [(asked.body["name"], asked.query) for asked in small_server.requests if asked.method == "PUT"]
     assert puts == [(name, {"dryRun": "true"}) for name in ("old", "same", "new")] + [("old", {}), ("new", {})]
 
 
@@ -174,7 +174,7 @@ def test_alerts_come_from_standard_input_too(
     small_server.answer("PUT", f"{API}/events/subscriptions", {"id": "1", "version": 0.1})
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(ALERT)))
     assert "created" in run("alerts", "apply", "-").out
-    assert small_server.asked[-1].body == ALERT
+    assert small_server.requests[-1].body == ALERT
 
 
 def test_what_is_worth_knowing_about_an_alert_is_printed(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_what_is_worth_knowing_about_an_alert_is_printed(run: Run, small_server:
     small_server.headers["X-Tocsin-Remarks"] = json.dumps([never])
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(ALERT))
-    said = run("alerts", "apply", str(file)).out.splitlines()
-    assert f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is never true" in said
+    output = run("alerts", "apply", str(file)).out.splitlines()
+    assert f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is never true" in output
     assert json.loads(run("alerts", "apply", str(file), "--json").out)[0]["remarks"] == [never]
 
 
@@ -241,8 +241,8 @@ def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
 def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:
     row = {**ALERT, "id": "1", "enabled": True, "filteringRules": {"resources": ["table"]}}
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
-    shown = run("alerts", "list").out.splitlines()
-    assert shown[1].split() == ["owners", "yes", "Notification", "table", "Owners", "by", "Email"]
+    output = run("alerts", "list").out.splitlines()
+    assert output[1].split() == ["owners", "yes", "Notification", "table", "Owners", "by", "Email"]
 
 
 def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_server: SmallServer) -> None:
@@ -250,8 +250,8 @@ def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_
     details = {"status": "awaitingRetry", "lastFailedAt": 1714564800000, "lastFailedReason": "timeout"}
     small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
     small_server.answer("GET", f"{path}/1/status", {"data": [{**ALERT["destinations"][0], "statusDetails": details}]})
-    shown = run("alerts", "status", "owners").out.splitlines()
-    assert shown[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
+    output = run("alerts", "status", "owners").out.splitlines()
+    assert output[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
 
 
 def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small_server: SmallServer) -> None:
@@ -259,12 +259,12 @@ def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small
     small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
     small_server.answer("PATCH", f"{path}/1", {**ALERT, "id": "1"})
     small_server.answer("DELETE", f"{path}/1", {**ALERT, "id": "1"})
-    said = {"disable": "Alert owners is disabled.", "enable": "Alert owners is enabled."}
+    messages = {"disable": "Alert owners is disabled.", "enable": "Alert owners is enabled."}
     for command, is_on in (("disable", False), ("enable", True)):
-        assert run("alerts", command, "owners").out == f"{said[command]}\n"
-        assert small_server.asked[-1].body == [{"op": "add", "path": "/enabled", "value": is_on}]
+        assert run("alerts", command, "owners").out == f"{messages[command]}\n"
+        assert small_server.requests[-1].body == [{"op": "add", "path": "/enabled", "value": is_on}]
     assert run("alerts", "delete", "owners").out == "Deleted alert owners.\n"
-    assert (small_server.asked[-1].method, small_server.asked[-1].path) == ("DELETE", f"{path}/1")
+    assert (small_server.requests[-1].method, small_server.requests[-1].path) == ("DELETE", f"{path}/1")
 
 
 def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,14 +282,14 @@ def test_a_history_that_is_not_there_ends_with_three(run: Run) -> None:
 
 def test_an_alert_that_is_not_there_is_named_with_the_nearest(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [{**ALERT, "id": "1"}], "paging": {}})
-    for asked in (
+    for arguments in (
         ("status", "ownres"),
         ("noise", "ownres"),
         ("history", "ownres"),
         ("delete", "ownres"),
         ("disable", "ownres"),
     ):
-        ended = run("alerts", *asked)
+        ended = run("alerts", *arguments)
         assert (ended.code, ended.err) == (3, "tocsin: alert 'ownres' not found; did you mean owners?\n")
 
 
@@ -341,8 +341,8 @@ def test_a_file_without_alerts_is_refused_with_a_reason(
     file = tmp_path / "alerts.toml"
     file.mkdir() if content is None else file.write_bytes(content)
     ended = run("alerts", "apply", str(file))
-    what = f"folder {file}" if content is None else file
-    assert (ended.code, ended.err) == (2, f"tocsin: {what} {says}\n")
+    subject = f"folder {file}" if content is None else file
+    assert (ended.code, ended.err) == (2, f"tocsin: {subject} {says}\n")
 
 
 @pytest.mark.parametrize(("command", "method", "path"), [("apply", "PUT", ""), ("backtest", "POST", "/backtest")])
@@ -350,16 +350,18 @@ def test_a_file_without_alerts_is_refused_with_a_reason(
 def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     run: Run, small_server: SmallServer, tmp_path: Path, command: str, method: str, path: str, rule: str
 ) -> None:
-    said = f"filteringRules.rules[0].condition: {rule}Line 2, column 3: unknown field 'b'"
-    small_server.answer(method, f"{API}/events/subscriptions{path}", {"code": 400, "message": said}, status=400)
+    message = f"filteringRules.rules[0].condition: {rule}Line 2, column 3: unknown field 'b'"
+    small_server.answer(method, f"{API}/events/subscriptions{path}", {"code": 400, "message": message}, status=400)
     alert = {**ALERT, "filteringRules": {"resources": ["all"], "rules": [{"condition": "isBot() &&\n  b == 1"}]}}
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(alert))
     ended = run("alerts", command, str(file))
     assert ended.code == 2
     column = json.dumps(alert).index("b == 1") + 1
-    said, source, caret = ended.err.splitlines()
-    assert said == f"tocsin: {file}:1:{column}: owners: filteringRules.rules[0].condition: {rule}unknown field 'b'"
+    first_line, source, caret = ended.err.splitlines()
+    assert (
+        first_line == f"tocsin: {file}:1:{column}: owners: filteringRules.rules[0].condition: {rule}unknown field 'b'"
+    )
     assert source[caret.index("^") :].startswith("b == 1")
 
 

@@ -37,28 +37,31 @@ def test_what_is_right_is_passed_over_in_silence(tmp_path: Path) -> None:
     assert (answer.exit_code, answer.output) == (0, "")
 
 
-def ruled(name: str, condition: str) -> dict[str, object]:
+def alert_with_rule(name: str, condition: str) -> dict[str, object]:
     rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
     notified = [{"category": "Owners", "type": "Email"}]
     return {"name": name, "alertType": "Custom", "filteringRules": rules, "destinations": notified}
 
 
 def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
-    right, wrong = ruled("right", "true"), ruled("wrong", "a == 1")
-    chosen = {"filters": [{"name": "filterByFqn"}]}
-    named = {"name": "named", "alertType": "Custom", "resources": ["all"], "input": chosen}
-    answer = check(tmp_path / "alerts.json", json.dumps([right, wrong, named]), "--json")
+    right, wrong = alert_with_rule("right", "true"), alert_with_rule("wrong", "a == 1")
+    chosen_input = {"filters": [{"name": "filterByFqn"}]}
+    alert_with_input = {"name": "named", "alertType": "Custom", "resources": ["all"], "input": chosen_input}
+    answer = check(tmp_path / "alerts.json", json.dumps([right, wrong, alert_with_input]), "--json")
     assert answer.exit_code == 2
-    found = json.loads(answer.output)["findings"]
-    assert [one["error"] for one in found] == [False, True, True]
-    written = json.dumps([right, wrong, named])
-    assert found[1]["place"].endswith(f"alerts.json:1:{written.index('a == 1') + 1}")
-    assert found[1]["message"].startswith("wrong: filteringRules.rules[0].condition: unknown field 'a'")
-    assert "filterByFqn needs the argument fqnList" in found[2]["message"]
+    findings = json.loads(answer.output)["findings"]
+    assert [one["error"] for one in findings] == [False, True, True]
+    written = json.dumps([right, wrong, alert_with_input])
+    assert findings[1]["place"].endswith(f"alerts.json:1:{written.index('a == 1') + 1}")
+    assert findings[1]["message"].startswith("wrong: filteringRules.rules[0].condition: unknown field 'a'")
+    assert "filterByFqn needs the argument fqnList" in findings[2]["message"]
     spoken = check(tmp_path / "alerts.json", json.dumps([wrong]))
     column = json.dumps([wrong]).index("a == 1") + 1
-    said, source, caret = spoken.output.splitlines()
-    assert said == f"{tmp_path / 'alerts.json'}:1:{column}: wrong: filteringRules.rules[0].condition: unknown field 'a'"
+    first_line, source, caret = spoken.output.splitlines()
+    assert (
+        first_line
+        == f"{tmp_path / 'alerts.json'}:1:{column}: wrong: filteringRules.rules[0].condition: unknown field 'a'"
+    )
     assert source.startswith("  …") and source.endswith("…")
     assert source[caret.index("^") :].startswith("a == 1")
 
@@ -69,7 +72,10 @@ def test_what_is_no_alert_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def with_destination(**destination: object) -> dict[str, object]:
-    return {**ruled("hook", "isBot()"), "destinations": [{"category": "External", "type": "Webhook", **destination}]}
+    return {
+        **alert_with_rule("hook", "isBot()"),
+        "destinations": [{"category": "External", "type": "Webhook", **destination}],
+    }
 
 
 URL = {"endpoint": "https://example.org/hook"}
@@ -94,12 +100,15 @@ URL = {"endpoint": "https://example.org/hook"}
         ),
         ({**with_destination(config=URL), "alertType": "Custm"}, "alertType: must be 'Notification', 'Observability'"),
         ({**with_destination(config=URL), "alertType": "Notify"}, "; did you mean Notification?"),
-        ({**ruled("typo", "true"), "filteringRules": {"rules": [{"conditon": "true"}]}}, "did you mean condition?"),
         (
-            {**ruled("late", "true"), "trigger": {"triggerType": "Scheduled", "scheduleInfo": "Custom"}},
+            {**alert_with_rule("typo", "true"), "filteringRules": {"rules": [{"conditon": "true"}]}},
+            "did you mean condition?",
+        ),
+        (
+            {**alert_with_rule("late", "true"), "trigger": {"triggerType": "Scheduled", "scheduleInfo": "Custom"}},
             "a Custom schedule needs one",
         ),
-        ({**ruled("long", "true"), "name": "x" * 257}, "1 to 256 characters"),
+        ({**alert_with_rule("long", "true"), "name": "x" * 257}, "1 to 256 characters"),
     ],
 )
 def test_what_a_server_would_refuse_of_an_alert_is_said_without_one(
@@ -111,7 +120,7 @@ def test_what_a_server_would_refuse_of_an_alert_is_said_without_one(
 
 def test_whom_only_the_server_knows_is_taken_to_be_there(tmp_path: Path) -> None:
     notified = {"category": "Users", "type": "Email", "config": {"receivers": ["jane", "jane@example.org"]}}
-    alert = {**ruled("ours", "user.isMemberOf('Finance') && isBot()"), "destinations": [notified]}
+    alert = {**alert_with_rule("ours", "user.isMemberOf('Finance') && isBot()"), "destinations": [notified]}
     assert check(tmp_path / "alerts.json", json.dumps(alert)).exit_code == 0
 
 
@@ -130,9 +139,15 @@ condition = "isBt()"
     ("text", "says"),
     [
         (ALERTS_AS_TOML, "standard input: ours: filteringRules.rules[0].condition"),
-        (json.dumps(ruled("ours", "isBt()")), "standard input:1:130: ours: filteringRules.rules[0].condition"),
-        (json.dumps([ruled("ours", "isBt()")]), "standard input:1:131: ours: filteringRules.rules[0].condition"),
-        (to_yaml(ruled("ours", "isBt()")), "standard input:8:16: ours: filteringRules.rules[0].condition"),
+        (
+            json.dumps(alert_with_rule("ours", "isBt()")),
+            "standard input:1:130: ours: filteringRules.rules[0].condition",
+        ),
+        (
+            json.dumps([alert_with_rule("ours", "isBt()")]),
+            "standard input:1:131: ours: filteringRules.rules[0].condition",
+        ),
+        (to_yaml(alert_with_rule("ours", "isBt()")), "standard input:8:16: ours: filteringRules.rules[0].condition"),
         ("- name: ours\n  alertTyp: Custom\n", "standard input:2:3: ours: alertTyp: unknown key"),
         ('name = "ours"\nalertType = "Custm"\n', "standard input: ours: alertType"),
         ("[filteringRules]\nresources = []\n", "standard input: alert 1 has no name"),

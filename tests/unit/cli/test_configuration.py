@@ -25,24 +25,27 @@ def test_a_variable_that_is_no_setting_is_named_with_the_nearest(run: Run, monke
 def test_secrets_in_values_are_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOCSIN_SPARK_CONF", '{"spark.authenticate.secret": "canary", "spark.ui.enabled": "true"}')
     monkeypatch.setenv("TOCSIN_DATABASE_URL", "postgresql+psycopg://tocsin:can/ary@db.example.org/tocsin")
-    rows = {row["variable"]: row["value"] for row in json.loads(run("settings", "--json").out)}
-    assert rows["TOCSIN_SPARK_CONF"] == {"spark.authenticate.secret": "*********", "spark.ui.enabled": "true"}
-    assert rows["TOCSIN_DATABASE_URL"] == "postgresql+psycopg://tocsin:*********@db.example.org/tocsin"
+    value_by_variable = {row["variable"]: row["value"] for row in json.loads(run("settings", "--json").out)}
+    assert value_by_variable["TOCSIN_SPARK_CONF"] == {
+        "spark.authenticate.secret": "*********",
+        "spark.ui.enabled": "true",
+    }
+    assert value_by_variable["TOCSIN_DATABASE_URL"] == "postgresql+psycopg://tocsin:*********@db.example.org/tocsin"
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "message"),
     [
         ("EGRESS_ALLOW", "10.0.0.0/8", 'must be JSON, such as ["10.0.0.0/8"].'),
         ("SPARK_CONF", "a=b", 'must be JSON, such as {"name": "value"}.'),
     ],
 )
 def test_a_list_or_an_object_that_is_no_json_is_refused_with_an_example(
-    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
 ) -> None:
     monkeypatch.setenv(f"TOCSIN_{variable}", value)
     ended = run("settings")
-    assert (ended.code, ended.err) == (2, f"tocsin: Setting {variable.lower()} (TOCSIN_{variable}): {said}\n")
+    assert (ended.code, ended.err) == (2, f"tocsin: Setting {variable.lower()} (TOCSIN_{variable}): {message}\n")
 
 
 @pytest.mark.parametrize("wrong", ["10.0.0.0/99", "localhost:80", "10.0.0.1:0", "10.0.0.1:65536", "[::1]"])

@@ -29,19 +29,19 @@ def test_where_commands_do_not_look_by_themselves_is_printed_for_them() -> None:
 
 def test_a_password_is_shown_on_a_terminal_alone() -> None:
     login = Login("admin", "administrator", "admin@tocsin.example.org", "pa55word")
-    welcome, kept = Welcome("http://127.0.0.1:8585", (login,), None), io.StringIO()
+    welcome, log = Welcome("http://127.0.0.1:8585", (login,), None), io.StringIO()
     for has_welcomed in (True, False):
-        screen = Screen(Console(file=kept, width=200, force_terminal=True))
+        screen = Screen(Console(file=log, width=200, force_terminal=True))
         if has_welcomed:
             screen.welcome(welcome)
         screen.farewell(welcome)
-    assert "pa55word" not in kept.getvalue()
-    assert "a new one: tocsin admin reset-password admin" in kept.getvalue()
+    assert "pa55word" not in log.getvalue()
+    assert "a new one: tocsin admin reset-password admin" in log.getvalue()
     master, slave = pty.openpty()
-    with os.fdopen(master, "rb", buffering=0) as shown, os.fdopen(slave, "w") as terminal:
+    with os.fdopen(master, "rb", buffering=0) as screen_output, os.fdopen(slave, "w") as terminal:
         Screen(Console(file=terminal, width=200)).welcome(welcome)
         terminal.flush()
-        assert b"pa55word" in shown.read(8000)
+        assert b"pa55word" in screen_output.read(8000)
 
 
 def test_the_log_of_a_server_keeps_no_password() -> None:

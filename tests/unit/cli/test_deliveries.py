@@ -50,19 +50,19 @@ def test_dead_letters_are_listed_with_their_reasons(run: Run, small_server: Smal
     small_server.answer("GET", PATH, {"data": [LETTER], "paging": {}})
     ended = run("deliveries", "list", "--alert", "Hooks", "--reason", "serverError", "--since", "7d")
     assert ended.code == 0, ended.err
-    shown = " ".join(ended.out.split())
+    output = " ".join(ended.out.split())
     for part in ("m1", "2023-11-14 22:13:20", "Hooks", "serverError 500", "orders: column"):
-        assert part in shown
-    assert small_server.asked[-1].query == {"alert": "Hooks", "reason": "serverError", "since": "7d", "limit": "100"}
+        assert part in output
+    assert small_server.requests[-1].query == {"alert": "Hooks", "reason": "serverError", "since": "7d", "limit": "100"}
     assert json.loads(run("deliveries", "list", "--json").out) == [LETTER]
 
 
 def test_one_is_shown_with_its_request_and_answers(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{PATH}/m1", WHOLE)
-    shown = run("deliveries", "show", "m1").out
+    output = run("deliveries", "show", "m1").out
     for part in ("retryLimitReached", "attempt 4", "answer: no", "POST https://x/*********", "webhook-id: m1", "{…}"):
-        assert part in shown
-    assert "6 more notifications" in shown
+        assert part in output
+    assert "6 more notifications" in output
     hidden = {**WHOLE, "requests": [], "requestsNote": "Not shown: you may not view all of its events."}
     small_server.answer("GET", f"{PATH}/m1", hidden)
     assert "you may not view all" in run("deliveries", "show", "m1").out
@@ -73,11 +73,11 @@ def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer, mo
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
     small_server.answer("GET", f"{PATH}/replays/r1", SENDING, DONE)
     ended = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
-    assert small_server.asked[0].body == {"alert": "Hooks", "since": "6h"}
+    assert small_server.requests[0].body == {"alert": "Hooks", "since": "6h"}
     assert ended.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
     small_server.answer("POST", f"{PATH}/replays", DONE, status=202)
     assert json.loads(run("deliveries", "replay", "m1", "--delivered", "--json").out) == DONE
-    assert small_server.asked[-1].body == {"message": "m1", "delivered": True}
+    assert small_server.requests[-1].body == {"message": "m1", "delivered": True}
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
     assert "2 waiting" in run("deliveries", "replay", "m1", "--no-wait").out
     nothing = {"id": "r1", "state": "done", "progress": progress(0, 0)}
@@ -88,16 +88,16 @@ def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer, mo
 def test_what_is_not_said_is_not_replayed(run: Run, small_server: SmallServer) -> None:
     for arguments in ((), ("m1", "--since", "1d"), ("--delivered",)):
         assert run("deliveries", "replay", *arguments).code == 2
-    assert small_server.asked == []
+    assert small_server.requests == []
 
 
 def test_breaking_off_cancels_the_replay(run: Run, small_server: SmallServer) -> None:
-    def interrupted() -> dict[str, Any]:
+    def interrupt() -> dict[str, Any]:
         signal.raise_signal(signal.SIGINT)  # Ctrl-C, which reaches the main thread
         return SENDING
 
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
-    small_server.answer("GET", f"{PATH}/replays/r1", interrupted)
+    small_server.answer("GET", f"{PATH}/replays/r1", interrupt)
     cancelled = {"id": "r1", "state": "cancelled", "progress": progress(3, 1, 0, 2)}
     small_server.answer("DELETE", f"{PATH}/replays/r1", cancelled)
     ended = run("deliveries", "replay", "--since", "6h")

@@ -16,8 +16,10 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "cli.md"
 
 
 def every_error() -> list[type[TocsinError]]:
-    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, TocsinError)]
-    return sorted(found, key=lambda kind: kind.__name__)
+    error_types = [
+        value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, TocsinError)
+    ]
+    return sorted(error_types, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", every_error())
@@ -39,5 +41,5 @@ def test_no_code_is_given_twice() -> None:
 
 
 def test_the_document_has_the_same_table() -> None:
-    rows = re.findall(r"^\| `(\d+)` \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert [(int(code), meaning) for code, meaning in rows] == [(row.code, row.meaning) for row in EXITS]
+    cells = re.findall(r"^\| `(\d+)` \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [(int(code), meaning) for code, meaning in cells] == [(row.code, row.meaning) for row in EXITS]

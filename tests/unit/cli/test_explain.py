@@ -14,8 +14,8 @@ SEEN = {"name": "tier", "isMissing": True, "isInherited": False, "values": [], "
 TAGS = {"name": "tags", "isMissing": False, "isInherited": True, "values": ["a", "b", "c", "d", "e"], "total": 25}
 
 
-def test(text: str, holds: bool, seen: dict[str, Any]) -> dict[str, Any]:
-    return {"text": text, "line": 1, "column": 1, "holds": holds, "seen": [seen]}
+def test(text: str, holds: bool, observation: dict[str, Any]) -> dict[str, Any]:
+    return {"text": text, "line": 1, "column": 1, "holds": holds, "seen": [observation]}
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # a test of a condition, not of ours
@@ -130,7 +130,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "├── ! currently A would notify zoe, but no notification is stored",
         "└── alerts and relations as of now, 2023-11-14 22:13:20",
     ]
-    assert small_server.asked[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
+    assert small_server.requests[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
 
 
 def other(name: str, *, matched: bool) -> dict[str, Any]:
@@ -139,38 +139,38 @@ def other(name: str, *, matched: bool) -> dict[str, Any]:
 
 
 def test_what_waits_for_a_paused_destination_says_so(run: Run, small_server: SmallServer) -> None:
-    held = {**MESSAGE, "attempts": [], "nextAttempt": None, "held": "paused", "heldSince": 1_700_000_000_000}
-    (one,) = ANSWER["notified"]["data"]
-    notified = {**ANSWER["notified"], "data": [{**one, "message": held}]}
+    held_message = {**MESSAGE, "attempts": [], "nextAttempt": None, "held": "paused", "heldSince": 1_700_000_000_000}
+    (recipient,) = ANSWER["notified"]["data"]
+    notified = {**ANSWER["notified"], "data": [{**recipient, "message": held_message}]}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "notified": notified})
-    shown = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20" in shown
+    output = run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20" in output
 
 
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
-    others = [other("B", matched=True), other("C", matched=False)]
-    answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *others], "paging": {"total": 3}}
+    other_alerts = [other("B", matched=True), other("C", matched=False)]
+    answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *other_alerts], "paging": {"total": 3}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
-    shown = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "├── 2 more alerts would not notify ann; use --all to show them" in shown
-    assert not [line for line in shown if "alert B" in line]
-    whole = run("explain", EVENT, "--user", "ann", "--all").out.splitlines()
-    assert whole[whole.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify ann"
-    assert "├── ✗ alert C did not match" in whole
+    output = run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "├── 2 more alerts would not notify ann; use --all to show them" in output
+    assert not [line for line in output if "alert B" in line]
+    full_output = run("explain", EVENT, "--user", "ann", "--all").out.splitlines()
+    assert full_output[full_output.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify ann"
+    assert "├── ✗ alert C did not match" in full_output
 
 
 def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: SmallServer) -> None:
-    others = [other("B", matched=True), other("C", matched=False)]
-    answer = {**ANSWER, "user": None, "alerts": others, "paging": {"total": 2}}
+    other_alerts = [other("B", matched=True), other("C", matched=False)]
+    answer = {**ANSWER, "user": None, "alerts": other_alerts, "paging": {"total": 2}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
-    shown = run("explain", EVENT).out.splitlines()
-    assert shown[shown.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify anybody"
-    assert "├── 1 more alert did not match; use --all to show them" in shown
+    output = run("explain", EVENT).out.splitlines()
+    assert output[output.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify anybody"
+    assert "├── 1 more alert did not match; use --all to show them" in output
     narrowed = {**answer, "notified": {"total": 0, "isWhole": False, "data": []}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", narrowed)
-    shown = run("explain", EVENT).out.splitlines()
-    assert "├── 2 more alerts would not notify you; use --all to show them" in shown
-    assert "├── no notification that you may see is stored" in shown
+    output = run("explain", EVENT).out.splitlines()
+    assert "├── 2 more alerts would not notify you; use --all to show them" in output
+    assert "├── no notification that you may see is stored" in output
 
 
 def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer) -> None:
@@ -199,5 +199,5 @@ def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer
 def test_an_alert_that_has_changed_since_it_notified_did_match_then(run: Run, small_server: SmallServer) -> None:
     changed = {**ANSWER["alerts"][0], "matched": False}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "alerts": [changed]})
-    shown = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "├── ✗ alert A would not match now, but matched then" in shown
+    output = run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "├── ✗ alert A would not match now, but matched then" in output

@@ -24,9 +24,9 @@ def test_a_surprise_is_one_line_and_its_traceback_is_kept(capsys: pytest.Capture
     except ZeroDivisionError as error:
         report_surprise(type(error), error, error.__traceback__)
     (line,) = capsys.readouterr().err.splitlines()
-    found = re.search(r"See the log (\S+\.log),", line)
-    assert found is not None
-    log = Path(found[1])
+    log_path = re.search(r"See the log (\S+\.log),", line)
+    assert log_path is not None
+    log = Path(log_path[1])
     assert "test_a_surprise_is_one_line" in log.read_text(encoding="utf-8")
     log.unlink()
 

@@ -28,20 +28,20 @@ def test_a_sound_store_is_said_to_be_sound(run: Run, store: Path) -> None:
     ended = run("fsck", "--deep")
     assert ended.code == 0
     assert ended.out.splitlines()[-1] == "No damage found."
-    said = json.loads(run("fsck", "--json").out)
-    assert (said["damages"], said["findings"], said["rows"]["entity"]) == ({}, [], 1)
+    report = json.loads(run("fsck", "--json").out)
+    assert (report["damages"], report["findings"], report["rows"]["entity"]) == ({}, [], 1)
 
 
 def test_damage_is_named_and_ends_with_seven(run: Run, store: Path) -> None:
     _break(store, "DELETE FROM change_event")
     ended = run("fsck", "--json")
     assert ended.code == 7
-    said = json.loads(ended.out)
-    assert said["damages"] == {
+    report = json.loads(ended.out)
+    assert report["damages"] == {
         "events lost that were already read": 1,
         "version without event": 1,
     }
-    assert set(said["findings"][0]) == {"damage", "where", "what", "mend"}
+    assert set(report["findings"][0]) == {"damage", "where", "what", "mend"}
     assert "version without event: 1" in run("fsck").out
 
 
@@ -81,16 +81,18 @@ def test_a_store_that_was_deleted_is_damaged_and_not_made_anew(run: Run, store: 
     assert not store.exists()
 
 
-@pytest.mark.parametrize("left", ["secrets.key", "checkpoints/match_stream/offsets/3", "lake/segment=x/part-0"])
-def test_whatever_is_left_of_a_store_says_that_there_was_one(run: Run, store: Path, left: str) -> None:
+@pytest.mark.parametrize(
+    "remaining_file", ["secrets.key", "checkpoints/match_stream/offsets/3", "lake/segment=x/part-0"]
+)
+def test_whatever_is_left_of_a_store_says_that_there_was_one(run: Run, store: Path, remaining_file: str) -> None:
     for file in store.parent.iterdir():
         file.unlink()
-    file = store.parent / left
+    file = store.parent / remaining_file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('v1\n{}\n{"offset":9,"event":"e9"}')
     assert run("admin", "migrate").code == 7
     file.unlink()
-    if left.startswith("lake"):
+    if remaining_file.startswith("lake"):
         file.parent.rmdir()
     assert run("admin", "migrate").code == 0
 

@@ -12,7 +12,7 @@ from tests.unit.small_server import SmallServer
 STOPPED = {"name": "pipelineStopped", "message": "No pipeline runs, so nobody is notified. Start `tocsin pipeline`."}
 
 
-def answered(status: str, *problems: dict[str, str], findings: int = 0) -> dict[str, Any]:
+def health_answer(status: str, *problems: dict[str, str], findings: int = 0) -> dict[str, Any]:
     progress = {"logOffset": 7, "pipeline": [], "alertsWithFindings": findings}
     return {"status": status, "problems": list(problems), **progress}
 
@@ -20,11 +20,11 @@ def answered(status: str, *problems: dict[str, str], findings: int = 0) -> dict[
 @pytest.mark.parametrize(
     ("answer", "code", "lines"),
     [
-        (answered("ok"), 0, ["Everything runs."]),
-        (answered("degraded", STOPPED), 6, [f"pipelineStopped: {STOPPED['message']}"]),
-        (answered("eventsLost"), 7, ["eventsLost: The store has lost events. Run `tocsin fsck`."]),
+        (health_answer("ok"), 0, ["Everything runs."]),
+        (health_answer("degraded", STOPPED), 6, [f"pipelineStopped: {STOPPED['message']}"]),
+        (health_answer("eventsLost"), 7, ["eventsLost: The store has lost events. Run `tocsin fsck`."]),
         (
-            answered("ok", findings=2),
+            health_answer("ok", findings=2),
             0,
             ["Everything runs.", "Alerts with findings in the last 24 hours: 2 (docs/audit.md)."],
         ),

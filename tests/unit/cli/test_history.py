@@ -42,10 +42,10 @@ def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -
 
 def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/t/diff", CHANGE)
-    shown = run("diff", "a.orders", "0.1", "0.2").out
-    assert small_server.asked[-1].query == {"from": "0.1", "to": "0.2"}
+    output = run("diff", "a.orders", "0.1", "0.2").out
+    assert small_server.requests[-1].query == {"from": "0.1", "to": "0.2"}
     for words in ("PII.Email", "id, note", "added", "deleted", "…"):
-        assert words in shown
+        assert words in output
 
 
 def test_what_is_too_long_for_a_line_is_shown_whole_where_it_is_piped(run: Run, small_server: SmallServer) -> None:
@@ -68,11 +68,11 @@ def test_what_is_too_long_for_a_line_is_cut_on_a_terminal_unless_it_is_asked_for
 
 
 def test_a_dry_run_says_what_would_change_and_what_would_not_come_back(run: Run, small_server: SmallServer) -> None:
-    gone = {"field": "owners", "value": {"id": "u", "name": "jane"}, "reason": "it no longer exists"}
-    answer = {"changeDescription": CHANGE, "leftOut": [gone], "entity": {**ORDERS, "version": 0.3}}
+    left_out = {"field": "owners", "value": {"id": "u", "name": "jane"}, "reason": "it no longer exists"}
+    answer = {"changeDescription": CHANGE, "leftOut": [left_out], "entity": {**ORDERS, "version": 0.3}}
     small_server.answer("POST", f"{API}/t/rollback", answer, answer)
-    shown = run("rollback", "a.orders", "--to", "0.1", "--dry-run").out
-    assert small_server.asked[-1].body == {"version": "0.1", "dryRun": True}
-    assert "Not restored: owners jane: it no longer exists." in shown
-    assert "Would create version 0.3 of a.orders." in shown
+    output = run("rollback", "a.orders", "--to", "0.1", "--dry-run").out
+    assert small_server.requests[-1].body == {"version": "0.1", "dryRun": True}
+    assert "Not restored: owners jane: it no longer exists." in output
+    assert "Would create version 0.3 of a.orders." in output
     assert json.loads(run("rollback", "a.orders", "--to", "0.1", "--json").out) == answer

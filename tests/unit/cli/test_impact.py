@@ -12,9 +12,9 @@ API = "/api/v1"
 EVENT = "0193a7c1-0000-7000-8000-000000000001"
 
 
-def asset(name: str, entity_type: str, level: int, via: str, **more: Any) -> dict[str, Any]:
+def asset(name: str, entity_type: str, level: int, via: str, **fields: Any) -> dict[str, Any]:
     reference = {"id": name, "type": entity_type, "name": name, "fullyQualifiedName": name}
-    return reference | {"level": level, "via": {"id": via}, "owners": []} | more
+    return reference | {"level": level, "via": {"id": via}, "owners": []} | fields
 
 
 ANSWER: dict[str, Any] = {
@@ -36,15 +36,15 @@ ANSWER: dict[str, Any] = {
 def test_what_is_made_from_an_asset_is_a_tree(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/tables/name/a", {"id": "a", "name": "a", "fullyQualifiedName": "a"})
     small_server.answer("GET", f"{API}/lineage/table/name/a/impact", ANSWER)
-    shown = run("impact", "a", "--columns", "x,y", "--depth", "4").out
-    assert shown.splitlines() == [
+    output = run("impact", "a", "--columns", "x,y", "--depth", "4").out
+    assert output.splitlines() == [
         "table a",
         "├── table b  columns x  owners: sales",
         "│   └── dashboard d  column lineage unknown  no owner",
         "└── table c  no owner",
         "3 assets: 1 dashboards, 2 tables. 2 owners, 5 followers. The result is truncated.",
     ]
-    assert small_server.asked[-1].query == {"depth": "4", "columns": "x,y"}
+    assert small_server.requests[-1].query == {"depth": "4", "columns": "x,y"}
 
 
 def test_an_event_is_known_by_its_id(run: Run, small_server: SmallServer) -> None:

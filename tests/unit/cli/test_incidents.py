@@ -28,16 +28,16 @@ def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", API, {"data": [ONE], "paging": {}})
     listed = run("incidents", "list", "--alert", "Late").out
     assert [listed.count(word) for word in ("INC-7", "open", "Late", "airflow.etl")] == [1, 2, 1, 1]
-    assert small_server.asked[-1].query == {"status": "unresolved", "alert": "Late", "limit": "100"}
+    assert small_server.requests[-1].query == {"status": "unresolved", "alert": "Late", "limit": "100"}
     assert json.loads(run("incidents", "list", "--status", "all", "--json").out) == [ONE]
-    assert "status" not in small_server.asked[-1].query
+    assert "status" not in small_server.requests[-1].query
 
 
 def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE})
-    shown = run("incidents", "show", "INC-7").out
-    assert "asset: airflow.etl" in shown
-    assert "assigned to ben" in shown
+    output = run("incidents", "show", "INC-7").out
+    assert "asset: airflow.etl" in output
+    assert "assigned to ben" in output
 
 
 def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:
@@ -47,9 +47,9 @@ def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:
     assert run("incidents", "assign", "INC-7", "shop", "--team", "--comment", "yours").out == (
         "INC-7 is assigned to shop.\n"
     )
-    assert small_server.asked[-1].body == {"assignee": {"type": "team", "name": "shop"}, "comment": "yours"}
+    assert small_server.requests[-1].body == {"assignee": {"type": "team", "name": "shop"}, "comment": "yours"}
     assert json.loads(run("incidents", "resolve", "INC-7", "--json").out) == ONE
-    assert small_server.asked[-1].body == {}
+    assert small_server.requests[-1].body == {}
 
 
 def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:

@@ -13,7 +13,7 @@ ME = {"id": "u", "name": "ann"}
 MUTED = {"kind": "asset", "id": "t", "name": "orders", "fullyQualifiedName": "a.orders", "channel": None, "until": None}
 
 
-def named(identity: str, name: str) -> dict[str, str]:
+def reference_to(identity: str, name: str) -> dict[str, str]:
     return {"id": identity, "name": name, "fullyQualifiedName": name}
 
 
@@ -24,7 +24,7 @@ def test_an_asset_is_muted_for_a_while(run: Run, small_server: SmallServer) -> N
     )
     small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
     assert run("mute", "orders", "--for", "2h").out.startswith("ann has muted orders until ")
-    body = small_server.asked[-1].body
+    body = small_server.requests[-1].body
     assert {**body, "until": 0} == {"kind": "asset", "type": "table", "id": "t", "channel": None, "until": 0}
     assert 0 < body["until"] - time.time() * 1000 <= 7_200_000
     assert json.loads(run("mute", "orders", "--json").out) == MUTED
@@ -42,13 +42,13 @@ def test_an_alert_is_muted_by_mail_and_heard_again(run: Run, small_server: Small
     small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
     small_server.answer("DELETE", f"{API}/users/u/mutes/s", {})
     assert run("mute", "--alert", "A", "--mail").out == "ann has muted A for mail permanently.\n"
-    assert small_server.asked[-1].body == {"kind": "alert", "id": "s", "channel": "Email"}
+    assert small_server.requests[-1].body == {"kind": "alert", "id": "s", "channel": "Email"}
     assert run("unmute", "--alert", "A").out == "ann has unmuted A.\n"
 
 
 def test_what_is_not_muted_is_said_by_name(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/users/loggedInUser", ME)
-    small_server.answer("GET", f"{API}/tables/name/a.orders", named("t", "orders"))
+    small_server.answer("GET", f"{API}/tables/name/a.orders", reference_to("t", "orders"))
     small_server.answer("DELETE", f"{API}/users/u/mutes/t", {"code": 404, "message": "none of t"}, status=404)
     ended = run("unmute", "a.orders")
     assert (ended.code, ended.err) == (3, "tocsin: ann has not muted orders.\n")
@@ -57,8 +57,8 @@ def test_what_is_not_muted_is_said_by_name(run: Run, small_server: SmallServer) 
 def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/users/loggedInUser", ME)
     small_server.answer("GET", f"{API}/users/u/mutes", {"data": [MUTED], "paging": {"total": 1}})
-    shown = run("mutes").out.splitlines()
-    assert [line.split() for line in shown] == [
+    output = run("mutes").out.splitlines()
+    assert [line.split() for line in output] == [
         ["what", "name", "over", "until"],
         ["asset", "a.orders", "all", "permanently"],
     ]

@@ -40,7 +40,7 @@ def test_the_noisiest_alerts_are_bars(run: Run, small_server: SmallServer) -> No
         "Low   ░░░                             80 events (72 notified nobody), 8 notifications to 1 person, 0 opened",
         "█ opened  ░ unopened; 3 more alerts matched events. noise = notified - opened",
     ]
-    assert small_server.asked[-1].query == {"since": "7d", "limit": "10"}
+    assert small_server.requests[-1].query == {"since": "7d", "limit": "10"}
     assert json.loads(run("alerts", "noise", "--json").out) == RANKED
     small_server.answer("GET", f"{API}/noise", {**RANKED, "data": []})
     assert run("alerts", "noise").out == "No alert matched any event.\n"

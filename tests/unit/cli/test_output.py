@@ -17,8 +17,8 @@ WORDS = st.text("abc-_.", min_size=1, max_size=40)
 CELLS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 
 
-def shown(rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> str:
-    show_rows(rows, as_json=False)
+def printed_rows(records: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> str:
+    show_rows(records, as_json=False)
     return capsys.readouterr().out
 
 
@@ -28,8 +28,8 @@ def test_no_word_is_broken_at_any_width(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: list[list[str]], width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    rows: list[dict[str, object]] = [dict(zip("ABCD", row, strict=True)) for row in cells]
-    printed = [word for word in shown(rows, capsys).split() if word not in rows[0]]
+    records: list[dict[str, object]] = [dict(zip("ABCD", row, strict=True)) for row in cells]
+    printed = [word for word in printed_rows(records, capsys).split() if word not in records[0]]
     assert sorted(printed) == sorted(word for row in cells for text in row for word in text.split())
 
 
@@ -37,7 +37,7 @@ def test_where_a_table_has_no_room_each_row_is_a_block(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    assert shown(ROWS, capsys).split("\n\n")[0].splitlines() == [
+    assert printed_rows(ROWS, capsys).split("\n\n")[0].splitlines() == [
         f"message  {UUID}",
         "alert    NightlyTests",
         "about    orders: column discount_percent removed (1)",
@@ -48,14 +48,14 @@ def test_for_other_programs_each_row_is_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert [line.split()[0] for line in shown(ROWS, capsys).splitlines()] == ["message", UUID, UUID]
+    assert [line.split()[0] for line in printed_rows(ROWS, capsys).splitlines()] == ["message", UUID, UUID]
 
 
 def test_what_is_no_text_is_json_and_what_looks_like_markup_is_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    out = shown(
+    out = printed_rows(
         [{"struct": {"a": None}, "structs": [{"b": "ü"}], "list": ["x", "y"], "text": "[bold]loud[/bold]"}], capsys
     )
     for part in ('{"a": null}', '[{"b": "ü"}]', "x, y", "[bold]loud[/bold]"):

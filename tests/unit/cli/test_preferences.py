@@ -29,7 +29,7 @@ def test_preferences_are_shown(run: Run, small_server: SmallServer) -> None:
         "changes of schema: immediate",
     ]
     assert json.loads(run("preferences", "--json").out) == SET
-    assert [one.method for one in small_server.asked if one.path == PATH] == ["GET", "GET"]
+    assert [one.method for one in small_server.requests if one.path == PATH] == ["GET", "GET"]
 
 
 def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server: SmallServer) -> None:
@@ -37,16 +37,16 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     small_server.answer("GET", PATH, SET)
     small_server.answer("PUT", PATH, DEFAULTS)
 
-    def sent(*options: str) -> object:
+    def request_of(*options: str) -> object:
         assert run("preferences", *options).code == 0
-        return small_server.asked[-1].body
+        return small_server.requests[-1].body
 
-    assert sent("--notify", "tag=weekly") == SET | {"categories": {"schema": "immediate", "tag": "weekly"}}
-    assert sent("--notify", "all=weekly") == SET | {"frequency": "weekly", "categories": {}}
-    assert sent("--quiet", "22:00-07:00")["quietHours"] == {"start": "22:00", "end": "07:00"}
-    assert "quietHours" not in sent("--quiet", "none")
-    assert sent("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
-    assert sent("--reset") == {}
+    assert request_of("--notify", "tag=weekly") == SET | {"categories": {"schema": "immediate", "tag": "weekly"}}
+    assert request_of("--notify", "all=weekly") == SET | {"frequency": "weekly", "categories": {}}
+    assert request_of("--quiet", "22:00-07:00")["quietHours"] == {"start": "22:00", "end": "07:00"}
+    assert "quietHours" not in request_of("--quiet", "none")
+    assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
+    assert request_of("--reset") == {}
 
 
 def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
@@ -55,4 +55,4 @@ def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, smal
     for wrong in (("--quiet", "night"), ("--notify", "daily")):
         ended = run("preferences", *wrong)
         assert (ended.code, wrong[0] in ended.err) == (2, True)
-    assert "PUT" not in [one.method for one in small_server.asked]
+    assert "PUT" not in [one.method for one in small_server.requests]

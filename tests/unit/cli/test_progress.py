@@ -15,11 +15,11 @@ def test_a_terminal_shows_what_is_waited_for(
         pass
     with progress_bar("Appending to the lake") as report:
         report(1, 2)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Starting Spark" in shown.err
-    assert "0:00:0" in shown.err
-    assert "50%" in shown.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Starting Spark" in output.err
+    assert "0:00:0" in output.err
+    assert "50%" in output.err
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:

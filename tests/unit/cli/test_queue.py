@@ -24,14 +24,14 @@ def words(small_server: SmallServer) -> None:
     small_server.answer("GET", f"{ALERTS}/name/Words", {"id": "a1", "name": "Words"})
 
 
-def outcomes(*states: str, **more: object) -> dict[str, Any]:
-    return {"data": [{"id": f"i{number}", "state": state, **more} for number, state in enumerate(states, start=1)]}
+def outcomes(*states: str, **fields: object) -> dict[str, Any]:
+    return {"data": [{"id": f"i{number}", "state": state, **fields} for number, state in enumerate(states, start=1)]}
 
 
 def test_events_are_taken_and_shown_with_what_to_do_next(run: Run, small_server: SmallServer) -> None:
     small_server.answer("POST", f"{QUEUE}/claim", TAKEN)
     ended = run("queue", "take", "Words", "--limit", "5", "--seconds", "60")
-    assert small_server.asked[-1].body == {"limit": 5, "leaseSeconds": 60}
+    assert small_server.requests[-1].body == {"limit": 5, "leaseSeconds": 60}
     assert [ended.out.count(word) for word in ("i1", "i2", "words.order", "entityCreated")] == [1, 1, 2, 2]
     assert "Yours until 2025-10-09 08:54:20 UTC" in ended.out
     assert "tocsin queue acknowledge Words --lease l1 ID…" in ended.out
@@ -39,12 +39,12 @@ def test_events_are_taken_and_shown_with_what_to_do_next(run: Run, small_server:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"), [(False, "The queue has no free events.\n"), (True, "Take again: there may be more.\n")]
+    ("has_more", "message"), [(False, "The queue has no free events.\n"), (True, "Take again: there may be more.\n")]
 )
-def test_a_queue_without_free_events_says_so(run: Run, small_server: SmallServer, more: bool, said: str) -> None:
-    small_server.answer("POST", f"{QUEUE}/claim", {"data": [], "hasMore": more})
+def test_a_queue_without_free_events_says_so(run: Run, small_server: SmallServer, has_more: bool, message: str) -> None:
+    small_server.answer("POST", f"{QUEUE}/claim", {"data": [], "hasMore": has_more})
     ended = run("queue", "take", "Words")
-    assert (ended.code, ended.out) == (0, said)
+    assert (ended.code, ended.out) == (0, message)
 
 
 @pytest.mark.parametrize(("action", "state"), [("acknowledge", "acknowledged"), ("release", "released")])
@@ -54,10 +54,10 @@ def test_taken_events_are_named_by_id_and_lease_or_by_the_file(
     small_server.answer("POST", f"{QUEUE}/{action}", outcomes(state, state))
     ended = run("queue", action, "Words", "i1", "i2", "--lease", "l1")
     assert (ended.code, ended.out.count(state), "until" in ended.out) == (0, 2, False)
-    assert small_server.asked[-1].body == {"items": HELD}
+    assert small_server.requests[-1].body == {"items": HELD}
     Path("taken.json").write_text(json.dumps(TAKEN))
     assert run("queue", action, "Words", "--claims", "taken.json", "--json").code == 0
-    assert small_server.asked[-1].body == {"items": HELD}
+    assert small_server.requests[-1].body == {"items": HELD}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(TAKEN)))
     assert run("queue", action, "Words", "--claims", "-").code == 0
 
@@ -67,7 +67,7 @@ def test_leases_are_extended(run: Run, small_server: SmallServer) -> None:
     extended["data"].append({"id": "i2", "state": "leaseLost"})
     small_server.answer("POST", f"{QUEUE}/extend", extended)
     ended = run("queue", "extend", "Words", "i1", "i2", "--lease", "l1", "--seconds", "600")
-    assert small_server.asked[-1].body == {"items": HELD, "leaseSeconds": 600}
+    assert small_server.requests[-1].body == {"items": HELD, "leaseSeconds": 600}
     assert "2025-10-09 09:03:20" in ended.out
     assert ended.code == 5
 
@@ -80,7 +80,7 @@ def test_what_is_no_longer_held_ends_with_five(run: Run, small_server: SmallServ
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         ((), "Say which events"),
         (("i1",), "Say which events"),
@@ -89,11 +89,11 @@ def test_what_is_no_longer_held_ends_with_five(run: Run, small_server: SmallServ
         (("--claims", "empty.json"), "empty.json contains no events"),
     ],
 )
-def test_what_does_not_name_events_is_refused(run: Run, given: tuple[str, ...], said: str) -> None:
+def test_what_does_not_name_events_is_refused(run: Run, options: tuple[str, ...], message: str) -> None:
     Path("other.json").write_text('{"data": [{"id": "i1"}]}')
     Path("empty.json").write_text('{"data": []}')
-    ended = run("queue", "acknowledge", "Words", *given)
-    assert (ended.code, said in ended.err) == (2, True), ended.err
+    ended = run("queue", "acknowledge", "Words", *options)
+    assert (ended.code, message in ended.err) == (2, True), ended.err
 
 
 def test_an_unknown_alert_or_file_ends_with_three(run: Run, small_server: SmallServer) -> None:

@@ -189,13 +189,13 @@ sys.exit(1)
     assert [line for _, line in heard.lines][:2] == ["Traceback (most recent call last):", "  File 'x.py', line 1"]
 
 
-@pytest.mark.parametrize("rest", ["", "\\n  File 'x/pyspark/daemon.py', line 95, in worker"])
-async def test_a_traceback_that_was_cut_off_before_it_said_anything_is_not_shown(rest: str) -> None:
+@pytest.mark.parametrize("last_text", ["", "\\n  File 'x/pyspark/daemon.py', line 95, in worker"])
+async def test_a_traceback_that_was_cut_off_before_it_said_anything_is_not_shown(last_text: str) -> None:
     heard, stop = Heard(), asyncio.Event()
     heard.on("working", stop.set)
     program = f"""
 import time
-print("working\\nTraceback (most recent call last):{rest}", flush=True)
+print("working\\nTraceback (most recent call last):{last_text}", flush=True)
 time.sleep(60)
 """
     async with asyncio.timeout(WITHIN_S):

@@ -28,7 +28,7 @@ def test_subject_and_body_are_shown(run: Run, small_server: SmallServer, file: s
     ended = run("templates", "preview", file)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines() == ["subject", "orders: created", "body", "<p>[bold]https://t.example</p>"]
-    assert small_server.asked[-1].body == {
+    assert small_server.requests[-1].body == {
         "templateSubject": "{{headline}}",
         "templateBody": "<p>[bold]{{link}}</p>\n",
         "resource": "table",
@@ -41,9 +41,9 @@ def test_the_message_of_a_channel_is_shown_as_it_is_sent(run: Run, small_server:
     small_server.answer("POST", RENDER, answer)
     ended = run("templates", "preview", file, "--event", "e1", "--channel", "Slack")
     assert json.loads(ended.out) == message
-    assert small_server.asked[-1].body["eventId"] == "e1"
-    assert small_server.asked[-1].body["channel"] == "Slack"
-    assert "resource" not in small_server.asked[-1].body
+    assert small_server.requests[-1].body["eventId"] == "e1"
+    assert small_server.requests[-1].body["channel"] == "Slack"
+    assert "resource" not in small_server.requests[-1].body
     assert json.loads(run("templates", "preview", file, "--json").out) == answer
 
 
@@ -63,4 +63,4 @@ def test_a_file_that_is_no_template_is_refused(run: Run, small_server: SmallServ
     ended = run("templates", "preview", file)
     assert ended.code == 2
     assert "must be one template" in " ".join(ended.err.split())
-    assert small_server.asked == []
+    assert small_server.requests == []

@@ -58,15 +58,15 @@ def test_a_server_that_listens_everywhere_is_called_on_this_machine() -> None:
 
 
 def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
+        port = taken_socket.getsockname()[1]
         with pytest.raises(Conflict, match=f"Port {port} on 127.0.0.1 is already in use"):
             check_free("127.0.0.1", port, option="--port")
-        other = free_port(port)
-        assert other != port
-        assert is_free("127.0.0.1", other)
+        free = free_port(port)
+        assert free != port
+        assert is_free("127.0.0.1", free)
     assert free_port(port) == port
 
 
@@ -74,12 +74,12 @@ def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
     ("command", "option"), [("serve", "--port"), ("receive", "--http-port"), ("receive", "--smtp-port")]
 )
 def test_a_part_that_is_started_alone_says_that_its_port_is_taken(run: Run, command: str, option: str) -> None:
-    others = ["--http-port", "0"] if option == "--smtp-port" else []
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        ended = run(command, *others, option, str(port))
+    other_options = ["--http-port", "0"] if option == "--smtp-port" else []
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
+        port = taken_socket.getsockname()[1]
+        ended = run(command, *other_options, option, str(port))
     assert ended.code == 5
     ways = f"{option} or TOCSIN_PORT" if command == "serve" else option
     assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is already in use; choose another with {ways}.\n"
@@ -99,16 +99,16 @@ async def test_a_part_that_does_not_listen_yet_is_not_ready() -> None:
 
 
 def test_ports_that_are_asked_for_at_once_differ_and_none_is_of_those_for_connections_going_out() -> None:
-    found = {any_free_port() for _ in range(20)}
-    assert len(found) > 15
-    assert all(10_000 <= port < 32_000 and is_free("127.0.0.1", port) for port in found)
+    ports = {any_free_port() for _ in range(20)}
+    assert len(ports) > 15
+    assert all(10_000 <= port < 32_000 and is_free("127.0.0.1", port) for port in ports)
 
 
 def test_a_missing_extra_is_reported_before_a_taken_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "tocsin.server.app", raising=False)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
         with pytest.raises(MissingExtra, match="needs uvicorn"):
-            serve(port=taken.getsockname()[1])
+            serve(port=taken_socket.getsockname()[1])

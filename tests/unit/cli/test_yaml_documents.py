@@ -39,13 +39,13 @@ def document() -> YamlDocument:
 
 
 def test_scalars_are_read_as_json_has_them(document: YamlDocument) -> None:
-    (one,) = document.value
-    assert one["numbers"] == [1, "012", 1.5, 1000, None, None, "5", "it's", "2026-01-01", "0x1f", "yes", True]
-    assert (one["quoted"], one["alias"]) == ('a "b" A cd', "hello you")
+    (mapping,) = document.value
+    assert mapping["numbers"] == [1, "012", 1.5, 1000, None, None, "5", "it's", "2026-01-01", "0x1f", "yes", True]
+    assert (mapping["quoted"], mapping["alias"]) == ('a "b" A cd', "hello you")
 
 
 @pytest.mark.parametrize(
-    ("field", "at", "rest"),
+    ("field", "at", "source_end"),
     [
         ("plain", (1, 9), "foo  bar"),
         ("plain", (1, 1), "tags =="),
@@ -63,11 +63,11 @@ def test_scalars_are_read_as_json_has_them(document: YamlDocument) -> None:
     ],
 )
 def test_a_place_in_a_text_is_found_in_the_file(
-    document: YamlDocument, field: str, at: tuple[int, int], rest: str
+    document: YamlDocument, field: str, at: tuple[int, int], source_end: str
 ) -> None:
     place = document.place_within(f"[0].{field}", *at)
     assert place.source == TEXT.splitlines()[place.line - 1]
-    assert place.source[place.column - 1 :].startswith(rest)
+    assert place.source[place.column - 1 :].startswith(source_end)
 
 
 def test_fields_have_places_and_what_is_not_there_has_the_nearest(document: YamlDocument) -> None:

@@ -34,7 +34,7 @@ def change(event_type: str, **description: list[str]) -> Change:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("described", "expected"),
     [
         (change("entityCreated"), "created"),
         (change("entityDeleted", fieldsDeleted=["columns"]), "deleted"),
@@ -47,8 +47,8 @@ def change(event_type: str, **description: list[str]) -> Change:
         (change("slaViolation"), "slaViolation"),
     ],
 )
-def test_a_change_says_in_a_few_words_what_happened(given: Change, expected: str) -> None:
-    assert given.change_type == expected
+def test_a_change_says_in_a_few_words_what_happened(described: Change, expected: str) -> None:
+    assert described.change_type == expected
 
 
 @pytest.mark.parametrize(

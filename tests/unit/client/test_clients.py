@@ -43,18 +43,18 @@ def test_a_list_walks_through_all_pages_and_fetches_each_when_needed(client: Cli
     )
     tables = client.list_tables(database="postgres_prod", limit=2)
     first = next(tables)
-    assert (first.id, len(small_server.asked)) == ("1", 1)
+    assert (first.id, len(small_server.requests)) == ("1", 1)
     assert [table.id for table in tables] == ["2", "3"]
-    assert small_server.asked[1].query == {"database": "postgres_prod", "limit": "2", "after": "Mg"}
+    assert small_server.requests[1].query == {"database": "postgres_prod", "limit": "2", "after": "Mg"}
 
 
 def test_every_request_carries_the_token_and_json(client: Client, small_server: SmallServer) -> None:
     small_server.answer("PUT", TABLES, {"id": "1", "name": "orders"})
     assert client.create_or_update("table", {"name": "orders"}).name == "orders"
-    asked = small_server.asked[0]
-    assert asked.headers["Authorization"] == "Bearer secret-token"
-    assert asked.headers["Content-Type"] == "application/json"
-    assert asked.body == {"name": "orders"}
+    request = small_server.requests[0]
+    assert request.headers["Authorization"] == "Bearer secret-token"
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.body == {"name": "orders"}
 
 
 def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: SmallServer) -> None:
@@ -65,7 +65,7 @@ def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: S
 def test_an_empty_answer_is_fine_where_nothing_is_expected(client: Client, small_server: SmallServer) -> None:
     small_server.answer("PUT", f"{TABLES}/t/followers/u")
     client.add_follower("table", "t", "u")
-    assert [asked.method for asked in small_server.asked] == ["PUT"]
+    assert [asked.method for asked in small_server.requests] == ["PUT"]
 
 
 def test_after_logging_in_the_new_token_is_shown(small_server: SmallServer) -> None:
@@ -74,8 +74,8 @@ def test_after_logging_in_the_new_token_is_shown(small_server: SmallServer) -> N
     with Client(small_server.url) as client:
         assert client.login("a@example.com", "x") == "fresh"
         client.logged_in_user()
-    assert "Authorization" not in small_server.asked[0].headers
-    assert small_server.asked[1].headers["Authorization"] == "Bearer fresh"
+    assert "Authorization" not in small_server.requests[0].headers
+    assert small_server.requests[1].headers["Authorization"] == "Bearer fresh"
 
 
 def test_the_inbox_says_what_and_why(client: Client, small_server: SmallServer) -> None:
@@ -136,10 +136,10 @@ def test_an_answer_that_makes_no_sense_is_a_fault_and_not_a_surprise(client: Cli
 
 
 def test_a_server_that_is_not_there_is_unavailable() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+    with socket.socket() as silent_socket:
+        silent_socket.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
         with (
-            Client(f"http://127.0.0.1:{taken.getsockname()[1]}") as client,
+            Client(f"http://127.0.0.1:{silent_socket.getsockname()[1]}") as client,
             pytest.raises(Unavailable, match="reached"),
         ):
             client.server_version()
@@ -220,10 +220,10 @@ def test_queues_are_claimed_and_held_events_named_by_id_and_lease(small_server: 
     claimed = client.claim_events("a/1", limit=5, lease_seconds=30)["data"]
     for send in (client.acknowledge_events, client.release_events, client.extend_events):
         assert send("a/1", claimed)["data"][0]["state"] == "done"
-    held = [{"id": "i", "lease": "l"}]
-    assert [one.body for one in small_server.asked] == [
+    leases = [{"id": "i", "lease": "l"}]
+    assert [one.body for one in small_server.requests] == [
         {"limit": 5, "leaseSeconds": 30},
-        {"items": held},
-        {"items": held},
-        {"items": held, "leaseSeconds": 60},
+        {"items": leases},
+        {"items": leases},
+        {"items": leases, "leaseSeconds": 60},
     ]

@@ -37,13 +37,18 @@ def test_all_matching_tables_are_followed(small_server: SmallServer, names: dict
     for table in ("t1", "t2"):
         small_server.answer("PUT", f"/api/v1/tables/{table}/followers/my-user-uuid", {"eventType": "entityUpdated"})
     exec(programs(PRINTED)[0], names)
-    first, second, *follows = small_server.asked[0], small_server.asked[2], small_server.asked[1], small_server.asked[3]
+    first, second, *follows = (
+        small_server.requests[0],
+        small_server.requests[2],
+        small_server.requests[1],
+        small_server.requests[3],
+    )
     assert first.query == {"limit": "100", "database": "postgres_prod", "tags": "PII.Sensitive"}
     assert second.query["after"] == "c"
     assert [asked.path for asked in follows] == [
         f"/api/v1/tables/{table}/followers/my-user-uuid" for table in ("t1", "t2")
     ]
-    assert all(asked.headers["Authorization"] == "Bearer a-token" for asked in small_server.asked)
+    assert all(asked.headers["Authorization"] == "Bearer a-token" for asked in small_server.requests)
 
 
 def test_the_last_days_changes_are_printed(
@@ -67,7 +72,7 @@ def test_the_last_days_changes_are_printed(
         "postgres_prod.ecommerce.public.orders: description updated",
         "a.b.c.d.not_null: test failed",
     ]
-    query = small_server.asked[-1].query
+    query = small_server.requests[-1].query
     assert query["eventType"] == "entityUpdated,testCaseFailure"
     age_s = datetime.now(UTC).timestamp() - int(query["since"]) / 1000
     assert age_s == pytest.approx(86400, abs=60)

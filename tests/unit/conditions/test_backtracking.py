@@ -55,31 +55,31 @@ class _Matcher:
                 if at < len(self._text) and any(low <= ord(self._text[at]) <= high for low, high in ranges):
                     yield at + 1
             case Chain(parts=parts):
-                yield from self._chained(parts, at)
+                yield from self._chain_ends(parts, at)
             case Alternation(branches=branches):
                 for branch in branches:
                     yield from self._ends(branch, at)
             case Repeat():
-                yield from self._repeated(pattern, at)
+                yield from self._repeat_ends(pattern, at)
             case Atomic(part=part):
                 first = next(self._ends(part, at), None)
                 if first is not None:
                     yield first
 
-    def _chained(self, parts: tuple[Pattern, ...], at: int) -> Iterator[int]:
+    def _chain_ends(self, parts: tuple[Pattern, ...], at: int) -> Iterator[int]:
         if not parts:
             yield at
             return
         for end in self._ends(parts[0], at):
-            yield from self._chained(parts[1:], end)
+            yield from self._chain_ends(parts[1:], end)
 
-    def _repeated(self, repeat: Repeat, at: int, count: int = 0) -> Iterator[int]:
+    def _repeat_ends(self, repeat: Repeat, at: int, count: int = 0) -> Iterator[int]:
         is_enough, is_open = count >= repeat.minimum, repeat.maximum is None or count < repeat.maximum
         if is_enough and repeat.is_lazy:
             yield at
         if is_open:
             for end in self._ends(repeat.part, at):
-                yield from self._repeated(repeat, end, count + 1)
+                yield from self._repeat_ends(repeat, end, count + 1)
         if is_enough and not repeat.is_lazy:
             yield at
 
@@ -87,12 +87,12 @@ class _Matcher:
 def _patterns() -> SearchStrategy[str]:
     quantified = st.tuples(st.sampled_from(_ATOMS[:2] + _ATOMS[3:]), st.sampled_from(_QUANTIFIERS)).map("".join)
 
-    def grown(inner: SearchStrategy[str]) -> SearchStrategy[str]:
+    def grow(inner: SearchStrategy[str]) -> SearchStrategy[str]:
         chained = st.lists(inner, min_size=1, max_size=4).map("".join)
-        chosen = st.lists(inner, min_size=2, max_size=3).map(lambda branches: f"({'|'.join(branches)})")
-        return chained | chosen | st.tuples(chosen, st.sampled_from(("", *_QUANTIFIERS))).map("".join)
+        branching = st.lists(inner, min_size=2, max_size=3).map(lambda branches: f"({'|'.join(branches)})")
+        return chained | branching | st.tuples(branching, st.sampled_from(("", *_QUANTIFIERS))).map("".join)
 
-    return st.recursive(st.sampled_from(_ATOMS) | quantified | st.just(".*"), grown, max_leaves=8)
+    return st.recursive(st.sampled_from(_ATOMS) | quantified | st.just(".*"), grow, max_leaves=8)
 
 
 def _texts() -> SearchStrategy[str]:
@@ -105,7 +105,7 @@ def _texts() -> SearchStrategy[str]:
 @settings(max_examples=150)
 @given(pattern=_patterns(), text=_texts())
 def test_no_text_takes_more_steps_than_the_bound(pattern: str, text: str) -> None:
-    tree, bound = _bounded(pattern, len(text))
+    tree, bound = _bounded_tree(pattern, len(text))
     assume(bound <= _COUNTED)
     matcher = _Matcher(text)
     assert matcher.matches(tree) is is_match(pattern_of(pattern), text)
@@ -121,7 +121,7 @@ def pattern_of(pattern: str) -> str:
         raise
 
 
-def _bounded(pattern: str, length: int) -> tuple[Pattern, int]:
+def _bounded_tree(pattern: str, length: int) -> tuple[Pattern, int]:
     tree = tree_of(pattern_of(pattern))
     try:
         return tree, most_steps(tree, length)

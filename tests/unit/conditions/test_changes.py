@@ -63,18 +63,18 @@ def event(
 def test_a_change_is_described_by_its_subject(
     operation: ChangeOperation, name: str, value: object, expected: tuple[str, str, str | None]
 ) -> None:
-    category, target, named = expected
-    assert changes_of(event((operation, name, value))) == [EventChange(category, operation, target, named)]
+    category, target, name_of_value = expected
+    assert changes_of(event((operation, name, value))) == [EventChange(category, operation, target, name_of_value)]
 
 
 @pytest.mark.parametrize("key", REFERENCE_LISTS)
 @pytest.mark.parametrize("operation", [ADD, REMOVE])
 def test_what_a_list_of_references_gains_or_loses_is_named(key: str, operation: ChangeOperation) -> None:
-    one, two = ({"id": name, "type": "x", "name": name, "fullyQualifiedName": f"bi.{name}"} for name in ("a", "b"))
-    said = changes_of(event((operation, key, [one, two])))
-    assert [change.value for change in said] in (["a", "b"], ["bi.a", "bi.b"])
-    assert {(change.operation, change.target) for change in said} == {(operation, ASSET)}
-    assert {change.category for change in said} != {"other"}
+    first, two = ({"id": name, "type": "x", "name": name, "fullyQualifiedName": f"bi.{name}"} for name in ("a", "b"))
+    changes = changes_of(event((operation, key, [first, two])))
+    assert [change.value for change in changes] in (["a", "b"], ["bi.a", "bi.b"])
+    assert {(change.operation, change.target) for change in changes} == {(operation, ASSET)}
+    assert {change.category for change in changes} != {"other"}
 
 
 def test_a_chart_is_called_by_its_fqn() -> None:

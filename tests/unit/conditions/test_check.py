@@ -180,9 +180,9 @@ def test_sugar_is_gone_and_trivial_parts_vanish() -> None:
 
 
 def test_one_change_is_asked_for_with_all_its_parts_at_once() -> None:
-    asked = parse_and_check("matchAnyChange({'tag','tier'}, 'add', {'columns.email'})")
+    node = parse_and_check("matchAnyChange({'tag','tier'}, 'add', {'columns.email'})")
     expected = ("tag\tadd\tcolumns.email", "tier\tadd\tcolumns.email")
-    assert asked == Has("changes:category+operation+target", expected)
+    assert node == Has("changes:category+operation+target", expected)
     assert parse_and_check("matchAnyChange('tag', '*', '*', 'PII.Sensitive')") == Has(
         "changes:category+value", ("tag\tPII.Sensitive",)
     )
@@ -233,12 +233,12 @@ def test_a_type_of_event_that_there_is_not_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"), [("tier = 'a'", "=="), ("isBot() & isBot()", "&&"), ("isBot() | isBot()", "||")]
+    ("text", "suggestion"), [("tier = 'a'", "=="), ("isBot() & isBot()", "&&"), ("isBot() | isBot()", "||")]
 )
-def test_a_sign_of_another_language_is_answered_with_ours(text: str, meant: str) -> None:
+def test_a_sign_of_another_language_is_answered_with_ours(text: str, suggestion: str) -> None:
     with pytest.raises(InvalidCondition) as refusal:
         parse_and_check(text)
-    assert refusal.value.suggestion == meant
+    assert refusal.value.suggestion == suggestion
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, p
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "equivalent"),
     [
         ("eventType == 'entityLineageAdded'", "eventType == 'entityUpdated' && fieldsAdded.contains('lineage')"),
         ("eventType == 'entityLineageUpdated'", "eventType == 'entityUpdated' && fieldsUpdated.contains('lineage')"),
@@ -335,8 +335,8 @@ def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, p
         ),
     ],
 )
-def test_types_of_events_that_came_with_2_0_mean_the_events_that_there_are(text: str, meant: str) -> None:
-    assert parse_and_check(text) == parse_and_check(meant)
+def test_types_of_events_that_came_with_2_0_mean_the_events_that_there_are(text: str, equivalent: str) -> None:
+    assert parse_and_check(text) == parse_and_check(equivalent)
 
 
 def test_a_type_of_event_nearly_like_one_of_2_0_is_refused_with_it() -> None:

@@ -10,7 +10,7 @@ from tocsin.server.alerts.filters import FILTERS
 
 
 @pytest.mark.parametrize(
-    ("condition", "named"),
+    ("condition", "names"),
     [
         ("matchAnyTag('PII.Sensitive')", [("tag", "PII.Sensitive")]),
         ("tags.contains({'a.b', \"c.d\"}) && tier == 'Tier.1'", [("tag", "a.b"), ("tag", "c.d"), ("tag", "Tier.1")]),
@@ -35,18 +35,18 @@ from tocsin.server.alerts.filters import FILTERS
         ("this is no condition", []),
     ],
 )
-def test_the_names_of_a_condition_are_found(condition: str, named: list[tuple[str, str]]) -> None:
-    assert [(one.types[0], one.text) for one in entity_names(condition)] == named
+def test_the_names_of_a_condition_are_found(condition: str, names: list[tuple[str, str]]) -> None:
+    assert [(one.types[0], one.text) for one in entity_names(condition)] == names
 
 
 def test_prefixes_and_patterns_are_told_from_names() -> None:
-    found = entity_names("tags.startsWith('PII.') || domains.matches('Fin.*') || service matches 'p.'")
-    assert [one.comparing for one in found] == [Comparing.PREFIX, Comparing.PATTERN, Comparing.PATTERN]
+    names = entity_names("tags.startsWith('PII.') || domains.matches('Fin.*') || service matches 'p.'")
+    assert [one.comparing for one in names] == [Comparing.PREFIX, Comparing.PATTERN, Comparing.PATTERN]
 
 
 def test_only_what_selects_recipients_is_marked_so() -> None:
-    found = entity_names("owners.contains('sales') && user.isMemberOf('sales')")
-    assert [one.is_recipient for one in found] == [False, True]
+    names = entity_names("owners.contains('sales') && user.isMemberOf('sales')")
+    assert [one.is_recipient for one in names] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_condition_that_would_become_too_long_stays_as_it_is() -> None:
 
 
 def test_arguments_of_named_filters_name_what_their_conditions_name() -> None:
-    named = {}
+    types_by_argument = {}
     for row in FILTERS.values():
         condition = row.condition
         for argument in row.arguments:
             condition = condition.replace("${" + argument + "}", f"'{argument}'")
-        named |= {one.text: one.types for one in entity_names(condition) if one.text in row.arguments}
-    assert named == OF_ARGUMENT
+        types_by_argument |= {one.text: one.types for one in entity_names(condition) if one.text in row.arguments}
+    assert types_by_argument == OF_ARGUMENT
 
 
 def test_a_quoted_name_of_a_person_or_team_follows_a_rename() -> None:

@@ -17,12 +17,12 @@ _leaves: SearchStrategy[Node] = st.builds(
 ) | st.builds(Constant, st.booleans())
 
 
-def _nested(inner: SearchStrategy[Node]) -> SearchStrategy[Node]:
+def _several_of(inner: SearchStrategy[Node]) -> SearchStrategy[Node]:
     several = st.lists(inner, min_size=1, max_size=3).map(tuple)
     return st.builds(Not, inner) | st.builds(And, several) | st.builds(Or, several)
 
 
-_nodes = st.recursive(_leaves, _nested, max_leaves=8)
+_nodes = st.recursive(_leaves, _several_of, max_leaves=8)
 _worlds = st.sets(st.builds(Fact, st.sampled_from("fg"), st.sampled_from("abc")))
 
 
@@ -61,9 +61,9 @@ def test_alternatives_stay_together_instead_of_multiplying_out() -> None:
 
 
 def test_a_contradiction_is_never_and_a_truism_always() -> None:
-    here = Has("f", ("a",))
-    assert normal_form(And((here, Not(here)))) == NEVER
-    assert normal_form(Or((Constant(True), here))) == ALWAYS
+    test = Has("f", ("a",))
+    assert normal_form(And((test, Not(test)))) == NEVER
+    assert normal_form(Or((Constant(True), test))) == ALWAYS
 
 
 def test_more_terms_than_allowed_give_no_form() -> None:

@@ -15,7 +15,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import Trigger
 
 
-def passed(**facts: int) -> LoggedEvent:
+def success_after(**facts: int) -> LoggedEvent:
     """Return a success after so many failures."""
     return LoggedEvent(2, PASSED.event, {**PASSED.derived, "streak": 1, "previousStatus": "failed", **facts})
 
@@ -39,8 +39,8 @@ def passed(**facts: int) -> LoggedEvent:
 )
 def test_a_success_after_enough_failures_resolves(condition: str, failures: int) -> None:
     node = with_recovery(parse_and_check(condition))
-    assert holds(node, passed(failuresBefore=failures))
-    assert not holds(node, passed(failuresBefore=failures - 1)), "the alert had said nothing"
+    assert holds(node, success_after(failuresBefore=failures))
+    assert not holds(node, success_after(failuresBefore=failures - 1)), "the alert had said nothing"
     assert holds(node, FAILED) == holds(parse_and_check(condition), FAILED)
 
 
@@ -54,14 +54,14 @@ def test_a_success_after_enough_failures_resolves(condition: str, failures: int)
     ],
 )
 def test_what_the_alert_asks_of_the_asset_it_asks_of_the_success_as_well(condition: str) -> None:
-    assert not holds(with_recovery(parse_and_check(condition)), passed(failuresBefore=5))
+    assert not holds(with_recovery(parse_and_check(condition)), success_after(failuresBefore=5))
 
 
 def test_an_alert_without_the_option_is_about_failures_only() -> None:
     plain = subscription((rule("testStatus == 'Failed'"),))
-    asked = plain.model_copy(update={"trigger": Trigger(send_resolved=True)})
-    nodes = [plan_of(one).node for one in (plain, asked)]
-    assert [holds(node, passed(failuresBefore=1)) for node in nodes if node] == [False, True]
+    with_option = plain.model_copy(update={"trigger": Trigger(send_resolved=True)})
+    nodes = [plan_of(one).node for one in (plain, with_option)]
+    assert [holds(node, success_after(failuresBefore=1)) for node in nodes if node] == [False, True]
     assert [holds(node, OTHER) for node in nodes if node] == [True, True]
 
 

@@ -26,7 +26,7 @@ CONDITIONS = (
 )
 
 
-def logged(entity_type: str, *, is_bot: bool) -> LoggedEvent:
+def event_of_type(entity_type: str, *, is_bot: bool) -> LoggedEvent:
     wire = {"id": "1", "eventType": "entityUpdated", "entityType": entity_type, "entityId": "2", "timestamp": 3}
     event = ChangeEvent.model_validate(wire)
     return LoggedEvent(1, event, derive(event, actor_is_bot=is_bot))
@@ -37,10 +37,14 @@ def test_the_cases_hold_for_whom_the_condition_holds(text: str) -> None:
     node = parse_and_check(text)
     questions = questions_of(node)
     cases = cases_of(node, questions)
-    held = [[one for one, is_so in zip(questions, flags, strict=True) if is_so] for flags in _flags(len(questions))]
-    for event, facts in product([logged(t, is_bot=b) for t in ("table", "topic") for b in (True, False)], held):
+    facts_held = [
+        [one for one, is_so in zip(questions, flags, strict=True) if is_so] for flags in _flags(len(questions))
+    ]
+    for event, facts in product(
+        [event_of_type(t, is_bot=b) for t in ("table", "topic") for b in (True, False)], facts_held
+    ):
         by_cases = any(
-            is_asked(one.accepted_answers, answers_of(questions, facts)) and holds(one.node, event) for one in cases
+            is_asked(case.accepted_answers, answers_of(questions, facts)) and holds(case.node, event) for case in cases
         )
         assert by_cases == holds(with_answers(node, facts), event)
 

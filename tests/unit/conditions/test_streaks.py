@@ -15,7 +15,7 @@ from tocsin.model.change import LoggedEvent
 _RUN = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed", "timestamp": 5}}]}
 
 
-def reported(**facts: object) -> LoggedEvent:
+def failure_with(**facts: object) -> LoggedEvent:
     """Return a failed run after which these facts hold."""
     notified = logged(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
     return LoggedEvent(1, notified.event, {**notified.derived, **facts})
@@ -38,7 +38,7 @@ def reported(**facts: object) -> LoggedEvent:
     ],
 )
 def test_what_holds(condition: str, facts: dict[str, object]) -> None:
-    assert holds(parse_and_check(condition), reported(**facts))
+    assert holds(parse_and_check(condition), failure_with(**facts))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_holds(condition: str, facts: dict[str, object]) -> None:
     ],
 )
 def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
-    assert not holds(parse_and_check(condition), reported(**facts))
+    assert not holds(parse_and_check(condition), failure_with(**facts))
 
 
 @pytest.mark.parametrize(

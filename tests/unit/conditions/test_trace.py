@@ -17,7 +17,7 @@ from tocsin.logic import leaves
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 
-def logged(**keys: object) -> LoggedEvent:
+def event_with(**keys: object) -> LoggedEvent:
     wire = {"id": "1", "eventType": "entityUpdated", "entityType": "table", "entityId": "2", "timestamp": 7, **keys}
     event = ChangeEvent.model_validate(wire)
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
@@ -29,9 +29,9 @@ def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent])
     written = parse(text)
     node = check(written)
     asks_of_people = any(isinstance(leaf, Personal) for leaf in leaves(node))
-    for one in log:
-        verdict = trace_condition(written, one).holds
-        assert verdict is holds(node, one) or (verdict is None and asks_of_people)
+    for event in log:
+        verdict = trace_condition(written, event).holds
+        assert verdict is holds(node, event) or (verdict is None and asks_of_people)
 
 
 @settings(max_examples=80)
@@ -43,11 +43,11 @@ def test_what_is_written_anew_means_the_same(text: str) -> None:
 
 def test_every_test_has_its_position_and_observed_values() -> None:
     text = "eventType == 'entityUpdated' && (tier == 'Tier.Tier1' ||\n !tags.contains('PII.Sensitive'))"
-    tagged = logged(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
+    tagged = event_with(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
     trace = trace_condition(parse(text), tagged)
     assert (trace.holds, trace.joined) == (False, "and")
-    found = [(one.text, one.at.line, one.at.column, one.holds, one.observations) for one in leaves_of(trace)]
-    assert found == [
+    observations = [(one.text, one.at.line, one.at.column, one.holds, one.observations) for one in leaves_of(trace)]
+    assert observations == [
         ("eventType == 'entityUpdated'", 1, 1, True, (Seen("eventType", ("entityUpdated",)),)),
         ("tier == 'Tier.Tier1'", 1, 34, False, (Seen("tier", ()),)),
         ("tags.contains('PII.Sensitive')", 2, 3, True, (Seen("tags", ("PII.Sensitive",)),)),
@@ -56,9 +56,9 @@ def test_every_test_has_its_position_and_observed_values() -> None:
 
 def test_both_sides_of_a_comparison_are_seen_and_what_a_function_asks() -> None:
     change = {"fieldsUpdated": [{"name": "extension.score", "oldValue": 3, "newValue": 5}]}
-    scored = logged(changeDescription=change, userName="ann", entity={"owners": [{"name": "ben"}]})
-    seen = trace_condition(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).observations
-    assert seen == (Seen("newValue('extension.score')", (5,)), Seen("oldValue('extension.score')", (3,)))
+    scored = event_with(changeDescription=change, userName="ann", entity={"owners": [{"name": "ben"}]})
+    observed = trace_condition(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).observations
+    assert observed == (Seen("newValue('extension.score')", (5,)), Seen("oldValue('extension.score')", (3,)))
     both = trace_condition(parse("userName in owners"), scored)
     assert (both.holds, both.observations) == (False, (Seen("userName", ("ann",)), Seen("owners", ("ben",))))
     assert trace_condition(parse("matchAnyEntityFqn({'a.b'})"), scored).observations[0] == Seen(
@@ -68,7 +68,7 @@ def test_both_sides_of_a_comparison_are_seen_and_what_a_function_asks() -> None:
 
 def test_what_is_asked_of_each_person_stays_open() -> None:
     def verdict(text: str) -> bool | None:
-        return trace_condition(parse(text), logged()).holds
+        return trace_condition(parse(text), event_with()).holds
 
     assert verdict("user.follows(entity)") is None
     assert verdict("!user.follows(entity) && eventType == 'entityUpdated'") is None
@@ -77,11 +77,11 @@ def test_what_is_asked_of_each_person_stays_open() -> None:
 
 
 def test_the_tests_that_decided_are_distinguished_from_the_others() -> None:
-    def decided(text: str) -> list[str]:
-        return [one.text for one in decisive(trace_condition(parse(text), logged()))]
+    def decisive_texts(text: str) -> list[str]:
+        return [one.text for one in decisive(trace_condition(parse(text), event_with()))]
 
     yes, no = "eventType == 'entityUpdated'", "tier == 'x'"
-    assert decided(f"{yes} && {no}") == [no]
-    assert decided(f"{yes} || {no}") == [yes]
-    assert decided(f"{no} || !({yes} && {yes})") == [no, yes, yes]
-    assert decided(f"{yes} && !({no} || {no})") == [yes, no, no]
+    assert decisive_texts(f"{yes} && {no}") == [no]
+    assert decisive_texts(f"{yes} || {no}") == [yes]
+    assert decisive_texts(f"{no} || !({yes} && {yes})") == [no, yes, yes]
+    assert decisive_texts(f"{yes} && !({no} || {no})") == [yes, no, no]

@@ -43,9 +43,9 @@ class AlertsInMemory:
         self.read: list[set[str]] = []
         self.unparsable: dict[str, str] = {}
 
-    def put(self, one: EventSubscription) -> None:
-        self.known[one.id] = one
-        self.written[one.id] = self.written.get(one.id, 0) + 1
+    def put(self, alert: EventSubscription) -> None:
+        self.known[alert.id] = alert
+        self.written[alert.id] = self.written.get(alert.id, 0) + 1
 
     def revision(self) -> int:
         return sum(self.written.values())
@@ -74,11 +74,11 @@ class AlertsInMemory:
 def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[str] = []
 
-    def counted(one: EventSubscription) -> Plan:
-        planned.append(one.id)
-        return plan_of(one)
+    def plan_and_note(alert: EventSubscription) -> Plan:
+        planned.append(alert.id)
+        return plan_of(alert)
 
-    monkeypatch.setattr(alerts, "plan_of", counted)
+    monkeypatch.setattr(alerts, "plan_of", plan_and_note)
     shelf = AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
     current = CurrentAlerts("match_stream", shelf)
     first = current.read()
@@ -89,8 +89,8 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     assert planned[COUNT:] == ["04711"]
     assert shelf.read == [set(shelf.known), {"04711"}]
     assert second.index.table.num_rows == COUNT
-    wanted = number_of(Anchor(("entityType", "tags"), ("table", "PII")))
-    assert _anchors(second.index.table.to_pylist(), "04711") == [wanted]
+    expected_anchor = number_of(Anchor(("entityType", "tags"), ("table", "PII")))
+    assert _anchors(second.index.table.to_pylist(), "04711") == [expected_anchor]
 
 
 def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,8 +115,8 @@ def test_alerts_come_and_go() -> None:
     assert current.read().index.table.num_rows == 0
 
 
-def _anchors(rows: list[dict[str, object]], subscription_id: str) -> list[object]:
-    return [row["anchor"] for row in rows if row["subscription_id"] == subscription_id]
+def _anchors(index_rows: list[dict[str, object]], subscription_id: str) -> list[object]:
+    return [row["anchor"] for row in index_rows if row["subscription_id"] == subscription_id]
 
 
 def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no_other_alert() -> None:
@@ -160,12 +160,12 @@ def test_alerts_that_cost_too_much_together_are_left_out_of_the_index() -> None:
 def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def indexed(plan: Plan, shapes: Shapes, worded: Collection[str]) -> object:
+    def index_or_fail(plan: Plan, shapes: Shapes, worded: Collection[str]) -> object:
         if plan.subscription_id == "00002":
             raise RecursionError("too deep")
         return rows_of(plan, shapes, worded)
 
-    monkeypatch.setattr(match, "rows_of", indexed)
+    monkeypatch.setattr(match, "rows_of", index_or_fail)
     now = CurrentAlerts("match_stream", AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]

@@ -26,18 +26,20 @@ class Incidents:
     ) -> Mapping[Pair, HeldBack]:
         assert not is_new, "a backtest writes nothing down"
         return {
-            (one.log_offset, one.subscription_id): HeldBack(name, "up", passes=False)
-            for one in waiting
+            (match.log_offset, match.subscription_id): HeldBack(name, "up", passes=False)
+            for match in waiting
             for name, (since, until) in self.spans.items()
-            if since < one.log_offset <= until
+            if since < match.log_offset <= until
         }
 
 
-def alert(name: str, condition: str = "eventType == 'entityUpdated'", **more: object) -> EventSubscription:
+def alert(name: str, condition: str = "eventType == 'entityUpdated'", **fields: object) -> EventSubscription:
     rules = {"resources": ["table"], "rules": [{"condition": condition}]}
-    kept = {key: [{"id": one, "type": "eventsubscription"} for one in str(many).split()] for key, many in more.items()}
-    named = {"id": name, "name": name, "fullyQualifiedName": name, "alertType": "Notification"}
-    return alert_of({**named, "filteringRules": rules, **kept}, created_at_ms=5, since_offset=100)
+    relations = {
+        key: [{"id": one, "type": "eventsubscription"} for one in str(many).split()] for key, many in fields.items()
+    }
+    defaults = {"id": name, "name": name, "fullyQualifiedName": name, "alertType": "Notification"}
+    return alert_of({**defaults, "filteringRules": rules, **relations}, created_at_ms=5, since_offset=100)
 
 
 def events(*offsets: int) -> list[tuple[int, str]]:
@@ -45,9 +47,9 @@ def events(*offsets: int) -> list[tuple[int, str]]:
 
 
 def test_of_each_alert_the_first_match_behind_each_incident_passes() -> None:
-    held = HeldBackMatches(Incidents(first=(10, 20), second=(30, 40)), {"a": ("up",), "b": ("up",)})
-    assert held.of(events(5, 12, 14)) == {(14, "a"), (14, "b")}
-    assert held.of(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
+    held_back = HeldBackMatches(Incidents(first=(10, 20), second=(30, 40)), {"a": ("up",), "b": ("up",)})
+    assert held_back.of(events(5, 12, 14)) == {(14, "a"), (14, "b")}
+    assert held_back.of(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
 
 
 def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
@@ -55,7 +57,7 @@ def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
 
 
 def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_out() -> None:
-    own = alert("own", triggers="next broken gone")
+    own_alert = alert("own", triggers="next broken gone")
     broken = alert("broken", "no condition (", triggers="beyond")
     stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), broken, alert("beyond"), own]
     found = alerts_involved_in(own, lambda: stored)

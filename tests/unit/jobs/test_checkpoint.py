@@ -26,15 +26,15 @@ def put(file: Path, text: str) -> None:
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     """A checkpoint with two committed micro-batches and one under way."""
-    made = tmp_path / "match_stream"
-    put(made / "metadata", '{"id":"one"}')
+    folder = tmp_path / "match_stream"
+    put(folder / "metadata", '{"id":"one"}')
     for number in range(3):
         offset = f'{{"offset": {10 * (number + 1)}}}'
-        put(made / "offsets" / str(number), f"v1\n{HEAD}\n{offset}")
+        put(folder / "offsets" / str(number), f"v1\n{HEAD}\n{offset}")
     for number in range(2):
-        put(made / "commits" / str(number), 'v1\n{"nextBatchWatermarkMs":0}')
-    put(made / "state/0/1/2.changelog", "x" * 1_300)
-    return made
+        put(folder / "commits" / str(number), 'v1\n{"nextBatchWatermarkMs":0}')
+    put(folder / "state/0/1/2.changelog", "x" * 1_300)
+    return folder
 
 
 def test_a_sound_checkpoint_stays_and_says_how_far_it_is(checkpoint: Path) -> None:
@@ -84,6 +84,6 @@ def test_a_damaged_one_is_set_aside_and_only_the_last_of_them_is_kept(checkpoint
         (checkpoint / "offsets/2").write_text(content)
         mend(checkpoint, clock)
         clock.advance(1)
-    (kept,) = checkpoint.parent.iterdir()
-    assert kept.name.startswith("match_stream.damaged-19700101T000001")
-    assert (kept / "offsets/2").read_text() == "second"
+    (set_aside,) = checkpoint.parent.iterdir()
+    assert set_aside.name.startswith("match_stream.damaged-19700101T000001")
+    assert (set_aside / "offsets/2").read_text() == "second"

@@ -26,28 +26,28 @@ class Remembered(dict[str, int]):
 def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervals, "_LOOK_EVERY_S", 0.001)
     clock, stopping, memory = FixedClock(100_000_000), threading.Event(), Remembered(old=99_995_000)
-    done: list[str] = []
+    calls: list[str] = []
 
     def fails() -> None:
-        done.append("fails")
+        calls.append("fails")
         raise Unavailable("not now")
 
     jobs = [
-        Job("never", 0, lambda: done.append("never")),
+        Job("never", 0, lambda: calls.append("never")),
         Job("fails", 10, fails, after_s=0),
-        Job("old", 10, lambda: done.append("old"), after_s=0),
-        Job("late", 10, lambda: done.append("late"), after_s=3_600),
+        Job("old", 10, lambda: calls.append("old"), after_s=0),
+        Job("late", 10, lambda: calls.append("late"), after_s=3_600),
     ]
     thread = threading.Thread(target=run_when_due, args=(jobs, memory, clock, stopping))
     thread.start()
     try:
-        until(lambda: done == ["fails"])
+        until(lambda: calls == ["fails"])
         clock.advance(5_000)
-        until(lambda: done == ["fails", "old"])
+        until(lambda: calls == ["fails", "old"])
         clock.advance(5_000)
-        until(lambda: done == ["fails", "old", "fails"])
+        until(lambda: calls == ["fails", "old", "fails"])
         clock.advance(-86_400_000)
-        until(lambda: {"old", "late"} < set(done[3:]))
+        until(lambda: {"old", "late"} < set(calls[3:]))
     finally:
         stopping.set()
         thread.join()

@@ -43,30 +43,30 @@ class Query:
         return self.failure
 
 
-def started(*queries: Query) -> tuple[Query, int]:
+def start_one_of(*queries: Query) -> tuple[Query, int]:
     """Return the query that came of it, and how many were started."""
-    rest = list(queries)
-    given = start_query(lambda: cast(StreamingQuery, rest.pop(0)))
-    return cast(Query, given), len(queries) - len(rest)
+    remaining = list(queries)
+    started_query = start_query(lambda: cast(StreamingQuery, remaining.pop(0)))
+    return cast(Query, started_query), len(queries) - len(remaining)
 
 
 def test_a_query_that_reads_is_given_at_once() -> None:
     reads = Query(["Initializing sources", READS])
-    assert started(reads, Query([READS])) == (reads, 1)
+    assert start_one_of(reads, Query([READS])) == (reads, 1)
 
 
 def test_a_query_whose_python_was_late_is_started_again() -> None:
     reads = Query([READS])
-    assert started(Query(["Initializing sources"], LATE), Query([], LATE), reads) == (reads, 3)
+    assert start_one_of(Query(["Initializing sources"], LATE), Query([], LATE), reads) == (reads, 3)
 
 
 def test_one_that_is_always_late_is_given_in_the_end() -> None:
-    assert started(*(Query([], LATE) for _ in range(9)))[1] == 6
+    assert start_one_of(*(Query([], LATE) for _ in range(9)))[1] == 6
 
 
 @pytest.mark.parametrize("failure", ["[STREAM_FAILED] no such table", None])
 def test_one_that_failed_otherwise_is_not_started_again(failure: str | None) -> None:
-    assert started(Query([], failure), Query([READS]))[1] == 1
+    assert start_one_of(Query([], failure), Query([READS]))[1] == 1
 
 
 def test_a_failure_of_spark_is_reported_in_few_words() -> None:

@@ -104,7 +104,7 @@ def environment(tmp_path: Path, noted: Noted, *, stopped: bool = False) -> Query
     return QueryEnvironment(spark, noted, tmp_path, FixedClock(1_000), first_wait_s=0.001)
 
 
-def kept(query: Query, on: QueryEnvironment, tmp_path: Path) -> None:
+def keep_until_it_works(query: Query, on: QueryEnvironment, tmp_path: Path) -> None:
     """Keep the query running until it has begun its last run, and that works."""
     stopping, works = threading.Event(), threading.Event()
     failed: list[BaseException] = []
@@ -130,7 +130,7 @@ def kept(query: Query, on: QueryEnvironment, tmp_path: Path) -> None:
 def test_a_fault_that_passes_is_waited_out_however_often_it_comes(tmp_path: Path, reason: str) -> None:
     noted = Noted()
     query = Query([*(Run(reason) for _ in range(9)), Run()])
-    kept(query, environment(tmp_path, noted), tmp_path)
+    keep_until_it_works(query, environment(tmp_path, noted), tmp_path)
     assert query.started == 10
     assert {since for _, since in noted.begun} == {1_000}
     assert noted.ended >= 1
@@ -142,38 +142,38 @@ def test_while_the_fault_is_there_the_query_is_not_started(tmp_path: Path) -> No
     faults: list[Exception] = [sqlite3.OperationalError("database or disk is full") for _ in range(4)]
     noted = Noted(faults)
     query = Query([Run("it said nothing that anybody knows"), Run()])
-    kept(query, environment(tmp_path, noted), tmp_path)
+    keep_until_it_works(query, environment(tmp_path, noted), tmp_path)
     assert (query.started, faults) == (2, [])
 
 
 def test_what_comes_back_without_such_a_fault_ends_with_a_sentence(tmp_path: Path) -> None:
     query = Query([Run(BUG) for _ in range(9)])
     with pytest.raises(InternalError, match=r"some_stream failed 3 times in a row.*KeyError: 'gone'"):
-        kept(query, environment(tmp_path, Noted()), tmp_path)
+        keep_until_it_works(query, environment(tmp_path, Noted()), tmp_path)
     assert query.started == supervision.TRIES
 
 
 def test_a_query_that_works_between_its_failures_is_not_given_up(tmp_path: Path) -> None:
     query = Query([*(Run(BUG, works=True) for _ in range(6)), Run()])
-    kept(query, environment(tmp_path, Noted()), tmp_path)
+    keep_until_it_works(query, environment(tmp_path, Noted()), tmp_path)
     assert query.started == 7
 
 
 def test_a_fault_that_does_not_pass_ends_at_once_and_says_what_to_do(tmp_path: Path) -> None:
     query = Query([Run("sqlite3.DatabaseError: database disk image is malformed"), Run()])
     with pytest.raises(Unavailable, match="tocsin fsck"):
-        kept(query, environment(tmp_path, Noted()), tmp_path)
+        keep_until_it_works(query, environment(tmp_path, Noted()), tmp_path)
     assert query.started == 1
 
 
 @pytest.mark.parametrize("reason", ["org.apache.hadoop.fs.ChecksumException: x", "tocsin.errors.LogDiverged: y"])
 def test_a_checkpoint_that_spark_finds_damaged_is_set_aside(tmp_path: Path, reason: str) -> None:
     (tmp_path / "some_stream").mkdir()
-    kept(Query([Run(reason), Run()]), environment(tmp_path, Noted()), tmp_path)
+    keep_until_it_works(Query([Run(reason), Run()]), environment(tmp_path, Noted()), tmp_path)
     assert [one.name[:20] for one in tmp_path.iterdir()] == ["some_stream.damaged-"]
 
 
 def test_without_spark_nothing_is_tried_again(tmp_path: Path) -> None:
     query = Query([Run("[Errno 111] Connection refused"), Run()])
     with pytest.raises(Unavailable, match="Spark has stopped"):
-        kept(query, environment(tmp_path, Noted(), stopped=True), tmp_path)
+        keep_until_it_works(query, environment(tmp_path, Noted(), stopped=True), tmp_path)

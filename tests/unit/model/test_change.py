@@ -19,19 +19,19 @@ _TEXT = st.none() | st.text()
 _VERSION = st.none() | st.integers(0, 300).map(lambda tenths: Decimal(tenths).scaleb(-1))
 
 
-def _made(model: Any, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.fixed_dictionaries(given).map(lambda values: model(**values))
+def _instances_of(model: Any, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(fields).map(lambda values: model(**values))
 
 
-_CHANGES = st.lists(_made(FieldChange, name=st.text(), old_value=_JSON, new_value=_JSON), max_size=2).map(tuple)
-_DESCRIPTIONS = _made(
+_CHANGES = st.lists(_instances_of(FieldChange, name=st.text(), old_value=_JSON, new_value=_JSON), max_size=2).map(tuple)
+_DESCRIPTIONS = _instances_of(
     ChangeDescription,
     fields_added=_CHANGES,
     fields_updated=_CHANGES,
     fields_deleted=_CHANGES,
     previous_version=_VERSION,
 )
-_EVENTS = _made(
+_EVENTS = _instances_of(
     ChangeEvent,
     id=st.text(),
     event_type=st.sampled_from(EventType),

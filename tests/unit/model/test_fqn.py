@@ -33,8 +33,8 @@ def test_what_is_joined_splits_into_the_same_names(names: list[str]) -> None:
 
 
 @given(_NAMES, _NAMES)
-def test_different_names_make_different_fqns(one: list[str], other: list[str]) -> None:
-    assert (fqn.join(one) == fqn.join(other)) == (one == other)
+def test_different_names_make_different_fqns(left: list[str], right: list[str]) -> None:
+    assert (fqn.join(left) == fqn.join(right)) == (left == right)
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.", ".a", "a..b", '"a', 'a"b', '"a"b', '"a".', '"a"..b'])

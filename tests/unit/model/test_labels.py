@@ -17,8 +17,8 @@ def test_labels_are_found_at_every_depth_but_not_in_what_people_define() -> None
 
 
 def test_labels_are_replaced_or_taken_off_and_the_document_stays_as_it_was() -> None:
-    made = replace_labels(_DOCUMENT, lambda label: None if label["tagFQN"] == "A.b" else {"tagFQN": "E.f"})
-    assert [label["tagFQN"] for label in labels_of(made)] == ["E.f"]
-    assert made["extension"] == _DOCUMENT["extension"]
-    assert made["other"] == _DOCUMENT["other"]
+    replaced = replace_labels(_DOCUMENT, lambda label: None if label["tagFQN"] == "A.b" else {"tagFQN": "E.f"})
+    assert [label["tagFQN"] for label in labels_of(replaced)] == ["E.f"]
+    assert replaced["extension"] == _DOCUMENT["extension"]
+    assert replaced["other"] == _DOCUMENT["other"]
     assert len(list(labels_of(_DOCUMENT))) == 3

@@ -10,7 +10,7 @@ from tocsin.model.look_alikes import deceptive_part, invisible_character, look_o
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "right"),
     [
         ("jane", "Jane"),
         ("jane", "j\u0430ne"),  # Cyrillic
@@ -24,14 +24,14 @@ from tocsin.model.look_alikes import deceptive_part, invisible_character, look_o
         ("ivy", "\u0131vy"),  # dotless
     ],
 )
-def test_look_alikes_look_the_same(one: str, other: str) -> None:
-    assert one != other
-    assert look_of(one) == look_of(other)
+def test_look_alikes_look_the_same(left: str, right: str) -> None:
+    assert left != right
+    assert look_of(left) == look_of(right)
 
 
-@pytest.mark.parametrize(("one", "other"), [("modem", "modern"), ("user1", "userl"), ("jose", "josé"), ("a.b", "ab")])
-def test_names_that_can_be_told_apart_look_different(one: str, other: str) -> None:
-    assert look_of(one) != look_of(other)
+@pytest.mark.parametrize(("left", "right"), [("modem", "modern"), ("user1", "userl"), ("jose", "josé"), ("a.b", "ab")])
+def test_names_that_can_be_told_apart_look_different(left: str, right: str) -> None:
+    assert look_of(left) != look_of(right)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def test_nested_columns_are_named_by_the_way_to_them() -> None:
 def test_the_two_lists_of_an_endpoint_are_distinguished() -> None:
     schema = {"schemaType": "JSON", "schemaFields": [{"name": "id"}]}
     document = {"fullyQualifiedName": "rest.orders.place", "requestSchema": schema, "responseSchema": schema}
-    named = with_member_names(ENTITY_TYPES["apiEndpoint"], document)
-    fields = [named[key]["schemaFields"][0]["fullyQualifiedName"] for key in ("requestSchema", "responseSchema")]
+    with_names = with_member_names(ENTITY_TYPES["apiEndpoint"], document)
+    fields = [with_names[key]["schemaFields"][0]["fullyQualifiedName"] for key in ("requestSchema", "responseSchema")]
     assert fields == ["rest.orders.place.requestSchema.id", "rest.orders.place.responseSchema.id"]
 
 

@@ -36,7 +36,7 @@ def test_a_reason_reads_as_a_sentence(reason: Reason, sentence: str) -> None:
 def test_the_same_causes_give_the_same_id_and_others_another() -> None:
     first = notification_id("e", "Email", "a@example.com")
     assert notification_id("e", "Email", "a@example.com") == first
-    others = {notification_id("e", "Email", "b@example.com"), notification_id("f", "Email", "a@example.com")}
-    others |= {notification_id("e", "ActivityFeed", "a@example.com"), message_id(first)}
-    assert first not in others
-    assert len(others) == 4
+    other_ids = {notification_id("e", "Email", "b@example.com"), notification_id("f", "Email", "a@example.com")}
+    other_ids |= {notification_id("e", "ActivityFeed", "a@example.com"), message_id(first)}
+    assert first not in other_ids
+    assert len(other_ids) == 4

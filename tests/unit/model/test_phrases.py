@@ -8,7 +8,7 @@ from tocsin.model.phrases import LONGEST_WORD, nearest, value_in_words
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "phrase"),
     [
         ("Tier.Tier1", "Tier.Tier1"),
         (False, "false"),
@@ -18,8 +18,8 @@ from tocsin.model.phrases import LONGEST_WORD, nearest, value_in_words
         ({"ü": [1]}, '{"ü": [1]}'),
     ],
 )
-def test_a_text_stands_as_it_is_and_all_else_as_json(value: object, said: str) -> None:
-    assert value_in_words(value) == said
+def test_a_text_stands_as_it_is_and_all_else_as_json(value: object, phrase: str) -> None:
+    assert value_in_words(value) == phrase
 
 
 def test_what_is_too_long_for_a_name_is_compared_with_none() -> None:

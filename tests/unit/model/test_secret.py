@@ -27,39 +27,41 @@ Schema = Any  # Any: a JSON schema or a part of one
 
 @pytest.mark.skipif(not ROOT.is_dir(), reason="the published schemas are not here; set TOCSIN_TEST_STANDARDS")
 def test_the_names_are_those_of_the_schemas() -> None:
-    found: dict[str, set[str]] = defaultdict(set)
-    seen: set[tuple[Path, str, str]] = set()
+    names_by_list: dict[str, set[str]] = defaultdict(set)
+    visited: set[tuple[Path, str, str]] = set()
     for file, key in STARTS:
-        _walk((ROOT / file, _read(ROOT / file)["properties"][key], key), found, seen)
-    assert found["passwords"] == PASSWORDS
-    assert found["texts"] - found["passwords"] == TEXTS
+        _walk((ROOT / file, _read(ROOT / file)["properties"][key], key), names_by_list, visited)
+    assert names_by_list["passwords"] == PASSWORDS
+    assert names_by_list["texts"] - names_by_list["passwords"] == TEXTS
 
 
 def test_no_text_is_both() -> None:
     assert not PASSWORDS & TEXTS
 
 
-def _walk(at: tuple[Path, Schema, str], found: dict[str, set[str]], seen: set[tuple[Path, str, str]]) -> None:
+def _walk(
+    at: tuple[Path, Schema, str], names_by_list: dict[str, set[str]], visited: set[tuple[Path, str, str]]
+) -> None:
     file, node, name = at
     if isinstance(node, list):
-        for one in node:
-            _walk((file, one, name), found, seen)
+        for subschema in node:
+            _walk((file, subschema, name), names_by_list, visited)
     if not isinstance(node, dict):
         return
     if "$ref" in node:
         elsewhere, _, pointer = node["$ref"].partition("#")
         target = (file.parent / elsewhere).resolve() if elsewhere else file
-        if (target, pointer, name) not in seen:
-            seen.add((target, pointer, name))
-            _walk((target, _at(target, pointer), name), found, seen)
+        if (target, pointer, name) not in visited:
+            visited.add((target, pointer, name))
+            _walk((target, _at(target, pointer), name), names_by_list, visited)
     if node.get("format") == "password":
-        found["passwords"].add(name)
+        names_by_list["passwords"].add(name)
     elif node.get("type") == "string" or "enum" in node:
-        found["texts"].add(name)
+        names_by_list["texts"].add(name)
     for key, inner in (node.get("properties") or {}).items():
-        _walk((file, inner, key), found, seen)
+        _walk((file, inner, key), names_by_list, visited)
     for key in ("oneOf", "anyOf", "allOf", "items", "additionalProperties"):
-        _walk((file, node.get(key), name), found, seen)
+        _walk((file, node.get(key), name), names_by_list, visited)
 
 
 @cache
@@ -68,7 +70,7 @@ def _read(file: Path) -> Schema:
 
 
 def _at(file: Path, pointer: str) -> Schema:
-    found = _read(file)
+    schema = _read(file)
     for step in filter(None, pointer.split("/")):
-        found = found[step]
-    return found
+        schema = schema[step]
+    return schema

@@ -35,8 +35,8 @@ def sample_alerts(home_url: str | None = HOOK) -> list[Document]:
 @pytest.mark.parametrize("request_", sample_alerts(), ids=lambda request: str(request["name"]))
 def test_the_server_takes_the_alert_as_it_is(request_: Document) -> None:
     sent = _with_key(request_)
-    taken = checked_alert(sent, before=None, secrets=dict, names=Staff(), new_id=lambda: "unused")
-    assert {key: taken.document[key] for key in request_} == request_
+    checked = checked_alert(sent, before=None, secrets=dict, names=Staff(), new_id=lambda: "unused")
+    assert {key: checked.document[key] for key in request_} == request_
 
 
 def test_no_alert_goes_to_a_webhook_that_may_not_be_called() -> None:
@@ -66,7 +66,10 @@ def test_owners_teams_and_a_webhook_are_notified() -> None:
 def _with_key(alert: Document) -> Document:
     """Return the alert as it is sent before its key is masked."""
     destinations = [
-        {**one, "config": one["config"] | ({"secretKey": "s"} if "secretKey" in one["config"] else {})}
-        for one in alert["destinations"]
+        {
+            **destination,
+            "config": destination["config"] | ({"secretKey": "s"} if "secretKey" in destination["config"] else {}),
+        }
+        for destination in alert["destinations"]
     ]
     return {**alert, "destinations": destinations}

@@ -59,10 +59,10 @@ def test_every_domain_exists_and_has_a_team(catalogue: dict[str, Asset]) -> None
 
 
 def test_everything_is_listed_after_what_it_is_made_from() -> None:
-    seen: set[str] = set()
+    listed_fqns: set[str] = set()
     for asset in assets():
-        assert set(asset.inputs) <= seen, asset.fqn
-        seen.add(asset.fqn)
+        assert set(asset.inputs) <= listed_fqns, asset.fqn
+        listed_fqns.add(asset.fqn)
 
 
 def test_every_table_of_the_warehouse_is_written_by_a_pipeline(catalogue: dict[str, Asset]) -> None:
@@ -71,9 +71,9 @@ def test_every_table_of_the_warehouse_is_written_by_a_pipeline(catalogue: dict[s
 
 
 def test_what_is_made_from_orders_reaches_dashboards(catalogue: dict[str, Asset]) -> None:
-    reached, found = {"postgres_prod.ecommerce.public.orders"}, 0
-    while len(reached) > found:
-        found = len(reached)
+    reached, count_before = {"postgres_prod.ecommerce.public.orders"}, 0
+    while len(reached) > count_before:
+        count_before = len(reached)
         reached |= {asset.fqn for asset in catalogue.values() if reached & set(asset.inputs)}
     assert "superset.board_report" in reached
 
@@ -95,8 +95,8 @@ def test_some_tables_of_the_shop_hold_personal_data(catalogue: dict[str, Asset])
         asset.fqn
         for asset in catalogue.values()
         if asset.fqn.startswith("postgres_prod.")
-        for one in asset.request["columns"]
-        if any(label["tagFQN"] == PERSONAL for label in one.get("tags", []))
+        for column in asset.request["columns"]
+        if any(label["tagFQN"] == PERSONAL for label in column.get("tags", []))
     }
     assert "postgres_prod.ecommerce.public.customers" in personal
     assert len(personal) >= 10

@@ -86,19 +86,19 @@ def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[SampleSt
 
 
 def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[SampleStep]) -> None:
-    there = {asset.fqn: False for asset in assets()}
+    exists = {asset.fqn: False for asset in assets()}
     names = {(asset.entity_type, asset.request["name"], _parent(asset.request)): asset.fqn for asset in assets()}
     for step in year:
         match step.act:
             case Create(entity_type, request) if (entity_type, request["name"], _parent(request)) in names:
-                there[names[entity_type, request["name"], _parent(request)]] = True
+                exists[names[entity_type, request["name"], _parent(request)]] = True
             case Retire(_, fqn):
-                there[fqn] = False
+                exists[fqn] = False
             case ChangeStep(_, fqn) | Follow(_, fqn):
-                assert there[fqn], step
+                assert exists[fqn], step
             case Connect() as edge:
-                assert there[edge.from_fqn], step
-                assert there[edge.to_fqn], step
+                assert exists[edge.from_fqn], step
+                assert exists[edge.to_fqn], step
 
 
 def test_the_demo_person_follows_what_the_documents_name(year: list[SampleStep]) -> None:
@@ -153,10 +153,10 @@ def test_every_change_finds_what_the_one_before_it_left_whatever_day_it_is(days_
             assert entities[fqn] != before, step
             names = [one["name"] for one in entities[fqn].get("columns", [])]
             assert len(set(names)) == len(names), step
-            assert _renamed(before, entities[fqn]) <= 1, step
+            assert _changed_column_count(before, entities[fqn]) <= 1, step
 
 
-def _renamed(before: dict[str, Any], after: dict[str, Any]) -> int:
+def _changed_column_count(before: dict[str, Any], after: dict[str, Any]) -> int:
     """Return how many columns came or went."""
     return len({one["name"] for one in before.get("columns", [])} ^ {one["name"] for one in after.get("columns", [])})
 

@@ -129,9 +129,11 @@ def test_any_filter_is_read_or_refused(body: object) -> None:
 
 
 def test_should_counts_where_nothing_must() -> None:
-    one, other = '{"term":{"tableType":"View"}}', '{"term":{"isBot":true}}'
-    assert isinstance(filter_of(f'{{"bool":{{"should":[{one},{other}]}}}}'), Or)
-    assert filter_of(f'{{"bool":{{"must":[{one}],"should":[{other}]}}}}') == IndexedFact(token_of("tableType", "View"))
+    first, second = '{"term":{"tableType":"View"}}', '{"term":{"isBot":true}}'
+    assert isinstance(filter_of(f'{{"bool":{{"should":[{first},{second}]}}}}'), Or)
+    assert filter_of(f'{{"bool":{{"must":[{first}],"should":[{second}]}}}}') == IndexedFact(
+        token_of("tableType", "View")
+    )
 
 
 def test_names_come_apart_without_accents() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.flow.send.events import added, change_event
+from tests.unit.flow.send.events import addition_of, change_event
 
 from tocsin.model.change import EventType
 from tocsin.model.notification import Reason, ReasonKind
@@ -32,8 +32,8 @@ def test_an_entry_of_an_asset_is_about_nothing_else() -> None:
 
 
 def test_an_entry_says_what_each_change_means() -> None:
-    event = change_event(added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]))
+    event = change_event(addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]))
     entry = entry_on_wire(InboxEntry("n", 1, "u", event, (MENTIONED,), read=False))
-    (meant,) = entry["semanticChanges"]
-    assert meant["text"] == "tag PII.Sensitive added to column email"
-    assert entry["title"] == f"orders: {meant['text']}"
+    (change,) = entry["semanticChanges"]
+    assert change["text"] == "tag PII.Sensitive added to column email"
+    assert entry["title"] == f"orders: {change['text']}"

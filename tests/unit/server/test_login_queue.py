@@ -42,9 +42,9 @@ async def test_a_full_queue_makes_room_for_whoever_has_fewer_in_it() -> None:
 
 async def test_who_goes_while_waiting_leaves_the_queue_whole() -> None:
     work = Work(LoginQueue(1, 2))
-    first, gone, last = (work.begin(source) for source in ("1.1.1.1", "2.2.2.2", "3.3.3.3"))
+    first, cancelled, last = (work.begin(source) for source in ("1.1.1.1", "2.2.2.2", "3.3.3.3"))
     await asyncio.sleep(0)
-    gone.cancel()
+    cancelled.cancel()
     await asyncio.sleep(0)
     fourth = work.begin("4.4.4.4")
     await asyncio.sleep(0)

@@ -40,11 +40,11 @@ def test_an_open_folder_and_what_is_in_it_become_private(tmp_path: Path) -> None
     (folder / "link").symlink_to(elsewhere)
     folder.chmod(0o755)
     assert str(folder) in (make_private(folder) or "")
-    found = modes(folder)
-    assert (found.pop("data"), found.pop("checkpoint")) == (0o700, 0o700)
+    modes_by_name = modes(folder)
+    assert (modes_by_name.pop("data"), modes_by_name.pop("checkpoint")) == (0o700, 0o700)
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o644, "what a link leads to is somebody else's"
-    del found["link"]
-    assert set(found.values()) == {0o600}
+    del modes_by_name["link"]
+    assert set(modes_by_name.values()) == {0o600}
     assert make_private(folder) is None, "nothing is left to change"
 
 
@@ -71,5 +71,5 @@ def test_no_other_account_can_lock_out_writers(tmp_path: Path) -> None:
     with writing(engine) as connection:
         connection.exec_driver_sql("CREATE TABLE t (a)")
     engine.dispose()
-    found = modes(tmp_path)
-    assert (found["tocsin.db-next"], found["tocsin.db-writer"]) == (0o600, 0o600)
+    modes_by_name = modes(tmp_path)
+    assert (modes_by_name["tocsin.db-next"], modes_by_name["tocsin.db-writer"]) == (0o600, 0o600)

@@ -27,16 +27,16 @@ def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reason",
     [
         'password authentication failed for user "x"',
         "failed to resolve host 'nowhere': [Errno -2] Name or service not known",
         "No space left on device",
     ],
 )
-def test_what_no_wait_mends_is_said_at_once(said: str) -> None:
+def test_what_no_wait_mends_is_said_at_once(reason: str) -> None:
     def make() -> object:
-        raise Unavailable(f"The store cannot be used: {said}")
+        raise Unavailable(f"The store cannot be used: {reason}")
 
     with pytest.raises(Unavailable, match="cannot be used"):
         wait_for("server", make, threading.Event())

@@ -66,17 +66,17 @@ def script_with(alert: Alert, *steps: Step) -> Script:
     return Script(history, people, (), cast, FOUNDING, {alert.name: [alert]}, (opening, *steps))
 
 
-def judged(script: Script, *, at_the_end: bool = False) -> Expectation:
+def expectation(script: Script, *, at_the_end: bool = False) -> Expectation:
     """Return what is expected if the log holds exactly what is predicted; events are numbered."""
     world, steps, number = ExpectedState(), (*script.setup, *script.steps), 0
     log: list[list[Event]] = []
     for step in steps:
-        made = []
+        predicted = []
         for event_type, key in events_of(step, world):
             number += 1
-            made.append(event(str(number), event_type, key, step))
+            predicted.append(event(str(number), event_type, key, step))
         world.apply(step)
-        log.append(made)
+        log.append(predicted)
     return expectation_of(script, log, at_the_end=at_the_end)
 
 
@@ -86,34 +86,36 @@ def event(event_id: str, event_type: str, key: Key, step: Step) -> Event:
     return Event(event_id, event_type, key, "id", actor, 0, frozenset(), names, frozenset())
 
 
-def heard(found: Expectation, alert: str) -> set[tuple[str, str, str, str, int]]:
+def heard(judgement: Expectation, alert: str) -> set[tuple[str, str, str, str, int]]:
     return {
         (who, reason.kind, reason.team, reason.via, reason.hops)
-        for (_, _, who), reasons in found.notifications.items()
+        for (_, _, who), reasons in judgement.notifications.items()
         for reason in reasons
         if reason.alert == alert
     }
 
 
-def described(by: str = ADMIN, key: Key = ORDERS) -> Change:
+def description_by(by: str = ADMIN, key: Key = ORDERS) -> Change:
     values: Json = {"description": f"by {by}"}
     return Change(by, key, values)
 
 
 def test_owners_of_the_container_and_members_of_teams_below_hear_but_not_the_actor() -> None:
-    found = judged(script_with(BELLS, described("ann")))
-    assert heard(found, "Bells") == {("ben", "owner", "shop", "", 0)}
+    judgement = expectation(script_with(BELLS, description_by("ann")))
+    assert heard(judgement, "Bells") == {("ben", "owner", "shop", "", 0)}
 
 
 def test_a_follower_hears_from_the_follow_to_the_unfollow() -> None:
     follow, unfollow = (Follow("cem", "cem", ORDERS, begins=one) for one in (True, False))
-    found = judged(script_with(BELLS, described("ann"), follow, described("ben"), unfollow, described("ann")))
-    assert len([one for one in found.notifications.values() if Reason("follower", "Bells", 1) in one]) == 1
+    judgement = expectation(
+        script_with(BELLS, description_by("ann"), follow, description_by("ben"), unfollow, description_by("ann"))
+    )
+    assert len([one for one in judgement.notifications.values() if Reason("follower", "Bells", 1) in one]) == 1
 
 
 def test_a_deletion_notifies_the_people_of_the_asset() -> None:
-    found = judged(script_with(FAR, Remove(ADMIN, ORDERS, is_hard=True)))
-    assert heard(found, "Far") == {
+    judgement = expectation(script_with(FAR, Remove(ADMIN, ORDERS, is_hard=True)))
+    assert heard(judgement, "Far") == {
         ("ann@history.example.org", "owner", "shop", "", 0),
         ("ben@history.example.org", "owner", "shop", "", 0),
         ("cem@history.example.org", "owner", "", "s.d.p.daily", 1),
@@ -132,17 +134,17 @@ def test_a_deletion_is_an_event_at_each_asset_that_loses_its_source() -> None:
 
 def test_conditions_on_the_recipient_are_asked_of_each() -> None:
     follow = Follow("ann", "ann", ORDERS, begins=True)
-    found = judged(script_with(WHO_DOES_NOT_FOLLOW, follow, described("cem")))
-    assert heard(found, "NotYet") == {("ben@history.example.org", "owner", "shop", "", 0)}
+    judgement = expectation(script_with(WHO_DOES_NOT_FOLLOW, follow, description_by("cem")))
+    assert heard(judgement, "NotYet") == {("ben@history.example.org", "owner", "shop", "", 0)}
 
 
 def test_who_muted_or_may_not_view_does_not_hear() -> None:
     tagged = Change(ADMIN, ORDERS, {"tags": [{"tagFQN": HIDDEN}]})
     readers = Change(ADMIN, ORDERS, {"owners": [{"type": "user", "name": one} for one in (READERS[0], "cem")]})
-    found = judged(script_with(BELLS, MuteAsset("ben", ORDERS, BELL), described("ann"), tagged, readers))
-    assert "ben" not in {who for who, *_ in heard(found, "Bells")}
-    assert READERS[0] not in {who for who, *_ in heard(found, "Bells")}
-    assert ("cem", "owner", "", "", 0) in heard(found, "Bells")
+    judgement = expectation(script_with(BELLS, MuteAsset("ben", ORDERS, BELL), description_by("ann"), tagged, readers))
+    assert "ben" not in {who for who, *_ in heard(judgement, "Bells")}
+    assert READERS[0] not in {who for who, *_ in heard(judgement, "Bells")}
+    assert ("cem", "owner", "", "", 0) in heard(judgement, "Bells")
 
 
 @pytest.fixture(params=[False, True], ids=["running", "at the end"])
@@ -152,13 +154,13 @@ def at_the_end(request: pytest.FixtureRequest) -> Iterator[bool]:
 
 def test_an_alert_covers_what_follows_its_last_enabling(at_the_end: bool) -> None:
     off, on = (SwitchAlert(ADMIN, "Bells", enabled=one) for one in (False, True))
-    changes = [described(one) for one in ("ann", "ben", "cem")]
-    found = judged(script_with(BELLS, changes[0], off, changes[1], on, changes[2]), at_the_end=at_the_end)
-    assert len(found.firings["Bells"]) == (1 if at_the_end else 2)
+    changes = [description_by(one) for one in ("ann", "ben", "cem")]
+    judgement = expectation(script_with(BELLS, changes[0], off, changes[1], on, changes[2]), at_the_end=at_the_end)
+    assert len(judgement.firings["Bells"]) == (1 if at_the_end else 2)
 
 
 def test_a_lost_event_is_a_surprise() -> None:
-    script = script_with(BELLS, described())
+    script = script_with(BELLS, description_by())
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     assert len(expectation_of(script, log, at_the_end=False).surprises) == len(log)
 
@@ -167,47 +169,56 @@ def test_a_test_concerns_the_followers_of_its_table_and_what_that_feeds() -> Non
     case = ("testCase", "s.d.p.orders.rows")
     destinations = (Destination("Followers", BELL), Destination("Owners", MAIL, depth=None))
     alert = Alert("Tests", ("testCase",), (), destinations)
-    made = (Make(ADMIN, case, {}), Follow("ben", "ben", ORDERS, begins=True))
-    told = {
+    preparation = (Make(ADMIN, case, {}), Follow("ben", "ben", ORDERS, begins=True))
+    expected_recipients = {
         ("ben", "follower", "", "", 0),
         *((f"{who}@history.example.org", "owner", "shop", "", 0) for who in ("ann", "ben")),
         ("cem@history.example.org", "owner", "", DAILY[1], 1),
     }
-    assert heard(judged(script_with(alert, *made, Report(ADMIN, case, "Failed"))), "Tests") == told
-    quiet = judged(script_with(alert, *made, MuteAsset("ben", ORDERS, BELL), Report(ADMIN, case, "Failed")))
-    assert heard(quiet, "Tests") == told - {("ben", "follower", "", "", 0)}
+    assert (
+        heard(expectation(script_with(alert, *preparation, Report(ADMIN, case, "Failed"))), "Tests")
+        == expected_recipients
+    )
+    quiet = expectation(script_with(alert, *preparation, MuteAsset("ben", ORDERS, BELL), Report(ADMIN, case, "Failed")))
+    assert heard(quiet, "Tests") == expected_recipients - {("ben", "follower", "", "", 0)}
 
 
-def of_other(number: int, event_type: str, key: Key, **more: Any) -> Event:
-    fields: dict[str, Any] = {"added": frozenset(), "updated": frozenset(), "deleted": frozenset(), **more}
+def of_other(number: int, event_type: str, key: Key, **differing: Any) -> Event:
+    fields: dict[str, Any] = {"added": frozenset(), "updated": frozenset(), "deleted": frozenset(), **differing}
     return Event(f"other {number}", event_type, key, "id", OTHER, 0, **fields)
 
 
-def beside(script: Script, **made: list[Event]) -> Expectation:
+def beside(script: Script, **foreign_events: list[Event]) -> Expectation:
     """Return what is expected if somebody else made these events ``before`` and ``after`` the last step's own."""
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
-    own = event("own", "entityUpdated", ("team", "tills"), script.steps[-1])
-    log[-1] = [*made["before"], *([own] if isinstance(script.steps[-1], Members) else []), *made["after"]]
+    own_event = event("own", "entityUpdated", ("team", "tills"), script.steps[-1])
+    log[-1] = [
+        *foreign_events["before"],
+        *([own_event] if isinstance(script.steps[-1], Members) else []),
+        *foreign_events["after"],
+    ]
     return expectation_of(script, log, at_the_end=False)
 
 
 def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside_a_step() -> None:
-    other = ("table", "s.d.p.other")
+    other_table = ("table", "s.d.p.other")
     joined = Members(ADMIN, "tills", ("ben", "dan"))
-    found = beside(
+    judgement = beside(
         script_with(BELLS, joined),
-        before=[of_other(1, "entityCreated", other)],
-        after=[of_other(2, "entityUpdated", other)],
+        before=[of_other(1, "entityCreated", other_table)],
+        after=[of_other(2, "entityUpdated", other_table)],
     )
-    reached = {number: {who for (one, _, who) in found.notifications if one == f"other {number}"} for number in (1, 2)}
+    reached = {
+        number: {who for (one, _, who) in judgement.notifications if one == f"other {number}"} for number in (1, 2)
+    }
     assert reached == {1: {"ann", "ben"}, 2: {"ann", "ben", "dan"}}
-    assert not any("other" in one for one in found.surprises)
+    assert not any("other" in one for one in judgement.surprises)
 
 
 def test_a_step_without_an_event_comes_after_what_another_writer_made_meanwhile() -> None:
-    made = [of_other(1, "entityUpdated", ORDERS)]
-    found = beside(script_with(BELLS, MuteAlert("ben", "Bells")), before=made, after=[])
-    assert {who for who, *_ in heard(found, "Bells")} == {"ann", "ben"}
+    foreign = [of_other(1, "entityUpdated", ORDERS)]
+    judgement = beside(script_with(BELLS, MuteAlert("ben", "Bells")), before=foreign, after=[])
+    assert {who for who, *_ in heard(judgement, "Bells")} == {"ann", "ben"}
 
 
 def test_edges_and_results_of_another_writer_are_known() -> None:
@@ -216,15 +227,15 @@ def test_edges_and_results_of_another_writer_are_known() -> None:
     result = frozenset({"testCaseResult"})
     failing = Rule("testStatus == 'Failed'", lambda facts, _: facts.test_status == "Failed")
     alert = Alert("Failing", ("testCase",), (failing,), (Destination("Owners", MAIL, depth=None),))
-    made = [
+    foreign = [
         of_other(1, "entityCreated", raw),
         of_other(2, "entityUpdated", ORDERS, added=lineage, ends=ends),
         of_other(3, "entityUpdated", case, updated=result, status="Success"),
         of_other(4, "testCaseFailure", case, updated=result, status="Failed"),
     ]
-    found = beside(script_with(alert, MuteAlert("ben", "Bells")), before=made, after=[])
-    assert found.firings["Failing"] == {"other 4"}
-    assert {(who, kind, hops) for who, kind, _, _, hops in heard(found, "Failing")} == {
+    judgement = beside(script_with(alert, MuteAlert("ben", "Bells")), before=foreign, after=[])
+    assert judgement.firings["Failing"] == {"other 4"}
+    assert {(who, kind, hops) for who, kind, _, _, hops in heard(judgement, "Failing")} == {
         *((f"{who}@history.example.org", "owner", 0) for who in ("ann", "ben")),
         *((f"{who}@history.example.org", "owner", 1) for who in ("ann", "ben")),
         ("cem@history.example.org", "owner", 2),
@@ -232,11 +243,11 @@ def test_edges_and_results_of_another_writer_are_known() -> None:
 
 
 def test_a_run_that_began_before_an_alert_was_made_does_not_match_it() -> None:
-    every = Alert("Every", ("all",), (), (Destination("Users", BELL, ("ann",)),))
+    all_events_alert = Alert("Every", ("all",), (), (Destination("Users", BELL, ("ann",)),))
     key, status = ("ingestionPipeline", "s.nightly"), frozenset({"pipelineStatus"})
-    script = script_with(every)
+    script = script_with(all_events_alert)
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     created = Event("own", "entityCreated", ("eventsubscription", "Every"), "id", ADMIN, 100, *[frozenset[str]()] * 3)
     log[-1] = [created, *(of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
-    found = expectation_of(script, log, at_the_end=False)
-    assert (found.firings["Every"], found.too_new) == ({"other 100"}, {"Every"})
+    judgement = expectation_of(script, log, at_the_end=False)
+    assert (judgement.firings["Every"], judgement.too_new) == ({"other 100"}, {"Every"})

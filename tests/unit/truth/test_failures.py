@@ -34,7 +34,7 @@ def test_failures_belong_to_one_incident_until_the_next_success_of_the_asset() -
 
 
 def test_a_missing_one_one_too_many_and_a_gap_are_found() -> None:
-    due, other = Incident("Any", "a", "1", "4"), Incident("Any", "b", "6")
+    due, other_incident = Incident("Any", "a", "1", "4"), Incident("Any", "b", "6")
     assert list(unlike_incidents([due], {1: due})) == []
-    assert len(list(unlike_incidents([due], {1: other}))) == 2
-    assert len(list(unlike_incidents([due, other], {1: due, 3: other}))) == 1
+    assert len(list(unlike_incidents([due], {1: other_incident}))) == 2
+    assert len(list(unlike_incidents([due, other_incident], {1: due, 3: other_incident}))) == 1

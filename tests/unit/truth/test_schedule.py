@@ -22,7 +22,7 @@ def at(text: str, zone: ZoneInfo = BERLIN) -> int:
 
 
 @pytest.mark.parametrize(
-    ("more", "moment", "expected"),
+    ("preferences", "moment", "expected"),
     [
         ({}, "2026-11-25T19:00", "2026-11-25T19:00"),
         ({}, "2026-11-25T23:00", "2026-11-26T08:00"),
@@ -32,32 +32,32 @@ def at(text: str, zone: ZoneInfo = BERLIN) -> int:
         ({"frequency": "never"}, "2026-11-25T12:00", "2026-11-25T12:00"),
     ],
 )
-def test_a_person_is_notified_when_the_clock_says(more: dict[str, str], moment: str, expected: str) -> None:
-    assert preferred_ms({**NIGHT, **more}, at(moment)) == at(expected)
+def test_a_person_is_notified_when_the_clock_says(preferences: dict[str, str], moment: str, expected: str) -> None:
+    assert preferred_ms({**NIGHT, **preferences}, at(moment)) == at(expected)
 
 
-def planned(*alerts: str, due: str, message: str = "m", channel: str = MAIL, person: str = "ann") -> Planned:
+def planned_message(*alerts: str, due: str, message: str = "m", channel: str = MAIL, person: str = "ann") -> Planned:
     reasons = frozenset(Reason("owner", one, 0) for one in alerts)
     created_ms = at("2026-11-25T23:00")
     return Planned("e", created_ms, channel, "ann@x", person, reasons, created_ms, at(due), message, "alert:1")
 
 
 @pytest.mark.parametrize(
-    ("rows", "count"),
+    ("planned_messages", "count"),
     [
-        ([planned("Plain", due="2026-11-26T08:00")], 0),
-        ([planned("Plain", due="2026-11-25T23:00")], 1),
-        ([planned("Plain", "Critical", due="2026-11-25T23:00")], 0),
-        ([planned("Critical", due="2026-11-26T08:00")], 1),
-        ([planned("Daily", due="2026-11-26T08:00")], 0),
-        ([planned("Daily", due="2026-11-26T05:00", person="")], 0),
-        ([planned("Daily", due="2026-11-26T08:00", person="")], 1),
-        ([planned("Plain", due="2026-11-26T08:00", message=one) for one in ("m", "n")], 1),
-        ([planned("Plain", due="2026-11-25T23:00", message=one, person="") for one in ("m", "m")], 0),
-        ([planned("Critical", due="2026-11-25T23:00", message=one) for one in ("m", "m")], 2),
-        ([planned("Plain", due="2030-01-01T00:00", channel=BELL)], 0),
+        ([planned_message("Plain", due="2026-11-26T08:00")], 0),
+        ([planned_message("Plain", due="2026-11-25T23:00")], 1),
+        ([planned_message("Plain", "Critical", due="2026-11-25T23:00")], 0),
+        ([planned_message("Critical", due="2026-11-26T08:00")], 1),
+        ([planned_message("Daily", due="2026-11-26T08:00")], 0),
+        ([planned_message("Daily", due="2026-11-26T05:00", person="")], 0),
+        ([planned_message("Daily", due="2026-11-26T08:00", person="")], 1),
+        ([planned_message("Plain", due="2026-11-26T08:00", message=one) for one in ("m", "n")], 1),
+        ([planned_message("Plain", due="2026-11-25T23:00", message=one, person="") for one in ("m", "m")], 0),
+        ([planned_message("Critical", due="2026-11-25T23:00", message=one) for one in ("m", "m")], 2),
+        ([planned_message("Plain", due="2030-01-01T00:00", channel=BELL)], 0),
     ],
 )
-def test_times_and_messages_that_differ_are_found(rows: list[Planned], count: int) -> None:
+def test_times_and_messages_that_differ_are_found(planned_messages: list[Planned], count: int) -> None:
     schedule = Schedule({one.name: one for one in (DAILY, PLAIN, CRITICAL)}, {"ann": NIGHT})
-    assert len(list(schedule.differences(rows))) == count
+    assert len(list(schedule.differences(planned_messages))) == count

@@ -89,18 +89,18 @@ def test_a_session_is_silent_when_it_was_seen_at_one_beat_for_a_whole_lease() ->
 
 
 def test_a_session_that_went_and_came_is_watched_from_then() -> None:
-    watch, seen = Watch(), Session("a", 1_000, 0)
-    watch.silent([seen], 0.0)
+    watch, session = Watch(), Session("a", 1_000, 0)
+    watch.silent([session], 0.0)
     watch.silent([], 5.0)
     assert watch.next_look_s(5.0) == float("inf")
-    assert watch.silent([seen], 10.0) == []
+    assert watch.silent([session], 10.0) == []
 
 
 def test_an_own_address_has_few_messages_in_hand() -> None:
-    own = [replace(ONE, id=str(number), target="own:user:ann:root") for number in range(4)]
-    lane = own[0].lane
+    messages = [replace(ONE, id=str(number), target="own:user:ann:root") for number in range(4)]
+    lane = messages[0].lane
     room = Capacity(80, {}, counts={lane: 1}, most_own=3)
-    assert [room.take(one, 0) for one in own] == [True, True, False, False]
+    assert [room.take(one, 0) for one in messages] == [True, True, False, False]
     assert room.take(replace(ONE, target="own:user:ben:root"), 0)
     assert (room.refused, room.full_lanes) == ({"2", "3"}, {lane})
     assert Capacity(80, {}, counts={ONE.destination_id: 9}, most_own=3).full_lanes == frozenset()

@@ -39,10 +39,10 @@ def test_an_edge_comes_alone_in_a_list_as_text_or_without_its_own_end(value: Any
 
 def test_what_is_deleted_is_gone_and_what_is_updated_is_put() -> None:
     assert edges_in(event(fieldsDeleted=field(old=EDGE))) == [ReceivedEdge(PLAIN, is_gone=True)]
-    other = {"fromEntity": CLEAN, "toEntity": CLEAN}
+    other_edge = {"fromEntity": CLEAN, "toEntity": CLEAN}
     assert edges_in(event(fieldsUpdated=field(EDGE, EDGE))) == [ReceivedEdge(PLAIN, is_gone=False)]
-    assert edges_in(event(fieldsUpdated=field(EDGE, [EDGE, other]))) == [
-        ReceivedEdge(other, is_gone=True),
+    assert edges_in(event(fieldsUpdated=field(EDGE, [EDGE, other_edge]))) == [
+        ReceivedEdge(other_edge, is_gone=True),
         ReceivedEdge(PLAIN, is_gone=False),
     ]
 
@@ -51,8 +51,8 @@ def test_details_come_along_without_stamps_and_ids_of_elsewhere() -> None:
     pipeline = {"id": "elsewhere", "type": "pipeline", "fullyQualifiedName": "airflow.x"}
     details = {"sqlQuery": "select 1", "createdAt": 5, "updatedBy": "x", "pipeline": pipeline}
     (heard,) = edges_in(event(fieldsAdded=field(EDGE | {"lineageDetails": details})))
-    known = {"type": "pipeline", "fullyQualifiedName": "airflow.x"}
-    assert heard.edge["lineageDetails"] == {"sqlQuery": "select 1", "pipeline": known}
+    known_pipeline = {"type": "pipeline", "fullyQualifiedName": "airflow.x"}
+    assert heard.edge["lineageDetails"] == {"sqlQuery": "select 1", "pipeline": known_pipeline}
 
 
 def test_an_event_without_lineage_has_no_edges() -> None:
@@ -77,8 +77,8 @@ def test_what_is_no_event_or_no_edge_is_refused(garbage: Any) -> None:
 
 
 def test_events_come_alone_in_lists_pages_and_envelopes() -> None:
-    one = event()
-    assert events_in(one) == [one]
-    assert events_in([one, one]) == [one, one]
-    assert events_in({"data": [one], "paging": {}}) == [one]
-    assert events_in([{"specversion": "1.0", "data": one}]) == [one]
+    single_event = event()
+    assert events_in(single_event) == [single_event]
+    assert events_in([single_event, single_event]) == [single_event, single_event]
+    assert events_in({"data": [single_event], "paging": {}}) == [single_event]
+    assert events_in([{"specversion": "1.0", "data": single_event}]) == [single_event]

@@ -24,9 +24,9 @@ TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categori
 
 
 @given(st.lists(st.tuples(TEXTS.filter(str.strip), TEXTS, TEXTS)))
-def test_what_is_written_is_read_again(rows: list[tuple[str, str, str]]) -> None:
-    sheet = read_sheet(KIND, write_sheet([("name*", "note", "tags"), *rows]))
-    assert [row.cells for row in sheet.body_rows] == rows
+def test_what_is_written_is_read_again(records: list[tuple[str, str, str]]) -> None:
+    sheet = read_sheet(KIND, write_sheet([("name*", "note", "tags"), *records]))
+    assert [row.cells for row in sheet.body_rows] == records
     assert all(row.problem is None for row in sheet.body_rows)
 
 

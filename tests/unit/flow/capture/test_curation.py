@@ -14,8 +14,10 @@ from tocsin.model.entity import Document
 def _by_all_values(curated: frozenset[str], before: Document, after: Document, *, is_bot: bool) -> frozenset[str]:
     """The same by looking at every value, changed or not."""
     old, new = ({fqn.join(path): value for path, value in values_of("table", one).items()} for one in (before, after))
-    kept = {name for name in curated if name in new and new[name] == old.get(name)}
-    return frozenset(kept if is_bot else kept | {name for name, value in new.items() if value != old.get(name)})
+    unchanged = {name for name in curated if name in new and new[name] == old.get(name)}
+    return frozenset(
+        unchanged if is_bot else unchanged | {name for name, value in new.items() if value != old.get(name)}
+    )
 
 
 def _column(chance: random.Random, name: str) -> Document:
@@ -40,10 +42,11 @@ def test_a_history_has_the_authors_that_all_its_values_have(seed: int) -> None:
     chance = random.Random(seed)
     state, curated = Document(), frozenset[str]()
     for _ in range(10):
-        known = state.get("columns") or ()
+        old_columns = state.get("columns") or ()
         after = _table(chance)
         after["columns"] = [
-            chance.choice([one, *(old for old in known if old["name"] == one["name"])]) for one in after["columns"]
+            chance.choice([column, *(old for old in old_columns if old["name"] == column["name"])])
+            for column in after["columns"]
         ]
         is_bot = chance.random() < 0.5
         expected = _by_all_values(curated, state, after, is_bot=is_bot)

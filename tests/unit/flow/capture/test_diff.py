@@ -20,21 +20,21 @@ _JSON = st.recursive(
 )
 
 
-def _column(name: str, data_type: str = "INT", **more: Any) -> Document:
-    return {"name": name, "dataType": data_type, **more}
+def _column(name: str, data_type: str = "INT", **fields: Any) -> Document:
+    return {"name": name, "dataType": data_type, **fields}
 
 
-def _tag(tag_fqn: str, **more: Any) -> Document:
-    return {"tagFQN": tag_fqn, "source": "Classification", **more}
+def _tag(tag_fqn: str, **fields: Any) -> Document:
+    return {"tagFQN": tag_fqn, "source": "Classification", **fields}
 
 
 def _user(name: str, user_id: str | None = None) -> Document:
     return {"type": "user", "name": name} | ({"id": user_id} if user_id else {})
 
 
-def _changed(old: Document, new: Document, entity_type: str = "table") -> dict[str, list[tuple[str, Any, Any]]]:
-    found = diff(entity_type, old, new)
-    kinds = {"added": found.fields_added, "updated": found.fields_updated, "deleted": found.fields_deleted}
+def _changes_between(old: Document, new: Document, entity_type: str = "table") -> dict[str, list[tuple[str, Any, Any]]]:
+    change = diff(entity_type, old, new)
+    kinds = {"added": change.fields_added, "updated": change.fields_updated, "deleted": change.fields_deleted}
     return {
         kind: [(one.name, one.old_value, one.new_value) for one in changes]
         for kind, changes in kinds.items()
@@ -56,13 +56,13 @@ def test_no_value_is_no_value_however_it_is_written(old: Any, new: Any) -> None:
 
 
 def test_a_plain_field_is_added_updated_and_deleted() -> None:
-    assert _changed({}, {"description": "x"}) == {"added": [("description", None, "x")]}
-    assert _changed({"description": "x"}, {"description": "y"}) == {"updated": [("description", "x", "y")]}
-    assert _changed({"description": "x"}, {}) == {"deleted": [("description", "x", None)]}
+    assert _changes_between({}, {"description": "x"}) == {"added": [("description", None, "x")]}
+    assert _changes_between({"description": "x"}, {"description": "y"}) == {"updated": [("description", "x", "y")]}
+    assert _changes_between({"description": "x"}, {}) == {"deleted": [("description", "x", None)]}
 
 
 def test_false_and_zero_are_values() -> None:
-    assert _changed({}, {"extension": {"a": False, "b": 0}}) == {
+    assert _changes_between({}, {"extension": {"a": False, "b": 0}}) == {
         "added": [("extension.a", None, False), ("extension.b", None, 0)]
     }
 
@@ -94,26 +94,28 @@ def test_every_value_is_the_same_as_itself(value: Any) -> None:
 def test_columns_are_matched_by_name_not_by_position() -> None:
     old = {"columns": [_column("a"), _column("b"), _column("c")]}
     new = {"columns": [_column("new"), _column("a"), _column("b"), _column("c")]}
-    assert _changed(old, new) == {"added": [("columns", None, [_column("new")])]}
+    assert _changes_between(old, new) == {"added": [("columns", None, [_column("new")])]}
 
 
 def test_all_members_added_to_one_list_are_one_field_change() -> None:
     new = {"columns": [_column("a"), _column("b"), _column("c")]}
-    assert _changed({"columns": [_column("b")]}, new) == {"added": [("columns", None, [_column("a"), _column("c")])]}
+    assert _changes_between({"columns": [_column("b")]}, new) == {
+        "added": [("columns", None, [_column("a"), _column("c")])]
+    }
 
 
 def test_all_members_dropped_from_one_list_are_one_field_change() -> None:
     old = {"tags": [_tag("A.x"), _tag("A.y"), _tag("A.z")]}
-    assert _changed(old, {"tags": [_tag("A.y")]}) == {"deleted": [("tags", [_tag("A.x"), _tag("A.z")], None)]}
+    assert _changes_between(old, {"tags": [_tag("A.y")]}) == {"deleted": [("tags", [_tag("A.x"), _tag("A.z")], None)]}
 
 
 def test_a_renamed_column_is_one_dropped_and_one_added() -> None:
-    changed = _changed({"columns": [_column("a")]}, {"columns": [_column("A")]})
+    changed = _changes_between({"columns": [_column("a")]}, {"columns": [_column("A")]})
     assert changed == {"added": [("columns", None, [_column("A")])], "deleted": [("columns", [_column("a")], None)]}
 
 
 def test_a_retyped_column_is_an_update_of_its_type() -> None:
-    changed = _changed({"columns": [_column("a", "INT")]}, {"columns": [_column("a", "STRING")]})
+    changed = _changes_between({"columns": [_column("a", "INT")]}, {"columns": [_column("a", "STRING")]})
     assert changed == {"updated": [("columns.a.dataType", "INT", "STRING")]}
 
 
@@ -122,28 +124,28 @@ def test_nested_changes_are_named_by_their_path() -> None:
         return {"columns": [_column("address", "STRUCT", children=[_column("zip", **zip_code)])]}
 
     path = "columns.address.children.zip"
-    assert _changed(table(), table(description="x")) == {"added": [(f"{path}.description", None, "x")]}
-    assert _changed(table(), table(tags=[_tag("P.x")])) == {"added": [(f"{path}.tags", None, [_tag("P.x")])]}
-    assert _changed(table(precision=9), table(precision=4)) == {"updated": [(f"{path}.precision", 9, 4)]}
-    assert _changed(table(), {"columns": [_column("address", "STRUCT")]}) == {
+    assert _changes_between(table(), table(description="x")) == {"added": [(f"{path}.description", None, "x")]}
+    assert _changes_between(table(), table(tags=[_tag("P.x")])) == {"added": [(f"{path}.tags", None, [_tag("P.x")])]}
+    assert _changes_between(table(precision=9), table(precision=4)) == {"updated": [(f"{path}.precision", 9, 4)]}
+    assert _changes_between(table(), {"columns": [_column("address", "STRUCT")]}) == {
         "deleted": [("columns.address.children", [_column("zip")], None)]
     }
 
 
 def test_names_with_dots_are_quoted_in_paths() -> None:
     old, new = {"columns": [_column("a.b")]}, {"columns": [_column("a.b", description="x")]}
-    assert _changed(old, new) == {"added": [('columns."a.b".description', None, "x")]}
+    assert _changes_between(old, new) == {"added": [('columns."a.b".description', None, "x")]}
 
 
 def test_a_changed_tag_is_named_by_its_fqn() -> None:
     old, new = _tag("PII.Sensitive", state="Suggested"), _tag("PII.Sensitive", state="Confirmed")
-    assert _changed({"tags": [old]}, {"tags": [new]}) == {"updated": [('tags."PII.Sensitive"', old, new)]}
+    assert _changes_between({"tags": [old]}, {"tags": [new]}) == {"updated": [('tags."PII.Sensitive"', old, new)]}
 
 
 def test_tags_and_domains_are_sets() -> None:
     tags = [_tag("A.x"), _tag("B.y")]
     domains = [{"type": "domain", "name": "a"}, {"type": "domain", "name": "b"}]
-    assert _changed({"tags": tags, "domains": domains}, {"tags": tags[::-1], "domains": domains[::-1]}) == {}
+    assert _changes_between({"tags": tags, "domains": domains}, {"tags": tags[::-1], "domains": domains[::-1]}) == {}
 
 
 @given(st.permutations(["A.a", "B.b", "C.c", "D.d"]))
@@ -155,36 +157,42 @@ def test_tags_in_another_order_are_no_change_however_deep_they_are(names: list[s
         ("table", lambda some: {"dataModel": {"path": "a.sql", "tags": some, "columns": [_column("id", tags=some)]}}),
         ("mlmodel", lambda some: {"mlFeatures": [{"name": "f", "featureSources": [{"name": "s", "tags": some}]}]}),
     ):
-        assert _changed(nest(sorted_tags), nest(tags), entity_type) == {}
-        assert _changed(nest(sorted_tags), nest(tags[1:]), entity_type) != {}
+        assert _changes_between(nest(sorted_tags), nest(tags), entity_type) == {}
+        assert _changes_between(nest(sorted_tags), nest(tags[1:]), entity_type) != {}
     free = {"extension": {"tags": {"tags": tags}}}
     in_order = {"extension": {"tags": {"tags": sorted_tags}}}
-    assert (_changed(in_order, free) == {}) == (tags == sorted_tags), "values of one's own are compared as they are"
+    assert (_changes_between(in_order, free) == {}) == (tags == sorted_tags), (
+        "values of one's own are compared as they are"
+    )
 
 
 def test_a_tag_given_twice_is_one_tag() -> None:
-    assert _changed({"tags": [_tag("A.x")]}, {"tags": [_tag("A.x"), _tag("A.x")]}) == {}
+    assert _changes_between({"tags": [_tag("A.x")]}, {"tags": [_tag("A.x"), _tag("A.x")]}) == {}
 
 
 def test_columns_in_another_order_are_stored_and_no_change() -> None:
     columns = [_column("a"), _column("b"), _column("c")]
-    found = compare("table", {"columns": columns}, {"columns": [columns[2], *columns[:2]]})
-    assert (found.change.is_empty(), found.is_stored, found.order) == (True, True, {"columns": ["c", "a", "b"]})
+    comparison = compare("table", {"columns": columns}, {"columns": [columns[2], *columns[:2]]})
+    assert (comparison.change.is_empty(), comparison.is_stored, comparison.order) == (
+        True,
+        True,
+        {"columns": ["c", "a", "b"]},
+    )
     appended = compare("table", {"columns": columns}, {"columns": [*columns, _column("d")]})
     assert (appended.is_stored, appended.order) == (False, {})
 
 
 def test_bookkeeping_is_stored_and_no_change() -> None:
     for old, new in (({}, "a"), ("a", "b"), ("a", None)):
-        found = compare("table", {"name": "x", "sourceHash": old}, {"name": "x", "sourceHash": new})
-        assert (found.change.is_empty(), found.is_stored) == (True, True)
+        comparison = compare("table", {"name": "x", "sourceHash": old}, {"name": "x", "sourceHash": new})
+        assert (comparison.change.is_empty(), comparison.is_stored) == (True, True)
     assert not compare("table", {"sourceHash": "a"}, {"sourceHash": "a"}).is_stored
 
 
 def test_a_member_that_comes_or_goes_is_the_whole_change() -> None:
     old = {"columns": [_column("a"), _column("b"), _column("c")]}
     new = {"columns": [_column("c"), _column("x"), _column("a")]}
-    assert _changed(old, new) == {
+    assert _changes_between(old, new) == {
         "added": [("columns", None, [_column("x")])],
         "deleted": [("columns", [_column("b")], None)],
     }
@@ -192,32 +200,32 @@ def test_a_member_that_comes_or_goes_is_the_whole_change() -> None:
 
 def test_owners_are_distinguished_by_id_and_their_order_is_no_change() -> None:
     jane, john = _user("jane", "1"), _user("john", "2")
-    assert _changed({"owners": [jane]}, {"owners": [jane | {"displayName": "Jane"}]}) == {}
-    assert _changed({"owners": [jane]}, {"owners": [_user("jane", "3")]}) == {
+    assert _changes_between({"owners": [jane]}, {"owners": [jane | {"displayName": "Jane"}]}) == {}
+    assert _changes_between({"owners": [jane]}, {"owners": [_user("jane", "3")]}) == {
         "added": [("owners", None, [_user("jane", "3")])],
         "deleted": [("owners", [jane], None)],
     }
-    assert _changed({"owners": [jane, john]}, {"owners": [john, jane]}) == {}
+    assert _changes_between({"owners": [jane, john]}, {"owners": [john, jane]}) == {}
 
 
 def test_references_without_an_id_are_distinguished_by_type_and_name() -> None:
     team = {"type": "team", "name": "jane"}
-    assert _changed({"owners": [_user("jane")]}, {"owners": [_user("jane"), team]}) == {
+    assert _changes_between({"owners": [_user("jane")]}, {"owners": [_user("jane"), team]}) == {
         "added": [("owners", None, [team])]
     }
 
 
 def test_charts_of_one_name_are_distinguished_by_their_fqn() -> None:
-    one, two = ({"fullyQualifiedName": f"bi.{folder}.total", "name": "total"} for folder in "ab")
-    changed = _changed({"charts": [one]}, {"charts": [one, two]}, "dashboard")
+    first, two = ({"fullyQualifiedName": f"bi.{folder}.total", "name": "total"} for folder in "ab")
+    changed = _changes_between({"charts": [first]}, {"charts": [first, two]}, "dashboard")
     assert changed == {"added": [("charts", None, [two])]}
-    assert _changed({"charts": [one, two]}, {"charts": [two, one]}, "dashboard") == {}
+    assert _changes_between({"charts": [first, two]}, {"charts": [two, first]}, "dashboard") == {}
 
 
 def test_the_extension_is_compared_key_by_key_and_each_value_whole() -> None:
     old = {"extension": {"retries": 2, "columns": [{"name": "a"}], "gone": "x"}}
     new = {"extension": {"retries": 2.0, "columns": [{"name": "b"}], "new": "y"}}
-    assert _changed(old, new) == {
+    assert _changes_between(old, new) == {
         "added": [("extension.new", None, "y")],
         "updated": [("extension.columns", [{"name": "a"}], [{"name": "b"}])],
         "deleted": [("extension.gone", "x", None)],
@@ -226,17 +234,17 @@ def test_the_extension_is_compared_key_by_key_and_each_value_whole() -> None:
 
 def test_what_has_no_identity_is_compared_whole() -> None:
     old, new = {"tablePartition": {"columns": [{"c": 1}]}}, {"tablePartition": {"columns": [{"c": 2}]}}
-    assert _changed(old, new) == {"updated": [("tablePartition", old["tablePartition"], new["tablePartition"])]}
+    assert _changes_between(old, new) == {"updated": [("tablePartition", old["tablePartition"], new["tablePartition"])]}
 
 
 def test_what_the_server_keeps_is_no_change() -> None:
     old = {"id": "1", "version": 0.1, "updatedAt": 1, "updatedBy": "a", "href": "x", "serviceType": "BigQuery"}
     new = {"id": "2", "version": 0.2, "updatedAt": 2, "updatedBy": "b", "href": "y", "service": {"id": "3"}}
-    assert _changed(old, new) == {}
+    assert _changes_between(old, new) == {}
 
 
 def test_the_kind_of_a_service_is_its_own_field() -> None:
-    changed = _changed({"serviceType": "Mysql"}, {"serviceType": "Postgres"}, "databaseService")
+    changed = _changes_between({"serviceType": "Mysql"}, {"serviceType": "Postgres"}, "databaseService")
     assert changed == {"updated": [("serviceType", "Mysql", "Postgres")]}
 
 
@@ -270,9 +278,9 @@ def test_a_creation_adds_what_a_comparison_with_nothing_finds(new: Document, ent
 
 
 def test_a_difference_undone_is_reported_both_times() -> None:
-    one, two = {"description": "a"}, {"description": "b"}
-    assert diff("table", one, two).fields_updated == (FieldChange(name="description", old_value="a", new_value="b"),)
-    assert diff("table", two, one).fields_updated == (FieldChange(name="description", old_value="b", new_value="a"),)
+    first, two = {"description": "a"}, {"description": "b"}
+    assert diff("table", first, two).fields_updated == (FieldChange(name="description", old_value="a", new_value="b"),)
+    assert diff("table", two, first).fields_updated == (FieldChange(name="description", old_value="b", new_value="a"),)
 
 
 @given(_JSON, _JSON)

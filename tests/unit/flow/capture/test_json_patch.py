@@ -96,12 +96,12 @@ def _doubling(times: int) -> list[dict[str, Any]]:
 
 
 def test_a_patch_that_doubles_the_document_is_refused_before_it_is_large() -> None:
-    most = Bounds(document_bytes=10_000)
-    made = json_patch.apply("table", _table(), _doubling(9), most)
-    assert len(str(made)) < 10_000
+    bounds = Bounds(document_bytes=10_000)
+    result_document = json_patch.apply("table", _table(), _doubling(9), bounds)
+    assert len(str(result_document)) < 10_000
     for times in (11, 21, 60):
         with pytest.raises(TooLarge, match="copies more than 10000 bytes"):
-            json_patch.apply("table", _table(), _doubling(times), most)
+            json_patch.apply("table", _table(), _doubling(times), bounds)
 
 
 def test_what_is_copied_counts_although_it_is_removed_again() -> None:
@@ -119,11 +119,11 @@ def test_a_patch_has_only_so_many_operations() -> None:
 
 
 def test_values_of_a_patch_make_no_document_that_is_too_large_but_may_make_it_smaller() -> None:
-    most = Bounds(document_bytes=1_000)
+    bounds = Bounds(document_bytes=1_000)
     with pytest.raises(TooLarge, match="bytes of JSON; the limit is 1000"):
-        json_patch.apply("table", _table(), [{"op": "add", "path": "/description", "value": "x" * 1_000}], most)
+        json_patch.apply("table", _table(), [{"op": "add", "path": "/description", "value": "x" * 1_000}], bounds)
     large = _table() | {"description": "x" * 2_000, "displayName": "y"}
-    assert json_patch.apply("table", large, [{"op": "remove", "path": "/displayName"}], most)["name"] == "t"
+    assert json_patch.apply("table", large, [{"op": "remove", "path": "/displayName"}], bounds)["name"] == "t"
 
 
 @pytest.mark.parametrize("times", [70, 300, 2_000])

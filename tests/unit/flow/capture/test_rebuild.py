@@ -47,9 +47,9 @@ _STATES = st.fixed_dictionaries(
 
 
 def _rebuilt(old: Document, new: Document) -> Document:
-    found = compare("table", old, new)
-    wire = ChangeDescription.model_validate(found.change.to_wire())  # as the log gives it back
-    return apply_change(old, wire, found.order)
+    comparison = compare("table", old, new)
+    wire = ChangeDescription.model_validate(comparison.change.to_wire())  # as the log gives it back
+    return apply_change(old, wire, comparison.order)
 
 
 @given(_STATES, _STATES)
@@ -60,16 +60,16 @@ def test_a_change_applied_to_the_old_state_gives_the_new_one(old: Document, new:
 
 @given(_STATES, _STATES, _STATES)
 def test_changes_add_up(first: Document, second: Document, third: Document) -> None:
-    there = _rebuilt(_rebuilt(first, second), third)
-    assert diff("table", there, third).is_empty()
+    rebuilt = _rebuilt(_rebuilt(first, second), third)
+    assert diff("table", rebuilt, third).is_empty()
 
 
 def test_a_member_that_joins_in_the_middle_stands_in_the_middle() -> None:
     def table(*names: str) -> Document:
         return {"columns": [{"name": name, "dataType": "INT"} for name in names]}
 
-    made = _rebuilt(table("a", "b", "c"), table("c", "new", "a"))
-    assert [column["name"] for column in made["columns"]] == ["c", "new", "a"]
+    rebuilt = _rebuilt(table("a", "b", "c"), table("c", "new", "a"))
+    assert [column["name"] for column in rebuilt["columns"]] == ["c", "new", "a"]
 
 
 def test_what_is_given_stays_as_it_is() -> None:

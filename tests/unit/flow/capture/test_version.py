@@ -12,15 +12,15 @@ from tocsin.flow.capture.version import is_breaking, next_version
 from tocsin.model.entity import Document
 
 
-def _table(*columns: Document, **more: Any) -> Document:
-    return {"name": "t", "columns": list(columns), **more}
+def _table(*columns: Document, **fields: Any) -> Document:
+    return {"name": "t", "columns": list(columns), **fields}
 
 
-def _column(name: str = "a", data_type: str = "VARCHAR", **more: Any) -> Document:
-    return {"name": name, "dataType": data_type, **more}
+def _column(name: str = "a", data_type: str = "VARCHAR", **fields: Any) -> Document:
+    return {"name": name, "dataType": data_type, **fields}
 
 
-def _nested(column: Document) -> Document:
+def _struct_of(column: Document) -> Document:
     return _column("s", "STRUCT", children=[column])
 
 
@@ -55,10 +55,10 @@ def test_versions_do_not_drift() -> None:
     ],
 )
 def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document, new: Document | None) -> None:
-    rest = _column("rest")
-    assert _breaks(_table(old, rest), _table(*([new] if new else []), rest))
-    after = _column("s", "STRUCT", children=[*([new] if new else []), rest])
-    assert _breaks(_table(_column("s", "STRUCT", children=[old, rest])), _table(after))
+    other_column = _column("rest")
+    assert _breaks(_table(old, other_column), _table(*([new] if new else []), other_column))
+    after = _column("s", "STRUCT", children=[*([new] if new else []), other_column])
+    assert _breaks(_table(_column("s", "STRUCT", children=[old, other_column])), _table(after))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document,
         (_table(_column(dataLength=10)), _table(_column(dataLength=20))),
         (_table(_column(description="x")), _table(_column())),
         (_table(_column(tags=[{"tagFQN": "A.b"}])), _table(_column())),
-        (_table(_nested(_column(tags=[{"tagFQN": "A.b"}]))), _table(_nested(_column()))),
+        (_table(_struct_of(_column(tags=[{"tagFQN": "A.b"}]))), _table(_struct_of(_column()))),
         (_table(_column(), tags=[{"tagFQN": "A.b"}]), _table(_column())),
         (_table(_column(), extension={"columns": 9}), _table(_column())),
         (_table(_column("children", description="x")), _table(_column("children"))),
@@ -84,8 +84,8 @@ def test_a_task_that_goes_breaks_nobody() -> None:
     assert not _breaks({"tasks": [{"name": "a"}]}, {"tasks": []}, "pipeline")
 
 
-def _topic(*fields: Document, **more: Any) -> Document:
-    return {"name": "t", "messageSchema": {"schemaType": "Avro", "schemaFields": list(fields)}, **more}
+def _topic(*fields: Document, **properties: Any) -> Document:
+    return {"name": "t", "messageSchema": {"schemaType": "Avro", "schemaFields": list(fields)}, **properties}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def _topic(*fields: Document, **more: Any) -> Document:
         ("searchIndex", {"fields": [_column(), _column("b")]}, {"fields": [_column()]}),
         (
             "apiEndpoint",
-            {"responseSchema": {"schemaFields": [_column(), _nested(_column("c"))]}},
+            {"responseSchema": {"schemaFields": [_column(), _struct_of(_column("c"))]}},
             {"responseSchema": {"schemaFields": [_column(), _column("s", "STRUCT")]}},
         ),
         ("mlmodel", {"algorithm": "tree"}, {"algorithm": "forest"}),

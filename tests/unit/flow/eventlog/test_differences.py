@@ -39,17 +39,17 @@ def test_a_changed_word_anywhere_costs_a_few_bytes() -> None:
         assert len(difference(text, snapshot)) < 1_000
 
 
-@pytest.mark.parametrize("other", [_random_text(2), _random_text(1)[:-1] + b"!"], ids=["other", "similar"])
-def test_another_snapshot_is_noticed(other: bytes) -> None:
+@pytest.mark.parametrize("wrong_snapshot", [_random_text(2), _random_text(1)[:-1] + b"!"], ids=["other", "similar"])
+def test_another_snapshot_is_noticed(wrong_snapshot: bytes) -> None:
     snapshot = _random_text(1)
     with pytest.raises(DamagedText):
-        apply_difference(difference(snapshot[:50_000] + b"?" + snapshot[50_000:], snapshot), other)
+        apply_difference(difference(snapshot[:50_000] + b"?" + snapshot[50_000:], snapshot), wrong_snapshot)
 
 
 def test_damage_is_noticed() -> None:
     snapshot = _random_text(1)
-    whole = difference(snapshot + b"more", snapshot)
-    for damaged in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
+    intact = difference(snapshot + b"more", snapshot)
+    for damaged in (b"", intact[:-1], intact[:-1] + bytes([intact[-1] ^ 1])):
         with pytest.raises(DamagedText):
             apply_difference(damaged, snapshot)
 
@@ -59,30 +59,30 @@ def test_a_reader_returns_what_is_stored_as_it_is_without_a_look_up() -> None:
 
 
 def test_a_reader_looks_up_a_snapshot_once() -> None:
-    snapshots, asked = {1: _random_text(1), 2: _random_text(2)}, list[int]()
+    snapshots, snapshot_ids = {1: _random_text(1), 2: _random_text(2)}, list[int]()
 
     def content_of(snapshot_id: int) -> bytes:
-        asked.append(snapshot_id)
+        snapshot_ids.append(snapshot_id)
         return compress_snapshot(snapshots[snapshot_id])
 
     reader = TextReader(content_of)
     for snapshot_id in (1, 2, 1, 1, 2):
         text = snapshots[snapshot_id] + b"more"
         assert reader.text("", snapshot_id, difference(text, snapshots[snapshot_id])) == text.decode()
-    assert asked == [1, 2]
+    assert snapshot_ids == [1, 2]
 
 
 def test_a_reader_keeps_a_bounded_number_of_bytes() -> None:
-    snapshot, asked = b"x" * (20 * 2**20), list[int]()
+    snapshot, snapshot_ids = b"x" * (20 * 2**20), list[int]()
 
     def content_of(snapshot_id: int) -> bytes:
-        asked.append(snapshot_id)
+        snapshot_ids.append(snapshot_id)
         return compress_snapshot(snapshot)
 
     reader, change = TextReader(content_of), difference(snapshot, snapshot)
     for snapshot_id in (1, 1, 2, 1):
         reader.text("", snapshot_id, change)
-    assert asked == [1, 2, 1]
+    assert snapshot_ids == [1, 2, 1]
 
 
 def test_a_snapshot_that_is_missing_is_an_error() -> None:

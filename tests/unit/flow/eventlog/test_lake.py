@@ -21,15 +21,15 @@ def lake(*counts: int) -> tuple[Segment, ...]:
 
 
 @given(st.lists(st.integers(1, 50), max_size=12), st.integers(0, 60), st.integers(1, 40))
-def test_steps_cover_every_offset_once_and_count_every_event(counts: list[int], logged: int, most: int) -> None:
+def test_steps_cover_every_offset_once_and_count_every_event(counts: list[int], logged: int, step_size: int) -> None:
     extent = Extent(lake(*counts), sum(counts) + logged)
-    steps = list(extent.steps(Window(), most))
+    steps = list(extent.steps(Window(), step_size))
     covered = [offset for step in steps for offset in range(step.after + 1, step.through + 1)]
     assert covered == list(range(1, extent.log_end + 1))
     assert sum(step.event_count for step in steps) == extent.log_end
     for step in steps:
-        held = {one for segment in step.segments for one in range(segment.after + 1, segment.through + 1)}
-        assert not step.segments or held >= set(range(step.after + 1, step.through + 1))
+        offsets = {one for segment in step.segments for one in range(segment.after + 1, segment.through + 1)}
+        assert not step.segments or offsets >= set(range(step.after + 1, step.through + 1))
 
 
 def test_a_window_leaves_out_segments_that_hold_nothing_of_it() -> None:
@@ -61,8 +61,8 @@ def test_merging_ends_and_leaves_no_two_small_segments_beside_each_other_further
         assert tuple(segments[at : at + len(small)]) == small
         assert sum(one.event_count for one in small) <= 2 * full
         rewritten += sum(one.event_count for one in small)
-        whole = Segment("m", small[0].after, small[-1].through, sum(one.event_count for one in small), 0, 0)
-        segments[at : at + len(small)] = [whole]
+        merged = Segment("m", small[0].after, small[-1].through, sum(one.event_count for one in small), 0, 0)
+        segments[at : at + len(small)] = [merged]
     assert rewritten <= 8 * sum(counts)
     last_full = max((at for at, one in enumerate(segments) if one.event_count >= full), default=0)
     older = segments[:last_full]

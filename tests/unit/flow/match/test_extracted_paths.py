@@ -20,9 +20,9 @@ def plan(condition: str) -> Plan:
 
 
 def after(*conditions: str, times: int = MANY) -> TakenPaths:
-    taken = TakenPaths()
-    taken.count([plan(one) for one in conditions for _ in range(times)])
-    return taken
+    paths = TakenPaths()
+    paths.count([plan(one) for one in conditions for _ in range(times)])
+    return paths
 
 
 def rewritten(condition: str) -> Node:
@@ -30,11 +30,11 @@ def rewritten(condition: str) -> Node:
 
 
 def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
-    taken = after(ASKED, times=MANY - 1)
-    assert taken.names == {}
-    assert taken.rewritten(parse_and_check(ASKED)) == parse_and_check(ASKED)
-    taken.count([plan("entity.owners.name.startsWith('a')")])
-    assert len(taken.names) == 1
+    paths = after(ASKED, times=MANY - 1)
+    assert paths.names == {}
+    assert paths.rewritten(parse_and_check(ASKED)) == parse_and_check(ASKED)
+    paths.count([plan("entity.owners.name.startsWith('a')")])
+    assert len(paths.names) == 1
 
 
 def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> None:
@@ -44,11 +44,11 @@ def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> Non
 
 
 def test_no_more_are_taken_out_than_events_can_bear() -> None:
-    taken = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
-    assert len(taken.names) == MOST
-    names = taken.names
-    taken.count([plan("entity.extension.y == 'a'")] * (2 * MANY))
-    assert taken.names == names
+    paths = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
+    assert len(paths.names) == MOST
+    names = paths.names
+    paths.count([plan("entity.extension.y == 'a'")] * (2 * MANY))
+    assert paths.names == names
 
 
 def test_an_equality_becomes_a_fact_that_alerts_hang_from() -> None:
@@ -70,12 +70,12 @@ def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
 
 
 def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
-    taken = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
-    (worded,) = taken.word_fields
-    assert worded == taken.names[next(iter(taken.names))]
+    paths = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
+    (worded,) = paths.word_fields
+    assert worded == paths.names[next(iter(paths.names))]
     (way,) = ways(
-        Plan("p", ("all",), taken.rewritten(parse_and_check("entity.description matches '.* red fox .*'")), 0),
-        taken.word_fields,
+        Plan("p", ("all",), paths.rewritten(parse_and_check("entity.description matches '.* red fox .*'")), 0),
+        paths.word_fields,
     )
     assert {(anchor.fields, anchor.values) for anchor in way.anchors} == {((f"{worded}_words",), ("red",))}
     assert after("entity.description.contains('word')").word_fields == frozenset()

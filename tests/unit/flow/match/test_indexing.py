@@ -37,9 +37,9 @@ def plan(condition: str | None, *resources: str) -> Plan:
 def test_alerts_are_found_by_their_rarest_facts(
     condition: str | None, resources: tuple[str, ...], by: list[tuple[str, ...]]
 ) -> None:
-    found = how_found(plan(condition, *resources))
-    assert sorted(found.by) == sorted(by)
-    assert found.unindexed is None
+    keys = how_found(plan(condition, *resources))
+    assert sorted(keys.by) == sorted(by)
+    assert keys.unindexed is None
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_alerts_are_found_by_their_rarest_facts(
     ],
 )
 def test_what_nothing_leads_to_says_why(condition: str | None) -> None:
-    found = how_found(plan(condition))
-    assert found.unindexed is not None
-    assert "every event" in found.unindexed
+    keys = how_found(plan(condition))
+    assert keys.unindexed is not None
+    assert "every event" in keys.unindexed
 
 
 def test_an_alert_that_never_matches_is_found_by_nothing() -> None:

@@ -13,7 +13,7 @@ from tocsin.flow.match.plan import Plan
 from tocsin.model.change import LATE, RECORDED, ChangeEvent, LoggedEvent
 
 
-def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> LoggedEvent:
+def logged_event(entity_type: str = "table", at_ms: int = 1000, **fields: object) -> LoggedEvent:
     event = ChangeEvent.model_validate(
         {
             "id": "1",
@@ -21,7 +21,7 @@ def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> Log
             "entityType": entity_type,
             "entityId": "2",
             "timestamp": at_ms,
-            **more,
+            **fields,
         }
     )
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
@@ -38,16 +38,16 @@ def plan(*resources: str, condition: str | None = None, at: tuple[int, int] = (0
     [((), False), (("all",), True), (("table",), True), (("dashboard", "table"), True), (("dashboard",), False)],
 )
 def test_resources_gate_the_type_of_entity(resources: tuple[str, ...], expected: bool) -> None:
-    assert matches(plan(*resources), logged()) is expected
+    assert matches(plan(*resources), logged_event()) is expected
 
 
 def test_what_happened_before_the_subscription_matches_nothing() -> None:
-    assert not matches(plan("all", at=(2, 0)), logged(at_ms=1000))  # has offset 1
-    assert matches(plan("all", at=(1, 1001)), logged(at_ms=1000))  # clocks decide nothing
+    assert not matches(plan("all", at=(2, 0)), logged_event(at_ms=1000))  # has offset 1
+    assert matches(plan("all", at=(1, 1001)), logged_event(at_ms=1000))  # clocks decide nothing
 
 
 def test_replayed_events_have_the_time_of_the_history() -> None:
-    recorded = replace(logged(at_ms=1000), derived={RECORDED: True})
+    recorded = replace(logged_event(at_ms=1000), derived={RECORDED: True})
     assert not matches(plan("all", at=(1, 1001)), recorded)
     assert not matches(plan("all", at=(2, 1000)), recorded)
     assert matches(plan("all", at=(1, 1000)), recorded)
@@ -55,21 +55,23 @@ def test_replayed_events_have_the_time_of_the_history() -> None:
 
 def test_a_report_of_what_was_before_the_alert_or_came_late_matches_nothing() -> None:
     run = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed", "timestamp": 400}}]}
-    report = logged("pipeline", at_ms=1000, changeDescription=run)
+    report = logged_event("pipeline", at_ms=1000, changeDescription=run)
     assert report.reported_at_ms == 400
     assert matches(plan("all", at=(1, 400)), report)
     assert not matches(plan("all", at=(1, 401)), report)
     assert not matches(plan("all"), replace(report, derived=report.derived | {LATE: True}))
-    assert matches(plan("all", at=(1, 999)), logged("pipeline", at_ms=998)), "what reports nothing has no such time"
+    assert matches(plan("all", at=(1, 999)), logged_event("pipeline", at_ms=998)), (
+        "what reports nothing has no such time"
+    )
 
 
 def test_a_disabled_subscription_matches_nothing() -> None:
-    assert not matches(plan("all", enabled=False), logged())
+    assert not matches(plan("all", enabled=False), logged_event())
 
 
 def test_the_condition_decides_the_rest() -> None:
-    assert matches(plan("all", condition="!isBot()"), logged())
-    assert not matches(plan("all", condition="isBot()"), logged())
+    assert matches(plan("all", condition="!isBot()"), logged_event())
+    assert not matches(plan("all", condition="isBot()"), logged_event())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_the_container_of_an_asset_follows_from_its_type_and_name(
     entity_type: str, about: str | None, expected: bool
 ) -> None:
     entity = {"entityRef": {"type": about}} if about else {}
-    event = logged(entity_type, entityFullyQualifiedName="shop.sales.public", entity=entity)
+    event = logged_event(entity_type, entityFullyQualifiedName="shop.sales.public", entity=entity)
     assert matches(plan("all", condition="matchAnyDatabase({'sales'})"), event) is expected
     assert matches(plan("all", condition="matchAnyDatabase('shop.sales')"), event) is expected
     assert not matches(plan("all", condition="matchAnyDatabase({'shop','public'})"), event)

@@ -86,9 +86,9 @@ def test_what_asks_about_earlier_reports_is_matched_where_they_are_known_and_els
     only = plan_of(subscription([rule("resolved()")], resource="pipeline"))
     either = plan_of(subscription([rule("resolved() || tags == 'a'")], resource="pipeline"))
     assert at_reports([plain, always, only, either]) == [only, either]
-    kept = between_reports([plain, always, only, either])
-    assert kept[:2] == [plain, always]
-    assert [one.node for one in kept[2:]] == [parse_and_check("tags == 'a' && reportedAt == null")]
+    separated = between_reports([plain, always, only, either])
+    assert separated[:2] == [plain, always]
+    assert [one.node for one in separated[2:]] == [parse_and_check("tags == 'a' && reportedAt == null")]
 
 
 def test_a_disabled_alert_asks_for_no_look() -> None:

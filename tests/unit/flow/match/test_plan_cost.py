@@ -65,11 +65,14 @@ def test_looks_into_lists_count_by_path_and_by_what_cannot_share_one(condition: 
 
 
 def test_patterns_count_by_their_steps() -> None:
-    one = cost_of(_plan("userName matches '[a-z]+-[a-z]+'")).pattern_steps
-    assert cost_of(_plan("userName matches '[a-z]+-[a-z]+'", "userId matches '[a-z]+-[a-z]+'")).pattern_steps == 2 * one
-    assert one > 0
-    assert cost_of(_plan("entity.description matches '[a-z]+-[a-z]+'")).pattern_steps == 8 * one
-    assert cost_of(_plan("entity.columns.name matches '[a-z]+-[a-z]+'")).pattern_steps == 96 * one
+    single_cost = cost_of(_plan("userName matches '[a-z]+-[a-z]+'")).pattern_steps
+    assert (
+        cost_of(_plan("userName matches '[a-z]+-[a-z]+'", "userId matches '[a-z]+-[a-z]+'")).pattern_steps
+        == 2 * single_cost
+    )
+    assert single_cost > 0
+    assert cost_of(_plan("entity.description matches '[a-z]+-[a-z]+'")).pattern_steps == 8 * single_cost
+    assert cost_of(_plan("entity.columns.name matches '[a-z]+-[a-z]+'")).pattern_steps == 96 * single_cost
 
 
 def test_patterns_of_the_documentation_may_be_asked_of_columns() -> None:
@@ -84,7 +87,7 @@ def test_an_index_with_a_row_for_each_of_many_anchors_counts_what_every_row_repe
 
 
 @pytest.mark.parametrize(
-    ("conditions", "what"),
+    ("conditions", "reason"),
     [
         (_kinds(41), "kinds of test"),
         ([f"entity.columns.k{n} == 'x'" for n in range(41)], "looks into lists"),
@@ -96,8 +99,8 @@ def test_an_index_with_a_row_for_each_of_many_anchors_counts_what_every_row_repe
         ),
     ],
 )
-def test_an_alert_that_costs_too_much_is_refused_with_the_way_out(conditions: list[str], what: str) -> None:
-    with pytest.raises(InvalidInput, match=what) as refused:
+def test_an_alert_that_costs_too_much_is_refused_with_the_way_out(conditions: list[str], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason) as refused:
         check_cost(_plan(*conditions))
     assert refused.value.message.endswith(".")
 
@@ -106,13 +109,13 @@ def test_ten_thousand_usual_alerts_are_far_from_the_limits() -> None:
     costs = [cost_of(plan) for plan in (*plans(1_000), *plans_on_paths(200))]
     assert not [one for one in costs if PER_ALERT.excess(one)]
     assert PER_PERSON.excess(total(costs[:50])) is None
-    whole = total(costs)
+    total_cost = total(costs)
     tenfold = PlanCost(
-        whole.shapes,
-        document_tests=10 * whole.document_tests,
-        looks=10 * whole.looks,
-        pattern_steps=10 * whole.pattern_steps,
-        index_bytes=10 * whole.index_bytes,
+        total_cost.shapes,
+        document_tests=10 * total_cost.document_tests,
+        looks=10 * total_cost.looks,
+        pattern_steps=10 * total_cost.pattern_steps,
+        index_bytes=10 * total_cost.index_bytes,
     )
     assert IN_SUM.excess(tenfold) is None
 

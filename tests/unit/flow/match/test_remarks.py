@@ -161,12 +161,12 @@ def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"), [("Tier1", "Tier.Tier1"), ("tier.tier1", "Tier.Tier1"), ("gold", "Tier.Gold")]
+    ("tier", "suggestion"), [("Tier1", "Tier.Tier1"), ("tier.tier1", "Tier.Tier1"), ("gold", "Tier.Gold")]
 )
-def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
-    (remark,) = of_condition(parse_and_check(f"tier == '{asked}'"))
+def test_a_tier_without_its_prefix_is_remarked_upon(tier: str, suggestion: str) -> None:
+    (remark,) = of_condition(parse_and_check(f"tier == '{tier}'"))
     assert remark.kind is RemarkKind.UNKNOWN_WORD
-    assert remark.message == f"No asset has the tier '{asked}': tiers begin with Tier.; did you mean {meant}?"
+    assert remark.message == f"No asset has the tier '{tier}': tiers begin with Tier.; did you mean {suggestion}?"
     assert not list(of_condition(parse_and_check("matchAnyTier('Tier.Tier1')")))
 
 

@@ -15,7 +15,7 @@ from tocsin.flow.match.required_words import BETWEEN_WORDS, required_words
 TEXTS = st.text(alphabet="ab1é .,_-/\n\x00中", max_size=12)
 
 
-def asked(test: nodes.Test, *texts: str) -> TextTest:
+def text_test(test: nodes.Test, *texts: str) -> TextTest:
     return TextTest(test, FieldValue("at_x"), texts)
 
 
@@ -30,8 +30,8 @@ def test_whoever_passes_holds_the_word(before: str, text: str, after: str) -> No
         nodes.Test.STARTS_WITH: text + after,
         nodes.Test.ENDS_WITH: before + text,
     }
-    for test, whole in passing.items():
-        assert set(required_words(asked(test, text))) <= words(whole)
+    for test, passing_text in passing.items():
+        assert set(required_words(text_test(test, text))) <= words(passing_text)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_whoever_passes_holds_the_word(before: str, text: str, after: str) -> No
     ],
 )
 def test_the_longest_word_that_is_surely_whole_is_taken(test: nodes.Test, text: str, word: str | None) -> None:
-    assert required_words(asked(test, text)) == ((word,) if word else ())
+    assert required_words(text_test(test, text)) == ((word,) if word else ())
 
 
 def test_one_text_without_a_word_can_be_anywhere() -> None:
-    assert required_words(asked(nodes.Test.INCLUDES, " a ", " b ")) == ("a", "b")
-    assert required_words(asked(nodes.Test.INCLUDES, " a ", "b")) == ()
+    assert required_words(text_test(nodes.Test.INCLUDES, " a ", " b ")) == ("a", "b")
+    assert required_words(text_test(nodes.Test.INCLUDES, " a ", "b")) == ()

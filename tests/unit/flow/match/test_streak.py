@@ -21,11 +21,11 @@ reports = st.lists(st.builds(StatusReport, st.sampled_from([*_STATUSES, None]), 
 
 def facts_of(notified: Sequence[StatusReport]) -> list[Facts]:
     """Fold ``notified`` and return the facts of each."""
-    streak, found = None, []
+    streak, all_facts = None, []
     for report in notified:
         streak, facts = advance(streak, report)
-        found.append(facts)
-    return found
+        all_facts.append(facts)
+    return all_facts
 
 
 def one_by_one(*statuses: str) -> list[Facts]:
@@ -104,12 +104,12 @@ def test_a_silence_is_a_look_without_news() -> None:
 
 @given(reports)
 def test_facts_are_what_a_look_back_over_all_reports_finds(notified: list[StatusReport]) -> None:
-    assert facts_of(notified) == [_looked_back(notified[: at + 1]) for at in range(len(notified))]
+    assert facts_of(notified) == [_facts_from_all(notified[: at + 1]) for at in range(len(notified))]
 
 
 @given(reports, st.integers(1, 11))
 def test_a_time_without_success_is_crossed_once_until_the_next_success(
-    notified: list[StatusReport], wanted: int
+    notified: list[StatusReport], limit: int
 ) -> None:
     crossed = 0
     for report, facts in zip(notified, facts_of(notified), strict=True):
@@ -118,7 +118,7 @@ def test_a_time_without_success_is_crossed_once_until_the_next_success(
         elif one_word(report.status or "") == "success":
             return  # a success reported late moves the start, so the same duration may be exceeded again later
         elif "withoutSuccess" in facts:
-            crossed += int(facts["withoutSuccessBefore"]) < wanted <= int(facts["withoutSuccess"])
+            crossed += int(facts["withoutSuccessBefore"]) < limit <= int(facts["withoutSuccess"])
         assert crossed <= 1
 
 
@@ -153,8 +153,8 @@ def test_a_silence_is_a_report_without_a_status() -> None:
 def test_an_event_gets_the_facts_of_those_before_it_and_one_that_is_no_report_none() -> None:
     run = {"executionStatus": "Failed", "timestamp": 1_000}
     notified = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
-    seen = with_facts(notified, [StatusReport("Success", 400), StatusReport("Failed", 600)])
-    assert {key: seen.derived[key] for key in ("streak", "failures", "withoutSuccess")} == {
+    event = with_facts(notified, [StatusReport("Success", 400), StatusReport("Failed", 600)])
+    assert {key: event.derived[key] for key in ("streak", "failures", "withoutSuccess")} == {
         "streak": 2,
         "failures": 2,
         "withoutSuccess": 600,
@@ -172,7 +172,7 @@ def test_verdicts(status: str, verdict: str, failed: bool) -> None:
     assert is_failure(verdict) is failed
 
 
-def _looked_back(notified: Sequence[StatusReport]) -> Facts:
+def _facts_from_all(notified: Sequence[StatusReport]) -> Facts:
     """Return the facts of the last of ``notified`` by the rules, recomputed from all of them."""
     counted: list[StatusReport] = []
     for report in notified:

@@ -10,7 +10,8 @@ from tocsin.model.lineage import Edge
 
 def edge(from_: str, to: str, *entries: tuple[str, str | None], pipeline: str | None = None) -> Edge:
     columns = [
-        {"fromColumns": [f"{from_}.{used}"]} | ({"toColumn": f"{to}.{made}"} if made else {}) for used, made in entries
+        {"fromColumns": [f"{from_}.{used}"]} | ({"toColumn": f"{to}.{produced}"} if produced else {})
+        for used, produced in entries
     ]
     details: dict[str, Any] = {"columnsLineage": columns} if columns else {}
     if pipeline:

@@ -31,38 +31,38 @@ class Case:
 
 def case(seed: int, *, is_personal: bool = False) -> Case:
     rng = random.Random(seed)
-    made = company(rng)
-    alerts = made.alerts(rng)
+    sample = company(rng)
+    alerts = sample.alerts(rng)
     questions = {alert.id: _questions(rng) if is_personal else () for alert in alerts}
     rules = {alert.id: recipient_rules(alert, questions[alert.id]) for alert in alerts}
-    events = tuple(_event(rng, made, number, questions) for number in range(12))
-    return Case(tuple(one for one in events if one.answers_by_alert), rules, made)
+    events = tuple(_event(rng, sample, number, questions) for number in range(12))
+    return Case(tuple(one for one in events if one.answers_by_alert), rules, sample)
 
 
 def _questions(rng: random.Random) -> tuple[str, ...]:
-    known = ["follows", "owns", "isMemberOf:team-0", "isMemberOf:team-1", "isMemberOf:nobody"]
-    return tuple(sorted(rng.sample(known, rng.randrange(4))))
+    known_questions = ["follows", "owns", "isMemberOf:team-0", "isMemberOf:team-1", "isMemberOf:nobody"]
+    return tuple(sorted(rng.sample(known_questions, rng.randrange(4))))
 
 
-def _event(rng: random.Random, made: Company, number: int, questions: dict[str, tuple[str, ...]]) -> MatchedEvent:
-    who, at_ms = rng.choice([*made.users, "system"]), NOW_MS + rng.choice([-1, 0, 1])
-    head = EventHead(number, f"event-{number}", rng.choice(made.assets), who, at_ms)
-    asked = {one: rng.randrange(1, 2**2 ** len(asks)) for one, asks in questions.items() if rng.random() < 0.6}
-    return MatchedEvent(head, asked)
+def _event(rng: random.Random, sample: Company, number: int, questions: dict[str, tuple[str, ...]]) -> MatchedEvent:
+    who, at_ms = rng.choice([*sample.users, "system"]), NOW_MS + rng.choice([-1, 0, 1])
+    head = EventHead(number, f"event-{number}", rng.choice(sample.assets), who, at_ms)
+    answers = {one: rng.randrange(1, 2**2 ** len(asks)) for one, asks in questions.items() if rng.random() < 0.6}
+    return MatchedEvent(head, answers)
 
 
-def notified(case: Case, people_at_once: int) -> Notified:
-    found: Notified = {}
+def recipients_in_portions(case: Case, people_at_once: int) -> Notified:
+    reasons_by_recipient: Notified = {}
     for head, recipients in resolve_events(case.events, case.rules, case.company, people_at_once=people_at_once):
-        for one in recipients:
-            key = (head.event_id, one.channel.value, one.key)
-            assert key not in found, "two portions notify one recipient"
-            reasons = [_stated(reason) for reason in one.reasons]
-            found[key] = (one.target, one.user_id, reasons)
-    return found
+        for recipient in recipients:
+            key = (head.event_id, recipient.channel.value, recipient.key)
+            assert key not in reasons_by_recipient, "two portions notify one recipient"
+            reasons = [_facts_of_reason(reason) for reason in recipient.reasons]
+            reasons_by_recipient[key] = (recipient.target, recipient.user_id, reasons)
+    return reasons_by_recipient
 
 
-def _stated(reason: object) -> tuple[object, ...]:
+def _facts_of_reason(reason: object) -> tuple[object, ...]:
     names = ("kind", "hops", "subscription_name", "subscription_id", "destination_id", "team", "via")
     return tuple(getattr(reason, name) for name in names)
 
@@ -73,14 +73,14 @@ class ExpectedRecipients:
     def __init__(self, case: Case) -> None:
         self._case, self._company = case, case.company
 
-    def notified(self) -> Notified:
+    def reasons_by_recipient(self) -> Notified:
         reasons: dict[Key, set[tuple[object, ...]]] = defaultdict(set)
         users: dict[Key, set[str]] = defaultdict(set)
         targets: dict[Key, str] = {}
         for event in self._case.events:
             for alert in event.answers_by_alert:
                 for rule in self._case.rules[alert]:
-                    for key, target, user_id, reason in self._reached(event, rule):
+                    for key, target, user_id, reason in self._recipients(event, rule):
                         at = (event.head.event_id, rule.channel.value, key)
                         reasons[at].add(reason)
                         targets[at] = target
@@ -88,21 +88,21 @@ class ExpectedRecipients:
         in_order = {at: sorted(many, key=lambda one: [str(part or "") for part in one]) for at, many in reasons.items()}
         return {at: (targets[at], min(users[at], default=None), many) for at, many in in_order.items()}
 
-    def _reached(
+    def _recipients(
         self, event: MatchedEvent, rule: RecipientRule
     ) -> Iterator[tuple[str, str, str | None, tuple[object, ...]]]:
         alert = (rule.subscription_name, rule.subscription_id, rule.destination_id)
         if rule.relation is ReasonKind.EXTERNAL:
-            asked = self._owners(rule) if rule.owners else [None, *self._able()]
-            is_met = any(self._accepts(event, rule, one) for one in asked)
+            candidates = self._owners(rule) if rule.owners else [None, *self._able()]
+            is_met = any(self._accepts(event, rule, one) for one in candidates)
             key = rule.receiver if rule.channel is Channel.EMAIL else f"{rule.subscription_id}:{rule.receiver}"
-            if is_met and not self._muted(event, rule, rule.receiver, ""):
+            if is_met and not self._is_muted(event, rule, rule.receiver, ""):
                 yield key, rule.receiver, None, (rule.relation, 0, *alert, None, None)
             return
-        for user_id, node, hops, team in self._related(event.head, rule):
+        for user_id, node, hops, team in self._related_people(event.head, rule):
             person = self._company.users[user_id]
             address = {Channel.EMAIL: person.email, Channel.ACTIVITY_FEED: user_id}.get(rule.channel)
-            is_left_out = user_id == event.head.user_id or self._muted(event, rule, user_id, node)
+            is_left_out = user_id == event.head.user_id or self._is_muted(event, rule, user_id, node)
             if address and not is_left_out and self._accepts(event, rule, user_id):
                 via = f"fqn.{node}" if hops else None
                 yield address, address, user_id, (rule.relation, hops, *alert, team, via)
@@ -117,17 +117,19 @@ class ExpectedRecipients:
         owners |= {member.user_id for member in self._company.members(teams)}
         return [one for one in self._able() if one in owners]
 
-    def _related(self, head: EventHead, rule: RecipientRule) -> Iterator[tuple[str, str, int, str | None]]:
+    def _related_people(self, head: EventHead, rule: RecipientRule) -> Iterator[tuple[str, str, int, str | None]]:
         relation, nodes = rule.relation, {"": 0}
         if relation in BY_ASSET:
             nodes = {one.node_id: one.hops for one in self._company.reach([head.entity_id], rule.downstream_depth)}
         for node, hops in nodes.items():
-            for one in self._principals(relation, node, rule.receiver):
-                if not one.since_offset <= head.offset <= one.until_offset:
+            for principal in self._principals(relation, node, rule.receiver):
+                if not principal.since_offset <= head.offset <= principal.until_offset:
                     continue
-                people = {one.principal_id: None}
-                if one.principal_type == "team":
-                    people = {member.user_id: member.team_name for member in self._company.members([one.principal_id])}
+                people = {principal.principal_id: None}
+                if principal.principal_type == "team":
+                    people = {
+                        member.user_id: member.team_name for member in self._company.members([principal.principal_id])
+                    }
                 yield from ((user, node, hops, team) for user, team in people.items() if user in self._able())
 
     def _principals(self, relation: ReasonKind, node: str, receiver: str) -> list[object]:
@@ -156,15 +158,15 @@ class ExpectedRecipients:
         team = question.partition(":")[2]
         return team in company.teams and user_id in {one.user_id for one in company.members([team])}
 
-    def _muted(self, event: MatchedEvent, rule: RecipientRule, who: str, node: str) -> bool:
+    def _is_muted(self, event: MatchedEvent, rule: RecipientRule, who: str, node: str) -> bool:
         about = (rule.subscription_id, event.head.entity_id, node)
         return any(
-            one.who == who
-            and one.about_id in about
-            and one.channel in ("", rule.channel.value)
-            and one.since_offset <= event.head.offset
-            and event.head.timestamp_ms < one.until_ms
-            for one in self._company.muted
+            mute.who == who
+            and mute.about_id in about
+            and mute.channel in ("", rule.channel.value)
+            and mute.since_offset <= event.head.offset
+            and event.head.timestamp_ms < mute.until_ms
+            for mute in self._company.muted
         )
 
 
@@ -172,12 +174,12 @@ class ExpectedRecipients:
 @pytest.mark.parametrize("is_personal", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once: int, *, is_personal: bool) -> None:
-    made = case(seed, is_personal=is_personal)
-    expected = ExpectedRecipients(made).notified()
-    assert notified(made, people_at_once) == expected
+    sample = case(seed, is_personal=is_personal)
+    expected = ExpectedRecipients(sample).reasons_by_recipient()
+    assert recipients_in_portions(sample, people_at_once) == expected
     assert expected or is_personal, "a case that tells nobody proves nothing"
 
 
 def test_no_event_gives_no_recipient() -> None:
-    made = case(0)
-    assert list(resolve_events((), made.rules, made.company)) == []
+    sample = case(0)
+    assert list(resolve_events((), sample.rules, sample.company)) == []

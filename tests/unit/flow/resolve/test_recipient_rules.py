@@ -9,7 +9,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import AlertType, Category, Channel, Destination, DestinationConfig, EventSubscription
 
 
-def asked(category: Category, channel: Channel = Channel.EMAIL, **config: object) -> list[tuple[str, str]]:
+def rules_of_category(category: Category, channel: Channel = Channel.EMAIL, **config: object) -> list[tuple[str, str]]:
     destination = Destination(id="d", category=category, type=channel, config=DestinationConfig(**config))  # type: ignore[arg-type]
     return [(row.relation.value, row.receiver) for row in recipient_rules(subscription(destination))]
 
@@ -35,24 +35,29 @@ def subscription(*destinations: Destination) -> EventSubscription:
     ],
 )
 def test_a_relation_needs_no_receiver(category: Category, relations: list[str]) -> None:
-    assert asked(category) == [(relation, "") for relation in relations]
+    assert rules_of_category(category) == [(relation, "") for relation in relations]
 
 
 def test_flags_add_to_the_category_and_never_double_it() -> None:
     flags = {"send_to_owners": True, "send_to_followers": True, "send_to_admins": True}
-    assert asked(Category.OWNERS, **flags) == [("owner", ""), ("creator", ""), ("follower", ""), ("admin", "")]
+    assert rules_of_category(Category.OWNERS, **flags) == [
+        ("owner", ""),
+        ("creator", ""),
+        ("follower", ""),
+        ("admin", ""),
+    ]
 
 
 def test_a_receiver_with_an_at_is_an_address_and_anything_else_a_name() -> None:
-    assert asked(Category.TEAMS, receivers=("Sales", "Boss@Example.com")) == [
+    assert rules_of_category(Category.TEAMS, receivers=("Sales", "Boss@Example.com")) == [
         ("team", "Sales"),
         ("external", "boss@example.com"),
     ]
-    assert asked(Category.USERS, receivers=("ana",)) == [("user", "ana")]
+    assert rules_of_category(Category.USERS, receivers=("ana",)) == [("user", "ana")]
 
 
 def test_receivers_beside_another_category_are_written_to_as_well() -> None:
-    assert asked(Category.ADMINS, receivers=("Security@example.com", "Sales")) == [
+    assert rules_of_category(Category.ADMINS, receivers=("Security@example.com", "Sales")) == [
         ("admin", ""),
         ("external", "security@example.com"),
         ("user", "Sales"),
@@ -61,18 +66,20 @@ def test_receivers_beside_another_category_are_written_to_as_well() -> None:
 
 
 def test_external_mail_goes_to_addresses_and_webhooks_to_their_endpoint() -> None:
-    assert asked(Category.EXTERNAL, receivers=("A@example.com", "a@example.com")) == [("external", "a@example.com")]
+    assert rules_of_category(Category.EXTERNAL, receivers=("A@example.com", "a@example.com")) == [
+        ("external", "a@example.com")
+    ]
     endpoint = "http://127.0.0.1:9/hook"
-    assert asked(Category.EXTERNAL, Channel.WEBHOOK, endpoint=endpoint) == [("external", endpoint)]
+    assert rules_of_category(Category.EXTERNAL, Channel.WEBHOOK, endpoint=endpoint) == [("external", endpoint)]
 
 
 def test_depth_is_nothing_unless_downstream_is_asked_for() -> None:
     ways = [(False, 3, 0), (True, None, NO_DEPTH_LIMIT), (True, 2, 2)]
     for downstream, depth, expected in ways:
-        one = Destination(
+        destination = Destination(
             id="d", category=Category.OWNERS, type=Channel.EMAIL, notify_downstream=downstream, downstream_depth=depth
         )
-        depths = {row.relation: row.downstream_depth for row in recipient_rules(subscription(one))}
+        depths = {row.relation: row.downstream_depth for row in recipient_rules(subscription(destination))}
         assert depths == {ReasonKind.OWNER: expected, ReasonKind.CREATOR: 0}, (
             "who began a thread has nothing downstream"
         )
@@ -100,8 +107,8 @@ def test_a_disabled_destination_asks_for_nobody() -> None:
 def test_people_are_found_by_address_for_mail_and_bots(
     channel: Channel, config: dict[str, object], by_address: bool
 ) -> None:
-    given = DestinationConfig(send_to_owners=True, **config)  # type: ignore[arg-type]
-    destination = Destination(id="d", category=Category.ADMINS, type=channel, config=given)
+    destination_config = DestinationConfig(send_to_owners=True, **config)  # type: ignore[arg-type]
+    destination = Destination(id="d", category=Category.ADMINS, type=channel, config=destination_config)
     assert {row.by_address for row in recipient_rules(subscription(destination))} == {by_address}
 
 

@@ -19,12 +19,12 @@ from tocsin.model.subscription import Trigger
 SUNDAY = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
-def trigger(**given: object) -> Trigger:
-    return Trigger.model_validate({"triggerType": "Scheduled", **given})
+def trigger(**fields: object) -> Trigger:
+    return Trigger.model_validate({"triggerType": "Scheduled", **fields})
 
 
-def fires(after: datetime, **given: object) -> datetime:
-    return datetime.fromtimestamp(next_time_ms(trigger(**given), round(after.timestamp() * 1000)) / 1000, UTC)
+def fires(after: datetime, **fields: object) -> datetime:
+    return datetime.fromtimestamp(next_time_ms(trigger(**fields), round(after.timestamp() * 1000)) / 1000, UTC)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_an_expression_means_what_its_own_world_says(expression: str, expected: 
 
 def times(expression: str, after: datetime, count: int, timezone: str = "UTC") -> list[datetime]:
     """Return the next times, on the clocks of the zone."""
-    found, zone = [after], ZoneInfo(timezone)
+    moments, zone = [after], ZoneInfo(timezone)
     for _ in range(count):
-        found.append(fires(found[-1], cronExpression=expression, timezone=timezone))
-    return [one.astimezone(zone) for one in found[1:]]
+        moments.append(fires(moments[-1], cronExpression=expression, timezone=timezone))
+    return [one.astimezone(zone) for one in moments[1:]]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def times(expression: str, after: datetime, count: int, timezone: str = "UTC") -
 )
 def test_days_are_those_that_quartz_and_unix_name(expression: str, after: str, expected: str) -> None:
     days = expected.split()
-    found = times(expression, datetime.fromisoformat(after).replace(tzinfo=UTC), len(days))
-    assert [f"{one:%Y-%m-%d}" for one in found] == days
-    assert {f"{one:%H:%M:%S}" for one in found} == {"09:00:00"}
+    moments = times(expression, datetime.fromisoformat(after).replace(tzinfo=UTC), len(days))
+    assert [f"{one:%Y-%m-%d}" for one in moments] == days
+    assert {f"{one:%H:%M:%S}" for one in moments} == {"09:00:00"}
 
 
 SPRING, AUTUMN = datetime(2026, 3, 29, 0, 0, tzinfo=UTC), datetime(2026, 10, 24, 23, 30, tzinfo=UTC)
@@ -133,8 +133,8 @@ def test_clocks_that_change_skip_no_due_time_and_double_none(
     expression: str, after: datetime, expected: list[str]
 ) -> None:
     """Fault scenario 36."""
-    found = times(expression, after, len(expected), "Europe/Berlin")
-    assert [f"{one:%d %H:%M %z}" for one in found] == expected
+    moments = times(expression, after, len(expected), "Europe/Berlin")
+    assert [f"{one:%d %H:%M %z}" for one in moments] == expected
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_clocks_that_change_skip_no_due_time_and_double_none(
     ],
 )
 def test_a_day_begins_at_its_zones_midnight(timezone: str, after: datetime, expected: str) -> None:
-    found = fires(after, scheduleInfo="Daily", timezone=timezone)
-    assert found == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    day_start = fires(after, scheduleInfo="Daily", timezone=timezone)
+    assert day_start == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca"]
@@ -172,21 +172,21 @@ def test_every_wall_clock_time_is_due_once_whatever_the_clocks_do(
     clocks, start = ZoneInfo(zone), datetime(day.year, day.month, day.day, tzinfo=UTC)
     change = next((at for at in _quarters(start, days) if _offset(at, clocks) != _offset(at - QUARTER, clocks)), start)
     first = change - timedelta(hours=6)
-    expression = f"0 {_listed(minutes)} {_listed(hours)} * * ?"
-    expected, seen, previous = [], set[datetime](), (first - MINUTE).astimezone(clocks).replace(tzinfo=None)
+    expression = f"0 {_list_text(minutes)} {_list_text(hours)} * * ?"
+    expected, past_walls, previous = [], set[datetime](), (first - MINUTE).astimezone(clocks).replace(tzinfo=None)
     for passed in range(12 * 60):
         at = first + passed * MINUTE
         wall = at.astimezone(clocks).replace(tzinfo=None)
         skipped = [previous + step * MINUTE for step in range(1, (wall - previous) // MINUTE)]
-        shown = [*([] if len(hours) == 24 else skipped), wall]
-        named = [one for one in shown if one.minute in minutes and one.hour in hours]
-        if named and (len(hours) == 24 or any(one not in seen for one in named)):
+        wall_times = [*([] if len(hours) == 24 else skipped), wall]
+        matching_walls = [one for one in wall_times if one.minute in minutes and one.hour in hours]
+        if matching_walls and (len(hours) == 24 or any(one not in past_walls for one in matching_walls)):
             expected.append(at)
-        seen.update(shown)
+        past_walls.update(wall_times)
         previous = wall
-    found = times(expression, first - MINUTE, len(expected) + 1, zone)
-    assert [one.astimezone(UTC) for one in found[:-1]] == expected
-    assert found[-1] >= first + timedelta(hours=12)
+    due_times = times(expression, first - MINUTE, len(expected) + 1, zone)
+    assert [one.astimezone(UTC) for one in due_times[:-1]] == expected
+    assert due_times[-1] >= first + timedelta(hours=12)
 
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
@@ -200,19 +200,21 @@ def _offset(at: datetime, zone: ZoneInfo) -> timedelta | None:
     return at.astimezone(zone).utcoffset()
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _list_text(numbers: Iterable[int]) -> str:
     return ",".join(map(str, sorted(numbers)))
 
 
-def _field(least: int, most: int) -> st.SearchStrategy[str]:
-    number = st.integers(least, most)
+def _field(least: int, greatest: int) -> st.SearchStrategy[str]:
+    number = st.integers(least, greatest)
     ordered = st.sets(number, min_size=2, max_size=2).map(sorted)
     return st.one_of(
         st.just("*"),
-        st.lists(number, min_size=1, max_size=4, unique=True).map(_listed),
+        st.lists(number, min_size=1, max_size=4, unique=True).map(_list_text),
         ordered.map(lambda ends: f"{ends[0]}-{ends[1]}"),
-        st.tuples(ordered, st.integers(1, min(9, most))).map(lambda given: f"{given[0][0]}-{given[0][1]}/{given[1]}"),
-        st.integers(1, 20).map(lambda step: f"*/{min(step, most)}"),
+        st.tuples(ordered, st.integers(1, min(9, greatest))).map(
+            lambda given: f"{given[0][0]}-{given[0][1]}/{given[1]}"
+        ),
+        st.integers(1, 20).map(lambda step: f"*/{min(step, greatest)}"),
     )
 
 
@@ -239,16 +241,16 @@ def test_times_are_those_of_another_implementation(
     day, weekday = days
     after = at.replace(microsecond=0, tzinfo=UTC)
     theirs = f"{seconds} {minutes} {hours} {day.replace('?', '*')} {months} {_unix_weekdays(weekday)}"
-    other = croniter(theirs, after, second_at_beginning=True, max_years_between_matches=60)
-    expected = [other.get_next(datetime) for _ in range(3)]
+    reference = croniter(theirs, after, second_at_beginning=True, max_years_between_matches=60)
+    expected = [reference.get_next(datetime) for _ in range(3)]
     assert times(f"{seconds} {minutes} {hours} {day} {months} {weekday}", after, 3) == expected
 
 
 def _unix_weekdays(text: str) -> str:
     if text in "*?":
         return "*"
-    numbers, sign, rest = text.partition("#" if "#" in text else "/")
-    return re.sub(r"\d", lambda found: str(int(found[0]) - 1), numbers) + sign + rest
+    numbers, sign, ordinal = text.partition("#" if "#" in text else "/")
+    return re.sub(r"\d", lambda found: str(int(found[0]) - 1), numbers) + sign + ordinal
 
 
 @settings(max_examples=50, deadline=None)
@@ -260,12 +262,12 @@ def _unix_weekdays(text: str) -> str:
     until=st.datetimes(datetime(2025, 1, 1), datetime(2030, 1, 1)),
 )
 def test_the_last_time_is_the_one_before_the_next(expression: str, zone: str, until: datetime) -> None:
-    given = trigger(cronExpression=expression, timezone=zone)
+    schedule = trigger(cronExpression=expression, timezone=zone)
     until_ms = round(until.replace(tzinfo=UTC).timestamp() * 1000)
-    last_ms = last_time_ms(given, until_ms)
+    last_ms = last_time_ms(schedule, until_ms)
     assert last_ms is not None
-    assert last_ms <= until_ms < next_time_ms(given, last_ms)
-    assert next_time_ms(given, last_ms - 1_000) == last_ms
+    assert last_ms <= until_ms < next_time_ms(schedule, last_ms)
+    assert next_time_ms(schedule, last_ms - 1_000) == last_ms
 
 
 def test_a_schedule_that_has_ended_is_due_at_the_end_of_time() -> None:
@@ -292,13 +294,13 @@ def test_a_schedule_that_has_ended_is_due_at_the_end_of_time() -> None:
 def test_what_quartz_refuses_is_refused_when_it_is_saved_and_goes_on_where_it_is_stored(
     expression: str, says: str
 ) -> None:
-    given = trigger(cronExpression=expression)
+    schedule = trigger(cronExpression=expression)
     with pytest.raises(InvalidInput) as refused:
-        check_new_schedule(given, None)
+        check_new_schedule(schedule, None)
     assert says in refused.value.message
-    check_new_schedule(given, expression)
-    check_schedule(given)
-    assert next_time_ms(given, 0)
+    check_new_schedule(schedule, expression)
+    check_schedule(schedule)
+    assert next_time_ms(schedule, 0)
 
 
 @pytest.mark.parametrize("expression", ["0 0 8 * * ?", "0 0 8 ? * L", "0 0 8 LW * ?", "0 8 1,15 * MON,WED"])
@@ -307,7 +309,7 @@ def test_standard_expressions_are_saved(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("fields", "says"),
     [
         ({"cronExpression": "at noon"}, "it has 2 fields; Quartz's have 6 or 7, Unix's 5"),
         ({"cronExpression": "0 0 8 ? * 9"}, "9 is not between 1 and 7, in the field day of week"),
@@ -331,6 +333,6 @@ def test_standard_expressions_are_saved(expression: str) -> None:
         ({"scheduleInfo": "Custom"}, "a Custom schedule needs one"),
     ],
 )
-def test_what_is_no_time_is_refused(given: dict[str, str], says: str) -> None:
+def test_what_is_no_time_is_refused(fields: dict[str, str], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        next_time_ms(trigger(**given), 0)
+        next_time_ms(trigger(**fields), 0)

@@ -31,19 +31,21 @@ DAILY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Schedul
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 
 
-def scheduled(drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int) -> Iterator[ScheduledNotification]:
+def notifications_of(
+    drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int
+) -> Iterator[ScheduledNotification]:
     return scheduled_notifications(drafts, timings, now_ms=now_ms, gatherings=GATHERINGS)
 
 
 def due(drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int) -> list[tuple[int, str | None]]:
     """Return when these notifications go out, and under which grouping keys."""
-    slots = (notification.slot for notification in scheduled(drafts, timings, now_ms=now_ms))
+    slots = (notification.slot for notification in notifications_of(drafts, timings, now_ms=now_ms))
     return [(slot.due_at_ms, slot.grouping_key) for slot in slots]
 
 
-def alert(**given: object) -> EventSubscription:
-    named = {"id": "a", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification"}
-    return EventSubscription.model_validate({**named, **given})
+def alert(**fields: object) -> EventSubscription:
+    defaults = {"id": "a", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification"}
+    return EventSubscription.model_validate({**defaults, **fields})
 
 
 def test_an_alert_notifies_now_at_a_time_or_together_with_others_or_never() -> None:
@@ -57,18 +59,18 @@ def test_an_alert_notifies_now_at_a_time_or_together_with_others_or_never() -> N
 
 
 def test_what_a_real_time_alert_gathers() -> None:
-    def decided(gathering: Gathering = Gathering.SUMMARY, **given: object) -> object:
-        return decide(timing_of(alert(**given)), None, 5, subscription_id="a", gathering=gathering)
+    def decision(gathering: Gathering = Gathering.SUMMARY, **fields: object) -> object:
+        return decide(timing_of(alert(**fields)), None, 5, subscription_id="a", gathering=gathering)
 
-    def grouped(by: str) -> dict[str, str]:
+    def grouping_by(by: str) -> dict[str, str]:
         return {"triggerType": "RealTime", "groupBy": by}
 
-    assert decided() == decided(trigger=grouped("alert")) == Paced("alert:a", 60_000)
-    assert decided(pollInterval=5) == Paced("alert:a", 5_000)
-    assert decided(trigger=grouped("asset")) == Paced("alert:a", 60_000, by_asset=True)
-    assert decided(Gathering.NONE) == Now()
-    for at_once in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouped("none")}):
-        assert decided(**at_once) == Now()
+    assert decision() == decision(trigger=grouping_by("alert")) == Paced("alert:a", 60_000)
+    assert decision(pollInterval=5) == Paced("alert:a", 5_000)
+    assert decision(trigger=grouping_by("asset")) == Paced("alert:a", 60_000, by_asset=True)
+    assert decision(Gathering.NONE) == Now()
+    for at_once in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouping_by("none")}):
+        assert decision(**at_once) == Now()
 
 
 @pytest.mark.parametrize(
@@ -80,20 +82,20 @@ def test_webhooks_gather_if_they_ask_for_arrays_whatever_the_batch_size(
 ) -> None:
     config = {"endpoint": "http://x.y", **({"batchBy": batch_by} if batch_by else {})}
     hook = {"id": "d", "category": "External", "type": "Webhook", "config": config}
-    one = alert(batchSize=size, destinations=[hook])
-    decided = decide(timing_of(one), None, 5, subscription_id="a", gathering=Gathering.ARRAYS)
+    subscription = alert(batchSize=size, destinations=[hook])
+    decided = decide(timing_of(subscription), None, 5, subscription_id="a", gathering=Gathering.ARRAYS)
     assert decided == (Paced("alert:a", 60_000) if gathers else Now())
-    assert one.sends_arrays is (batch_by == "all")
+    assert subscription.sends_arrays is (batch_by == "all")
 
 
 def test_a_critical_alert_gathers_nothing() -> None:
     """Fault scenario 37."""
 
-    def decided(tag: str) -> object:
+    def decision(tag: str) -> object:
         return decide(timing_of(alert(tags=[{"tagFQN": tag}])), None, 5, gathering=Gathering.SUMMARY)
 
-    assert decided("Priority.Critical") == decided("critical") == Now()
-    assert isinstance(decided("Priority.NotCritical"), Paced)
+    assert decision("Priority.Critical") == decision("critical") == Now()
+    assert isinstance(decision("Priority.NotCritical"), Paced)
 
 
 def test_what_one_alert_sends_at_once_waits_for_no_other_one() -> None:
@@ -122,43 +124,43 @@ def test_what_several_alerts_notify_goes_out_at_the_earliest_of_their_times() ->
 
 
 def test_messages_gather_per_recipient_channel_and_time() -> None:
-    def sent_in(channel: str = "Email", *, event: str = "e", key: str = "k", now_ms: int = NOON_MS) -> object:
+    def message_of(channel: str = "Email", *, event: str = "e", key: str = "k", now_ms: int = NOON_MS) -> object:
         unscheduled = draft(channel, "a", event=EVENT._replace(event_id=event), key=key)
-        (notification,) = scheduled([unscheduled], {"a": HOURLY}, now_ms=now_ms)
+        (notification,) = notifications_of([unscheduled], {"a": HOURLY}, now_ms=now_ms)
         return notification.message_id
 
-    assert sent_in() == sent_in(event="f") == sent_in(now_ms=NOON_MS + HOUR_MS - 1)
-    assert len({sent_in(), sent_in(key="l"), sent_in(now_ms=NOON_MS + HOUR_MS)}) == 3
-    assert sent_in("Webhook", event="f") == message_id(notification_id("f", "Webhook", "k"))
-    assert sent_in("ActivityFeed") is None
+    assert message_of() == message_of(event="f") == message_of(now_ms=NOON_MS + HOUR_MS - 1)
+    assert len({message_of(), message_of(key="l"), message_of(now_ms=NOON_MS + HOUR_MS)}) == 3
+    assert message_of("Webhook", event="f") == message_id(notification_id("f", "Webhook", "k"))
+    assert message_of("ActivityFeed") is None
 
 
 def test_what_comes_too_late_gets_the_next_time() -> None:
-    (notification,) = scheduled([draft("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
+    (notification,) = notifications_of([draft("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
     assert next_slot(notification.slot).due_at_ms == NOON_MS + 2 * HOUR_MS
 
 
 def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
     """Fault scenario 12."""
 
-    def placed(*alerts: str, event_ms: int, now_ms: int = NOON_MS + 1) -> tuple[object, object]:
+    def placement(*alerts: str, event_ms: int, now_ms: int = NOON_MS + 1) -> tuple[object, object]:
         unscheduled = draft("Email", *alerts, event=EVENT._replace(timestamp_ms=event_ms))
-        (notification,) = scheduled([unscheduled], {"a": HOURLY}, now_ms=now_ms)
+        (notification,) = notifications_of([unscheduled], {"a": HOURLY}, now_ms=now_ms)
         return notification.slot.due_at_ms, notification.message_id
 
-    caught_up = placed("a", event_ms=NOON_MS - 5 * HOUR_MS)
-    assert caught_up == placed("a", event_ms=NOON_MS - 1)  # several missed times are one message
+    caught_up = placement("a", event_ms=NOON_MS - 5 * HOUR_MS)
+    assert caught_up == placement("a", event_ms=NOON_MS - 1)  # several missed times are one message
     assert caught_up[0] == NOON_MS
-    assert placed("a", event_ms=NOON_MS)[0] == NOON_MS + HOUR_MS
-    assert placed("a", "at once", event_ms=NOON_MS - 1)[0] == NOON_MS + 1
-    on_time = placed("a", event_ms=NOON_MS - 1, now_ms=NOON_MS - 1)
+    assert placement("a", event_ms=NOON_MS)[0] == NOON_MS + HOUR_MS
+    assert placement("a", "at once", event_ms=NOON_MS - 1)[0] == NOON_MS + 1
+    on_time = placement("a", event_ms=NOON_MS - 1, now_ms=NOON_MS - 1)
     assert on_time == caught_up  # whether it is read in time or not, its message is the same
 
 
 @given(event=st.text(), channel=st.sampled_from(["Email", "Webhook"]), key=st.text())
 def test_ids_are_uuids_of_their_causes(event: str, channel: str, key: str) -> None:
     unscheduled = draft(channel, "a", event=EVENT._replace(event_id=event), key=key)
-    (notification,) = scheduled([unscheduled], {}, now_ms=5)
+    (notification,) = notifications_of([unscheduled], {}, now_ms=5)
     assert notification.id == str(uuid5(NAMESPACE, f"notification|{event}|{channel}|{key}"))
     assert notification.message_id == str(uuid5(NAMESPACE, f"delivery|{notification.id}"))
     slot = notification.slot

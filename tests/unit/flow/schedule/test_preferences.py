@@ -89,15 +89,15 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
     ],
 )
 def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, object], expected: str) -> None:
-    asked = Preferences(timezone="Europe/Berlin", **preferences)
-    assert due(draft_for(), asked, at("2026-11-25T12:00"))[0] == at(expected)
+    choices = Preferences(timezone="Europe/Berlin", **preferences)
+    assert due(draft_for(), choices, at("2026-11-25T12:00"))[0] == at(expected)
 
 
 def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_digest() -> None:
-    asked = Preferences(
+    choices = Preferences(
         timezone="Europe/Berlin", frequency=Frequency.DAILY, digest_at="21:00", quiet_hours=NIGHT.quiet_hours
     )
-    assert due(draft_for(), asked, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
+    assert due(draft_for(), choices, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
 
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
@@ -109,10 +109,12 @@ def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_a
 
 
 def test_of_several_categories_the_soonest_counts() -> None:
-    asked = Preferences(frequency=Frequency.WEEKLY, categories={"schema": Frequency.IMMEDIATE, "tag": Frequency.DAILY})
-    assert asked.frequency_of(("tag", "schema")) is Frequency.IMMEDIATE
-    assert asked.frequency_of(("tag", "owner")) is Frequency.DAILY
-    assert asked.frequency_of(()) is Frequency.WEEKLY
+    choices = Preferences(
+        frequency=Frequency.WEEKLY, categories={"schema": Frequency.IMMEDIATE, "tag": Frequency.DAILY}
+    )
+    assert choices.frequency_of(("tag", "schema")) is Frequency.IMMEDIATE
+    assert choices.frequency_of(("tag", "owner")) is Frequency.DAILY
+    assert choices.frequency_of(()) is Frequency.WEEKLY
     never = Preferences(frequency=Frequency.NEVER, categories={"tag": Frequency.WEEKLY})
     assert never.frequency_of(("tag", "owner")) is Frequency.WEEKLY
     assert never.frequency_of(("owner",)) is Frequency.NEVER
@@ -127,22 +129,22 @@ class Clock:
         start = datetime(self.FIRST.year, self.FIRST.month, self.FIRST.day, tzinfo=UTC) - timedelta(days=2)
         moments = [start + timedelta(minutes=number) for number in range((self.DAYS + 4) * 1440)]
         self._start_ms = round(start.timestamp() * 1000)
-        shown, latest = [], ""
+        walls, latest = [], ""
         for moment in moments:
             latest = max(latest, f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}")
-            shown.append(latest)
-        self._shown = shown
+            walls.append(latest)
+        self._shown = walls
         self._times: dict[str, tuple[int, ...]] = {}
 
     def when(self, day: date, time: str) -> int:
         return self._start_ms + 60_000 * bisect_left(self._shown, f"{day}T{time}")
 
     def times(self, time: str, *, weekly: bool = False) -> tuple[int, ...]:
-        known = self._times.get(time)
-        if known is None:
+        moments = self._times.get(time)
+        if moments is None:
             days = (self.FIRST + timedelta(days=number) for number in range(self.DAYS))
-            known = self._times[time] = tuple(self.when(day, time) for day in days)
-        return known[-self.FIRST.weekday() % 7 :: 7] if weekly else known
+            moments = self._times[time] = tuple(self.when(day, time) for day in days)
+        return moments[-self.FIRST.weekday() % 7 :: 7] if weekly else moments
 
     def quiet_end(self, quiet: QuietHours, moment_ms: int) -> int | None:
         """Return when the quiet hours end in which a moment lies; a night belongs to the day on which it begins."""
@@ -153,11 +155,11 @@ class Clock:
         end_ms = ends[at + (quiet.end < quiet.start)]
         return end_ms if moment_ms < end_ms else None
 
-    def expected(self, asked: Preferences, moment_ms: int) -> int:
-        if asked.frequency is not Frequency.IMMEDIATE:
-            digests = self.times(asked.digest_at, weekly=asked.frequency is Frequency.WEEKLY)
+    def due_ms(self, preferences: Preferences, moment_ms: int) -> int:
+        if preferences.frequency is not Frequency.IMMEDIATE:
+            digests = self.times(preferences.digest_at, weekly=preferences.frequency is Frequency.WEEKLY)
             moment_ms = digests[bisect_right(digests, moment_ms)]
-        end_ms = asked.quiet_hours and self.quiet_end(asked.quiet_hours, moment_ms)
+        end_ms = preferences.quiet_hours and self.quiet_end(preferences.quiet_hours, moment_ms)
         return end_ms or moment_ms
 
 
@@ -177,8 +179,8 @@ def clock(zone: str) -> Clock:
     return Clock(zone)
 
 
-def due_by_preference(asked: Preferences, moment_ms: int) -> int:
-    wait = wait_of(asked, ())
+def due_by_preference(preferences: Preferences, moment_ms: int) -> int:
+    wait = wait_of(preferences, ())
     return moment_ms if wait is None else wait.due_at_ms(moment_ms)
 
 
@@ -191,15 +193,15 @@ def combinations() -> Iterator[Preferences]:
 
 @pytest.mark.parametrize(("zone", "day"), [(zone, day) for zone, days in CHANGES.items() for day in days])
 def test_all_small_combinations_are_due_when_the_clocks_say(zone: str, day: str) -> None:
-    known, first = clock(zone), date.fromisoformat(day)
-    around = [known.when(first - timedelta(days=1), "22:30")]
-    moments = [*around, *(known.when(first, "02:00") + 1_800_000 * number for number in (0, 2, 40))]
+    zone_clock, first = clock(zone), date.fromisoformat(day)
+    around = [zone_clock.when(first - timedelta(days=1), "22:30")]
+    moments = [*around, *(zone_clock.when(first, "02:00") + 1_800_000 * number for number in (0, 2, 40))]
     wrong = [
-        (one.to_wire(), datetime.fromtimestamp(moment_ms / 1000, ZoneInfo(zone)))
-        for asked in combinations()
-        for one in (asked.model_copy(update={"timezone": zone}),)
+        (preferences.to_wire(), datetime.fromtimestamp(moment_ms / 1000, ZoneInfo(zone)))
+        for choices in combinations()
+        for preferences in (choices.model_copy(update={"timezone": zone}),)
         for moment_ms in moments
-        if due_by_preference(one, moment_ms) != known.expected(one, moment_ms)
+        if due_by_preference(preferences, moment_ms) != zone_clock.due_ms(preferences, moment_ms)
     ]
     assert wrong == []
 
@@ -214,6 +216,6 @@ def test_any_combination_is_due_when_the_clocks_say(
     zone: str, frequency: Frequency, digest_at: str, start: str, end: str, minute: int
 ) -> None:
     quiet = QuietHours(start=start, end=end)
-    asked = Preferences(timezone=zone, frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
+    preferences = Preferences(timezone=zone, frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
     moment_ms = clock(zone).when(Clock.FIRST + timedelta(days=10), "00:00") + 60_000 * minute
-    assert due_by_preference(asked, moment_ms) == clock(zone).expected(asked, moment_ms)
+    assert due_by_preference(preferences, moment_ms) == clock(zone).due_ms(preferences, moment_ms)

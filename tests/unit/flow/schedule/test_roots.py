@@ -53,9 +53,9 @@ def test_only_alerts_that_ask_for_it_group_by_root() -> None:
 
 
 def test_reasons_of_these_alerts_name_the_root_upstream() -> None:
-    named, other = naming_root([owner_reason(ROOT), owner_reason("asset")], {ROOT: Root("id", "pg.orders")})
-    assert named.sentence() == f"you own it (alert {ROOT}; pg.orders failed first)"
-    assert other == owner_reason("asset")
-    hidden = named.model_copy(update={"downstream_of": ""})
+    first, second = naming_root([owner_reason(ROOT), owner_reason("asset")], {ROOT: Root("id", "pg.orders")})
+    assert first.sentence() == f"you own it (alert {ROOT}; pg.orders failed first)"
+    assert second == owner_reason("asset")
+    hidden = first.model_copy(update={"downstream_of": ""})
     assert hidden.sentence() == f"you own it (alert {ROOT}; an asset upstream failed first)"
     assert naming_root([owner_reason(ROOT)], {ROOT: Root("id")}) == (owner_reason(ROOT),)

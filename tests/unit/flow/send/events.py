@@ -13,19 +13,19 @@ NOW_MS = 1_760_000_000_000
 MESSAGE_ID = "0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
 
 
-def updated(name: str, old: Any = None, new: Any = None) -> ChangeDescription:
+def update_of(name: str, old: Any = None, new: Any = None) -> ChangeDescription:
     return ChangeDescription(fields_updated=(FieldChange(name=name, old_value=old, new_value=new),))
 
 
-def added(name: str, new: Any) -> ChangeDescription:
+def addition_of(name: str, new: Any) -> ChangeDescription:
     return ChangeDescription(fields_added=(FieldChange(name=name, new_value=new),))
 
 
-def deleted(name: str, old: Any) -> ChangeDescription:
+def deletion_of(name: str, old: Any) -> ChangeDescription:
     return ChangeDescription(fields_deleted=(FieldChange(name=name, old_value=old),))
 
 
-COLUMN_REMOVED = deleted("columns", [{"name": "email", "dataType": "VARCHAR"}])
+COLUMN_REMOVED = deletion_of("columns", [{"name": "email", "dataType": "VARCHAR"}])
 
 
 def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **fields: Any) -> ChangeEvent:

@@ -28,8 +28,8 @@ LINKS = LinkSigner("https://t.example", b"key")
 
 
 def failing(recipient_id: str | None, *incidents: OpenIncident) -> Dispatch:
-    given = dispatch()
-    return replace(given, entries=(replace(given.first, recipient_id=recipient_id, incidents=incidents),))
+    message = dispatch()
+    return replace(message, entries=(replace(message.first, recipient_id=recipient_id, incidents=incidents),))
 
 
 def test_a_token_says_what_is_asked_until_it_is_over() -> None:
@@ -73,17 +73,17 @@ def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -
     assert in_channel.address == "https://t.example/#/incidents/INC-7"
 
 
-@pytest.mark.parametrize(("open_count", "shown"), [(0, 0), (2, 2), (9, MOST_BUTTONS)])
-def test_there_is_a_button_for_each_open_incident_up_to_a_limit(open_count: int, shown: int) -> None:
-    found = buttons_of(failing("u", *(OpenIncident(one, "s") for one in range(open_count))), LINKS, now_ms=0)
-    assert sum(len(one) for one in found.values()) == shown
+@pytest.mark.parametrize(("open_count", "button_count"), [(0, 0), (2, 2), (9, MOST_BUTTONS)])
+def test_there_is_a_button_for_each_open_incident_up_to_a_limit(open_count: int, button_count: int) -> None:
+    buttons = buttons_of(failing("u", *(OpenIncident(one, "s") for one in range(open_count))), LINKS, now_ms=0)
+    assert sum(len(one) for one in buttons.values()) == button_count
 
 
 def test_an_incident_goes_with_the_reasons_of_its_alert() -> None:
-    other = OWNER.model_copy(update={"subscription_id": "t"})
-    given = failing("u", OpenIncident(7, "s"), OpenIncident(8, "t"))
-    both = replace(given, entries=(replace(given.first, reasons=(OWNER, other)),))
+    other_reason = OWNER.model_copy(update={"subscription_id": "t"})
+    message = failing("u", OpenIncident(7, "s"), OpenIncident(8, "t"))
+    both = replace(message, entries=(replace(message.first, reasons=(OWNER, other_reason)),))
 
-    left, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
-    assert left is not None
-    assert left.first.incidents == (OpenIncident(8, "t"),)
+    narrowed, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
+    assert narrowed is not None
+    assert narrowed.first.incidents == (OpenIncident(8, "t"),)

@@ -13,7 +13,7 @@ SHARED = Share(100)
 OF_ADMINISTRATORS = Share(100, is_of_administrators=True)
 
 
-def shared(*alerts: Sequence[str], **shares: Share) -> Dispatch:
+def message_for(*alerts: Sequence[str], **shares: Share) -> Dispatch:
     """Return a message whose notifications each are for these alerts."""
     first = dispatch().first
     entries = (
@@ -27,22 +27,22 @@ def shared(*alerts: Sequence[str], **shares: Share) -> Dispatch:
     return replace(dispatch(), entries=tuple(entries), shares=shares)
 
 
-def counts(message: Dispatch, most: int, alert: str) -> list[int]:
+def counts(message: Dispatch, limit: int, alert: str) -> list[int]:
     """Return how many of an alert's notifications each selection shows."""
     return [
-        sum(alert in {reason.subscription_id for reason in entry.reasons} for entry in some)
-        for some in selections(message, most)
+        sum(alert in {reason.subscription_id for reason in entry.reasons} for entry in entries)
+        for entries in selections(message, limit)
     ]
 
 
 def test_each_alert_shows_as_many_as_it_would_alone() -> None:
-    message = shared(*["ab"] * 8, a=SHARED, b=Share(2))
+    message = message_for(*["ab"] * 8, a=SHARED, b=Share(2))
     assert len(next(selections(message, 20))) == 8
-    assert len(next(selections(shared(*["b"] * 8, b=Share(2)), 20))) == 2
+    assert len(next(selections(message_for(*["b"] * 8, b=Share(2)), 20))) == 2
 
 
 def test_an_alert_that_gathers_by_asset_shows_as_many_of_each() -> None:
-    message = shared(*["ab"] * 4, a=Share(1, by_asset=True), b=Share(1))
+    message = message_for(*["ab"] * 4, a=Share(1, by_asset=True), b=Share(1))
     assets = ("orders", "orders", "revenue", "revenue")
     entries = zip(message.entries, assets, strict=True)
     by_asset = replace(
@@ -53,17 +53,17 @@ def test_an_alert_that_gathers_by_asset_shows_as_many_of_each() -> None:
 
 
 def test_many_of_one_alert_take_no_place_of_another() -> None:
-    message = shared(*["b"] * 1_000, *["ab"] * 8, a=SHARED, b=SHARED)
+    message = message_for(*["b"] * 1_000, *["ab"] * 8, a=SHARED, b=SHARED)
     assert counts(message, 20, "a")[0] == 8
     assert len(next(selections(message, 20))) == 28
 
 
 def test_where_there_are_too_few_places_those_of_administrators_are_kept_the_longest() -> None:
-    message = shared(*["b"] * 30, *["a"] * 30, a=OF_ADMINISTRATORS, b=SHARED)
+    message = message_for(*["b"] * 30, *["a"] * 30, a=OF_ADMINISTRATORS, b=SHARED)
     assert counts(message, 20, "a") == [20, 20, 20, 20, 20, 20, 10, 5, 2, 1, 0]
     assert counts(message, 20, "b") == [20, 10, 5, 2, 1, 0, 0, 0, 0, 0, 0]
 
 
 def test_otherwise_each_has_as_many() -> None:
-    message = shared(*["b"] * 30, *["a"] * 30, a=SHARED, b=SHARED)
+    message = message_for(*["b"] * 30, *["a"] * 30, a=SHARED, b=SHARED)
     assert counts(message, 20, "a")[:6] == counts(message, 20, "b")[:6] == [20, 10, 5, 2, 1, 0]

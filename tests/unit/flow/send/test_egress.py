@@ -115,10 +115,10 @@ def test_only_web_schemes_are_spoken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "address", "port"), [("127.0.0.1:8586", "127.0.0.1", 8586), ("[::1]:8586", "::1", 8586)]
+    ("exemption", "address", "port"), [("127.0.0.1:8586", "127.0.0.1", 8586), ("[::1]:8586", "::1", 8586)]
 )
-def test_an_exemption_may_be_for_one_address_and_port(allowed: str, address: str, port: int) -> None:
-    egress = egress_of((allowed,))
+def test_an_exemption_may_be_for_one_address_and_port(exemption: str, address: str, port: int) -> None:
+    egress = egress_of((exemption,))
     assert egress.permits(address, port)
     assert not egress.permits(address, port + 1)
     assert not egress.permits("127.0.0.2", port)

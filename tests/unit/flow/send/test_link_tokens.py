@@ -23,10 +23,10 @@ def test_a_token_for_one_purpose_or_key_is_nothing_for_another(about: str) -> No
     assert about_of("mute", token, b"another key") is None
 
 
-@given(about=_ABOUT, other=_ABOUT)
-def test_a_changed_token_is_refused(about: str, other: str) -> None:
+@given(about=_ABOUT, altered=_ABOUT)
+def test_a_changed_token_is_refused(about: str, altered: str) -> None:
     signature = sign_token("mute", about, _KEY).rpartition(".")[2]
-    assert about_of("mute", f"{other}.{signature}", _KEY) == (about if other == about else None)
+    assert about_of("mute", f"{altered}.{signature}", _KEY) == (about if altered == about else None)
 
 
 def test_what_is_no_token_is_refused() -> None:

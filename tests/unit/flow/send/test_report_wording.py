@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.flow.send.channels.samples import EVENTS, REFUSED
-from tests.unit.flow.send.events import added, change_event
+from tests.unit.flow.send.events import addition_of, change_event
 
 from tocsin.flow.send.dispatch import FailureContext
 from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, failure_lines, is_failure_report, report_line
@@ -28,14 +28,14 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
 @pytest.mark.parametrize(
     ("change", "fails"),
     [
-        (added(RESULT, {"testCaseStatus": "Failed"}), True),
-        (added(RUN, {"executionStatus": "PartialSuccess"}), True),
-        (added(RUN, {"pipelineState": "failed"}), True),
-        (added(RUN, {"executionStatus": "Pending"}), False),
-        (added(RESULT, {"testCaseStatus": "Success"}), False),
-        (added(RESULT, {}), False),
-        (added(RESULT, "Failed"), False),
-        (added("description", {"testCaseStatus": "Failed"}), False),
+        (addition_of(RESULT, {"testCaseStatus": "Failed"}), True),
+        (addition_of(RUN, {"executionStatus": "PartialSuccess"}), True),
+        (addition_of(RUN, {"pipelineState": "failed"}), True),
+        (addition_of(RUN, {"executionStatus": "Pending"}), False),
+        (addition_of(RESULT, {"testCaseStatus": "Success"}), False),
+        (addition_of(RESULT, {}), False),
+        (addition_of(RESULT, "Failed"), False),
+        (addition_of("description", {"testCaseStatus": "Failed"}), False),
         (None, False),
     ],
 )
@@ -106,14 +106,14 @@ _JSON = st.recursive(
 @example(RESULT, None, -(2**63) - 1)
 @given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION]), _JSON, _JSON)
 def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
-    assert change_lines(change_event(added(field, new))) is not None
+    assert change_lines(change_event(addition_of(field, new))) is not None
     report_line(field, old, new)
 
 
 def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
     names = tuple(f"pg.store.public.table{number}" for number in range(7))
-    said = [one.text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
-    assert said == [
+    lines = [one.text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
+    assert lines == [
         "failing since 2025-10-09 08:53 UTC, 3 times in a row",
         "downstream: b.c, table0, table1, table2, table3 and 3 more",
     ]

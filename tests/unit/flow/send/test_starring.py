@@ -36,25 +36,25 @@ def destination(channel: Channel = Channel.WEBHOOK) -> Destination:
 @pytest.mark.parametrize("secret", sorted(SECRETS))
 def test_an_answer_that_repeats_a_secret_is_kept_without_it(secret: str) -> None:
     text = SECRETS[secret].rsplit("/", 1)[-1]
-    for said in (text, f"you sent {text}, thanks", json.dumps({"echo": text})):
-        assert text not in mask_secrets(said, destination())
-        assert json.dumps(text)[1:-1] not in mask_secrets(said, destination())
-        assert MASK in mask_secrets(said, destination())
+    for answer in (text, f"you sent {text}, thanks", json.dumps({"echo": text})):
+        assert text not in mask_secrets(answer, destination())
+        assert json.dumps(text)[1:-1] not in mask_secrets(answer, destination())
+        assert MASK in mask_secrets(answer, destination())
 
 
 def test_what_a_body_says_itself_is_secret_but_for_its_keys() -> None:
     body = '{"routing_key": "R0123-key", "text": "Bearer abc {{entity.name}}", "account": 123456, "at": {{event.time}}}'
     hook = destination()
     of_body = hook.model_copy(update={"config": hook.config.model_copy(update={"body_template": body})})
-    said = mask_secrets(
+    masked = mask_secrets(
         '{"routing_key": "R0123-key", "text": "Bearer abc orders", "account": 123456, "at": 7}', of_body
     )
-    assert said == f'{{"routing_key": "{MASK}", "text": "{MASK} orders", "account": {MASK}, "at": 7}}'
+    assert masked == f'{{"routing_key": "{MASK}", "text": "{MASK} orders", "account": {MASK}, "at": 7}}'
 
 
 def test_the_login_of_an_address_and_its_encoded_query_are_secret() -> None:
-    said = mask_secrets("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
-    assert said == " ".join([MASK] * 4)
+    masked = mask_secrets("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
+    assert masked == " ".join([MASK] * 4)
 
 
 def test_the_address_of_a_chat_is_secret() -> None:
@@ -67,5 +67,5 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def test_a_secret_that_was_cut_off_is_masked_as_well() -> None:
-    said = ("x" * (DETAIL_LIMIT - 8)) + "client-s"
-    assert mask_secrets(said, destination()) == "x" * (DETAIL_LIMIT - 8) + MASK
+    cut_text = ("x" * (DETAIL_LIMIT - 8)) + "client-s"
+    assert mask_secrets(cut_text, destination()) == "x" * (DETAIL_LIMIT - 8) + MASK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.flow.send.events import NOW_MS, added, change_event, dispatch, updated
+from tests.unit.flow.send.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
 from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.wording import change_lines, headline, link_to, name_of
@@ -25,26 +25,26 @@ def event(kind: str, described: ChangeDescription | None = None, **thread: Any) 
         "message": "Is this right, <#E::user::ann>?",
         **thread,
     }
-    given = {"entity_type": "thread", "entity_id": "t", "user_name": "ben", "entity": document}
-    return change_event(described, event_type=EventType(kind), previous_version=None, current_version=None, **given)
+    facts = {"entity_type": "thread", "entity_id": "t", "user_name": "ben", "entity": document}
+    return change_event(described, event_type=EventType(kind), previous_version=None, current_version=None, **facts)
 
 
 def because(*kinds: ReasonKind) -> tuple[Reason, ...]:
     return tuple(Reason(kind=kind, subscription_id="s", subscription_name="s", destination_id="d") for kind in kinds)
 
 
-def task(kind: str = "RequestDescription", *assignees: str, **more: Any) -> dict[str, Any]:
-    named = [{"id": name, "type": "user", "name": name} for name in assignees]
-    return {"type": "Task", "task": {"id": 7, "type": kind, "assignees": named, **more}, "about": EMAIL}
+def task(kind: str = "RequestDescription", *assignees: str, **fields: Any) -> dict[str, Any]:
+    references = [{"id": name, "type": "user", "name": name} for name in assignees]
+    return {"type": "Task", "task": {"id": 7, "type": kind, "assignees": references, **fields}, "about": EMAIL}
 
 
-POSTED = added(
+POSTED = addition_of(
     "posts", [{"id": "p", "message": "Yes **it is**, <#E::team::shop|[@shop](http://x/teams/shop)>", "from": "ben"}]
 )
 
 
 @pytest.mark.parametrize(
-    ("happened", "kinds", "said"),
+    ("happened", "kinds", "expected"),
     [
         (event("threadCreated"), (), "ben started a conversation about orders: Is this right, @ann?"),
         (
@@ -82,17 +82,19 @@ POSTED = added(
         (event("taskResolved", **task()), (), "ben resolved task 7 about orders.email"),
         (event("taskClosed", POSTED, **task()), (), "ben closed task 7 about orders.email: Yes it is, @shop"),
         (
-            event("threadUpdated", added("task.assignees", []), **task()),
+            event("threadUpdated", addition_of("task.assignees", []), **task()),
             (ReasonKind.ASSIGNEE,),
             "ben assigned task 7 about orders.email to you",
         ),
-        (event("threadUpdated", updated("message", "a", "b")), (), "ben changed a conversation about orders"),
-        (event("postUpdated", updated("posts.p.message", "a", "b")), (), "ben changed a conversation about orders"),
+        (event("threadUpdated", update_of("message", "a", "b")), (), "ben changed a conversation about orders"),
+        (event("postUpdated", update_of("posts.p.message", "a", "b")), (), "ben changed a conversation about orders"),
         (event("entityDeleted"), (), "ben deleted a conversation about orders"),
     ],
 )
-def test_a_headline_addresses_the_recipient(happened: ChangeEvent, kinds: tuple[ReasonKind, ...], said: str) -> None:
-    assert headline(happened, because(*kinds)) == said
+def test_a_headline_addresses_the_recipient(
+    happened: ChangeEvent, kinds: tuple[ReasonKind, ...], expected: str
+) -> None:
+    assert headline(happened, because(*kinds)) == expected
 
 
 def test_what_was_said_is_shown_as_plain_text() -> None:
@@ -108,7 +110,7 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
         event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
     )
     assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 until 1970-01-01 00:01 UTC"]
-    (changed,) = change_lines(event("threadUpdated", updated("message", "a", "b")))
+    (changed,) = change_lines(event("threadUpdated", update_of("message", "a", "b")))
     assert (changed.text, changed.old, changed.new) == ("message changed", "a", "b")
 
 
@@ -122,7 +124,7 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
 )
 def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
     for kind in ("threadCreated", "postCreated", "taskResolved", "threadUpdated"):
-        odd = event(kind, added("posts", ["x"]), **thread)
+        odd = event(kind, addition_of("posts", ["x"]), **thread)
         assert headline(odd) and name_of(odd)
         change_lines(odd)
 

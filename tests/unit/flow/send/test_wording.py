@@ -1,7 +1,7 @@
 """Tests of the text of change events."""
 
 import pytest
-from tests.unit.flow.send.events import added, change_event, deleted, updated
+from tests.unit.flow.send.events import addition_of, change_event, deletion_of, update_of
 
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, clean_line
@@ -12,36 +12,39 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
 @pytest.mark.parametrize(
     ("described", "expected"),
     [
-        (deleted("columns", [{"name": "email"}]), "orders: column email removed"),
-        (deleted("columns", '[{"name": "email"}]'), "orders: column email removed"),
-        (added("columns", {"name": "phone"}), "orders: column phone added"),
-        (added("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
-        (added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added to column email"),
-        (added("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier.Tier1 added"),
+        (deletion_of("columns", [{"name": "email"}]), "orders: column email removed"),
+        (deletion_of("columns", '[{"name": "email"}]'), "orders: column email removed"),
+        (addition_of("columns", {"name": "phone"}), "orders: column phone added"),
+        (addition_of("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
         (
-            deleted("columns.email.tags", [{"tagFQN": "Terms.Mail", "source": "Glossary"}]),
+            addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]),
+            "orders: tag PII.Sensitive added to column email",
+        ),
+        (addition_of("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier.Tier1 added"),
+        (
+            deletion_of("columns.email.tags", [{"tagFQN": "Terms.Mail", "source": "Glossary"}]),
             "orders: glossary term Terms.Mail removed from column email",
         ),
-        (added("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
-        (added("charts", [{"name": "total"}]), "orders: chart total added"),
-        (deleted("dataModels", [{"name": "sales"}]), "orders: data model sales removed"),
-        (added("reviewers", [{"name": "dana"}]), "orders: reviewer dana added"),
-        (updated("schemaFields.id.dataType", "INT", "LONG"), "orders: data type of field id changed"),
-        (updated("columns.email.description", "a", "b"), "orders: description of column email changed"),
-        (updated("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
-        (deleted("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
-        (updated('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
-        (updated("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
-        (updated("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),
-        (updated('not"a path', 1, 2), 'orders: not"a path changed'),
-        (updated("description", None, "new"), "orders: description changed"),
-        (updated("deleted", False, True), "orders: deleted"),
-        (updated("deleted", True, False), "orders: restored"),
-        (updated("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
-        (updated("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
-        (added("description", "new"), "orders: description added"),
-        (deleted("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed and 1 more change"),
-        (deleted("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed and 2 more changes"),
+        (addition_of("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
+        (addition_of("charts", [{"name": "total"}]), "orders: chart total added"),
+        (deletion_of("dataModels", [{"name": "sales"}]), "orders: data model sales removed"),
+        (addition_of("reviewers", [{"name": "dana"}]), "orders: reviewer dana added"),
+        (update_of("schemaFields.id.dataType", "INT", "LONG"), "orders: data type of field id changed"),
+        (update_of("columns.email.description", "a", "b"), "orders: description of column email changed"),
+        (update_of("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
+        (deletion_of("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
+        (update_of('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
+        (update_of("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
+        (update_of("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),
+        (update_of('not"a path', 1, 2), 'orders: not"a path changed'),
+        (update_of("description", None, "new"), "orders: description changed"),
+        (update_of("deleted", False, True), "orders: deleted"),
+        (update_of("deleted", True, False), "orders: restored"),
+        (update_of("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
+        (update_of("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
+        (addition_of("description", "new"), "orders: description added"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed and 1 more change"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed and 2 more changes"),
     ],
 )
 def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
@@ -60,7 +63,7 @@ def test_headlines_say_what_changed(described: ChangeDescription, expected: str)
     ],
 )
 def test_whole_changes_are_named_for_what_they_are(event_type: EventType, expected: str) -> None:
-    assert headline(change_event(updated("deleted", False, True), event_type=event_type)) == expected
+    assert headline(change_event(update_of("deleted", False, True), event_type=event_type)) == expected
 
 
 def test_an_event_without_changes_is_named_by_its_type() -> None:
@@ -73,7 +76,7 @@ def test_an_event_without_a_document_is_named_by_the_end_of_its_fqn() -> None:
 
 
 def test_large_values_are_cut() -> None:
-    (line,) = change_lines(change_event(updated("description", "x" * 9_000, "y")))
+    (line,) = change_lines(change_event(update_of("description", "x" * 9_000, "y")))
     assert line.old is not None
     assert len(line.old) == SHOWN_LIMIT
     assert line.old.endswith("…")
@@ -91,7 +94,7 @@ def test_lines_come_in_the_order_added_updated_deleted() -> None:
 
 
 def test_labels_that_a_column_brings_are_named() -> None:
-    event = change_event(added("columns", [{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]))
+    event = change_event(addition_of("columns", [{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]))
     texts = [line.text for line in change_lines(event)]
     assert texts == ["column email added", "tag PII.Sensitive added to column email"]
 
@@ -151,18 +154,18 @@ def test_a_failing_destination_is_said_in_words() -> None:
         "lastFailedStatusCode": 503,
     }
 
-    def said(percent: int) -> str:
+    def text_of(percent: int) -> str:
         change = FieldChange(name="destination", new_value=failure | {"percent": percent})
         return change_lines(change_event(change_description=ChangeDescription(fields_updated=(change,))))[0].text
 
-    assert said(50) == (
+    assert text_of(50) == (
         "Webhook https://hooks.example.org/*** fails since 2024-01-01 00:00 UTC: 70 failed attempts, the last with"
         " server error 503; 50 % of the time is over after which it is stopped"
     )
     change = FieldChange(name="destination", new_value=failure)
     event = change_event(change_description=ChangeDescription(fields_updated=(change,)))
     assert headline(event).startswith("orders: Webhook https://hooks.example.org/*** fails since")
-    assert said(100) == (
+    assert text_of(100) == (
         "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
         " the last with server error 503 since 2024-01-01 00:00 UTC)"
     )

@@ -9,25 +9,29 @@ RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
 REJECTED = Rejected(OutcomeReason.REDIRECT, status_code=302)
 
 
-def made(outcome: Outcome, number: int = 1) -> Attempt:
+def attempt_with(outcome: Outcome, number: int = 1) -> Attempt:
     return Attempt("d", number, started_at_ms=1_000, duration_ms=50, outcome=outcome)
 
 
 def test_what_was_taken_is_delivered() -> None:
-    assert next_step(made(Delivered(200)), retries=3, wait_s=5.0) == NextStep(MessageStatus.DELIVERED)
+    assert next_step(attempt_with(Delivered(200)), retries=3, wait_s=5.0) == NextStep(MessageStatus.DELIVERED)
 
 
 def test_what_will_never_go_through_fails_at_once() -> None:
-    assert next_step(made(REJECTED), retries=3, wait_s=5.0) == NextStep(MessageStatus.FAILED)
+    assert next_step(attempt_with(REJECTED), retries=3, wait_s=5.0) == NextStep(MessageStatus.FAILED)
 
 
 def test_a_retry_is_due_after_the_wait_counted_from_the_end_of_the_attempt() -> None:
-    assert next_step(made(RETRY), retries=3, wait_s=5.25) == NextStep(MessageStatus.AWAITING_RETRY, 6_300, 5_250)
+    assert next_step(attempt_with(RETRY), retries=3, wait_s=5.25) == NextStep(
+        MessageStatus.AWAITING_RETRY, 6_300, 5_250
+    )
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_a_message_is_tried_once_and_as_often_again_as_retries_say(retries: int) -> None:
-    statuses = [next_step(made(RETRY, number), retries=retries, wait_s=1.0).status for number in range(1, retries + 2)]
+    statuses = [
+        next_step(attempt_with(RETRY, number), retries=retries, wait_s=1.0).status for number in range(1, retries + 2)
+    ]
     assert statuses == [MessageStatus.AWAITING_RETRY] * retries + [MessageStatus.RETRY_LIMIT_REACHED]
 
 

@@ -86,8 +86,8 @@ def test_only_failures_of_the_destination_open_it(outcome: Outcome, opens: bool)
 @pytest.mark.parametrize("count", [0, 3])
 def test_a_failed_probe_uses_up_no_attempt_and_goes_behind_what_is_due(count: int) -> None:
     message = replace(dispatch().message, attempt_count=count)
-    made = attempt(BAD, number=count + 1)
-    probe = as_probe(Finished(message, made, next_step(made, retries=0, wait_s=0.0)))
+    failed_attempt = attempt(BAD, number=count + 1)
+    probe = as_probe(Finished(message, failed_attempt, next_step(failed_attempt, retries=0, wait_s=0.0)))
     assert not probe.counts
     assert probe.step.status is (MessageStatus.AWAITING_RETRY if count else MessageStatus.PENDING)
     assert (probe.step.due_at_ms, probe.step.wait_ms) == (START_MS, 0)
@@ -97,8 +97,8 @@ def test_a_failed_probe_uses_up_no_attempt_and_goes_behind_what_is_due(count: in
     "outcome", [OK, Retry(OutcomeReason.CLIENT_ERROR, 400), Rejected(OutcomeReason.MUTED), Retry(OutcomeReason.GONE)]
 )
 def test_a_probe_that_does_not_show_a_failure_is_an_attempt_like_any_other(outcome: Outcome) -> None:
-    made = attempt(outcome)
-    finished = Finished(dispatch().message, made, next_step(made, retries=3, wait_s=7.0))
+    probe_attempt = attempt(outcome)
+    finished = Finished(dispatch().message, probe_attempt, next_step(probe_attempt, retries=3, wait_s=7.0))
     probe = as_probe(finished)
     assert probe.counts
     assert probe.step == finished.step
@@ -106,12 +106,12 @@ def test_a_probe_that_does_not_show_a_failure_is_an_attempt_like_any_other(outco
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 60_000)), max_size=200))
 def test_it_opens_exactly_when_seven_tenths_of_at_least_ten_failed(steps: list[tuple[bool, int]]) -> None:
-    breaker, at_ms, seen = Breaker(), START_MS, []
+    breaker, at_ms, outcomes = Breaker(), START_MS, []
     for failed, wait_ms in steps:
         at_ms += wait_ms
         breaker = breaker_after(breaker, attempt(BAD if failed else OK, at_ms))
-        seen.append((at_ms, failed))
-        recent = [bad for ended_ms, bad in seen if ended_ms - ended_ms % 30_000 > at_ms - WINDOW_MS]
+        outcomes.append((at_ms, failed))
+        recent = [bad for ended_ms, bad in outcomes if ended_ms - ended_ms % 30_000 > at_ms - WINDOW_MS]
         must_open = failed and len(recent) >= 10 and sum(recent) >= 0.7 * len(recent)
         assert breaker.is_open is must_open
         if breaker.is_open:

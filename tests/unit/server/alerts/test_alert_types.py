@@ -21,7 +21,7 @@ def alert(kind: AlertType, *resources: str, destinations: tuple[Document, ...] =
 
 
 @pytest.mark.parametrize(
-    ("kind", "allowed"),
+    ("kind", "resources"),
     [
         (AlertType.NOTIFICATION, set(RESOURCES)),
         (AlertType.OBSERVABILITY, set(OBSERVED)),
@@ -30,15 +30,15 @@ def alert(kind: AlertType, *resources: str, destinations: tuple[Document, ...] =
         (AlertType.CUSTOM, set(RESOURCES)),
     ],
 )
-def test_an_alert_is_about_what_its_type_offers_and_nothing_else(kind: AlertType, allowed: set[str]) -> None:
-    assert {one["name"] for one in offers(kind)} == allowed
+def test_an_alert_is_about_what_its_type_offers_and_nothing_else(kind: AlertType, resources: set[str]) -> None:
+    assert {one["name"] for one in offers(kind)} == resources
     for resource in RESOURCES:
-        if resource in allowed:
+        if resource in resources:
             assert readable(alert(kind, resource)).alert_type is kind
             continue
         with pytest.raises(InvalidInput, match=f"{kind} alerts cannot be about {resource};") as caught:
-            readable(alert(kind, *sorted(allowed), resource))
-        assert caught.value.field == f"filteringRules.resources[{len(allowed)}]"
+            readable(alert(kind, *sorted(resources), resource))
+        assert caught.value.field == f"filteringRules.resources[{len(resources)}]"
 
 
 def test_activity_feed_alerts_notify_in_the_app_alone() -> None:

@@ -16,13 +16,13 @@ RULE = {"name": "r", "effect": "include", "condition": "matchAnyOwnerName({'a'})
 CHOSEN = {"name": "filterByTier", "effect": "include", "arguments": [{"name": "tierList", "input": ["Tier.Tier1"]}]}
 
 
-def alert(**more: Any) -> dict[str, Any]:
+def alert(**fields: Any) -> dict[str, Any]:
     destination = {"category": "Owners", "type": "ActivityFeed", "config": {}}
-    return {"name": "mine", "alertType": "Notification", "destinations": [destination], **more}
+    return {"name": "mine", "alertType": "Notification", "destinations": [destination], **fields}
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "fields",
     [
         {"filteringRules": {"resources": ["table"], "rules": [RULE] * 101}},
         {"filteringRules": {"resources": ["table"], "actions": [RULE] * 101}},
@@ -32,12 +32,12 @@ def alert(**more: Any) -> dict[str, Any]:
     ids=["rules", "actions", "characters", "filters"],
 )
 def test_more_rules_than_are_read_in_a_moment_are_refused_unread(
-    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alerts, "plan_of", lambda _: pytest.fail("planned"))
     monkeypatch.setattr(named_filters, "rules_of", lambda *_: pytest.fail("read"))
     with pytest.raises(InvalidInput, match="at most"):
-        readable(alert(**asked))
+        readable(alert(**fields))
 
 
 def test_as_many_rules_as_an_alert_may_have_are_read() -> None:

@@ -28,8 +28,8 @@ def test_arguments_go_by_their_names_not_by_their_order() -> None:
 
 
 def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
-    chosen = {"name": "filterByUpdaterIsBot", "effect": "exclude", "prefixCondition": "OR"}
-    assert rules_of([chosen], "input.filters") == [
+    bot_filter = {"name": "filterByUpdaterIsBot", "effect": "exclude", "prefixCondition": "OR"}
+    assert rules_of([bot_filter], "input.filters") == [
         {
             "name": "filterByUpdaterIsBot",
             "displayName": "By a bot",
@@ -42,7 +42,7 @@ def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "place", "says"),
+    ("wrong_filter", "place", "says"),
     [
         ({"name": "byMood"}, "name", "valid values: filterBySource"),
         ({"name": "filterByFqm"}, "name", "did you mean filterByFqn?"),
@@ -67,8 +67,8 @@ def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
         ({"name": "filterByUpdaterIsBot", "arguments": [{"input": ["a"]}]}, "arguments[0].name", "takes no argument"),
     ],
 )
-def test_what_is_wrong_has_its_place(chosen: dict[str, object], place: str, says: str) -> None:
+def test_what_is_wrong_has_its_place(wrong_filter: dict[str, object], place: str, says: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        rules_of([chosen], "input.filters")
+        rules_of([wrong_filter], "input.filters")
     assert caught.value.field == f"input.filters[0].{place}"
     assert says in caught.value.message

@@ -9,40 +9,44 @@ from tocsin.model.entity import Document
 from tocsin.server.alerts.named_filters import with_rules
 
 
-def chosen(*fqns: str) -> Document:
+def fqn_input(*fqns: str) -> Document:
     return {"filters": [{"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": list(fqns)}]}]}
 
 
-def rules(*conditions: str, **more: object) -> Document:
+def rules(*conditions: str, **fields: object) -> Document:
     return {
         "resources": ["table"],
         "rules": [{"name": "r", "effect": "include", "condition": one} for one in conditions],
-        **more,
+        **fields,
     }
 
 
-def asked(document: Document) -> list[str]:
+def conditions_of(document: Document) -> list[str]:
     return [one["condition"] for one in document["filteringRules"].get("rules", ())]
 
 
 OF_A = "matchAnyEntityFqn({'a'})"
-BEFORE = with_rules({"resources": ["table"], "input": chosen("a")}, {})
+BEFORE = with_rules({"resources": ["table"], "input": fqn_input("a")}, {})
 
 
 def test_rules_without_conditions_take_those_of_the_input() -> None:
-    found = with_rules({"filteringRules": {"resources": ["table"]}, "input": chosen("a")}, {})
-    assert (found["filteringRules"]["resources"], asked(found), found["input"]) == (["table"], [OF_A], chosen("a"))
+    completed = with_rules({"filteringRules": {"resources": ["table"]}, "input": fqn_input("a")}, {})
+    assert (completed["filteringRules"]["resources"], conditions_of(completed), completed["input"]) == (
+        ["table"],
+        [OF_A],
+        fqn_input("a"),
+    )
 
 
 def test_rules_that_say_the_same_are_kept_with_the_input() -> None:
-    found = with_rules({"filteringRules": rules(f" {OF_A} "), "input": chosen("a")}, {})
-    assert (asked(found), found["input"]) == ([f" {OF_A} "], chosen("a"))
+    completed = with_rules({"filteringRules": rules(f" {OF_A} "), "input": fqn_input("a")}, {})
+    assert (conditions_of(completed), completed["input"]) == ([f" {OF_A} "], fqn_input("a"))
 
 
-@pytest.mark.parametrize("given", [rules("isBot()"), rules(OF_A, "isBot()"), rules(actions=rules(OF_A)["rules"])])
-def test_rules_that_say_something_else_are_refused(given: Document) -> None:
+@pytest.mark.parametrize("conflicting", [rules("isBot()"), rules(OF_A, "isBot()"), rules(actions=rules(OF_A)["rules"])])
+def test_rules_that_say_something_else_are_refused(conflicting: Document) -> None:
     with pytest.raises(InvalidInput, match="send one of them") as caught:
-        with_rules({"filteringRules": given, "input": chosen("a")}, {})
+        with_rules({"filteringRules": conflicting, "input": fqn_input("a")}, {})
     assert caught.value.field == "input"
 
 
@@ -56,7 +60,7 @@ def test_resources_that_differ_from_the_rules_are_refused() -> None:
     with pytest.raises(InvalidInput, match="send one of them") as caught:
         with_rules({"filteringRules": rules(OF_A), "resources": ["topic"]}, {})
     assert caught.value.field == "resources"
-    assert asked(with_rules({"filteringRules": rules(OF_A), "resources": ["table"]}, {})) == [OF_A]
+    assert conditions_of(with_rules({"filteringRules": rules(OF_A), "resources": ["table"]}, {})) == [OF_A]
 
 
 def test_what_is_sent_back_as_it_was_stays() -> None:
@@ -64,23 +68,26 @@ def test_what_is_sent_back_as_it_was_stays() -> None:
 
 
 def test_a_changed_input_is_compiled_anew() -> None:
-    assert asked(with_rules({**BEFORE, "input": chosen("b")}, BEFORE)) == ["matchAnyEntityFqn({'b'})"]
+    assert conditions_of(with_rules({**BEFORE, "input": fqn_input("b")}, BEFORE)) == ["matchAnyEntityFqn({'b'})"]
 
 
 def test_rules_changed_by_hand_take_the_place_of_the_input() -> None:
-    found = with_rules({**BEFORE, "filteringRules": rules("isBot()")}, BEFORE)
-    assert (asked(found), "input" in found) == (["isBot()"], False)
+    completed = with_rules({**BEFORE, "filteringRules": rules("isBot()")}, BEFORE)
+    assert (conditions_of(completed), "input" in completed) == (["isBot()"], False)
 
 
 def test_an_input_alone_keeps_the_resources() -> None:
-    found = with_rules({"input": chosen("b")}, BEFORE)
-    assert (found["filteringRules"]["resources"], asked(found)) == (["table"], ["matchAnyEntityFqn({'b'})"])
+    completed = with_rules({"input": fqn_input("b")}, BEFORE)
+    assert (completed["filteringRules"]["resources"], conditions_of(completed)) == (
+        ["table"],
+        ["matchAnyEntityFqn({'b'})"],
+    )
 
 
 @pytest.mark.parametrize("empty", [{}, {"filters": [], "actions": []}, None])
 def test_an_input_that_names_nothing_is_not_kept(empty: object) -> None:
-    found = with_rules({"filteringRules": rules(OF_A), "input": empty}, {})
-    assert (asked(found), "input" in found) == ([OF_A], False)
+    completed = with_rules({"filteringRules": rules(OF_A), "input": empty}, {})
+    assert (conditions_of(completed), "input" in completed) == ([OF_A], False)
 
 
 def _of_suites(*, with_owners: bool) -> Document:

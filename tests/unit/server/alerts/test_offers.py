@@ -11,35 +11,37 @@ from tocsin.server.alerts.request import readable
 ALERT: Document = {"name": "a", "destinations": [{"category": "Owners", "type": "ActivityFeed", "config": {}}]}
 
 
-def said(resources: list[str], *, alert_type: str = "Observability", **chosen: list[Document]) -> list[tuple[str, str]]:
-    given = {**ALERT, "alertType": alert_type, "resources": resources, "input": chosen}
-    return [(one.kind.value, one.field) for one in remarks_on(readable(given))]
+def remarks_of(
+    resources: list[str], *, alert_type: str = "Observability", **inputs: list[Document]
+) -> list[tuple[str, str]]:
+    alert = {**ALERT, "alertType": alert_type, "resources": resources, "input": inputs}
+    return [(one.kind.value, one.field) for one in remarks_on(readable(alert))]
 
 
-def named(name: str, argument: str | None = None) -> Document:
+def choice(name: str, argument: str | None = None) -> Document:
     return {"name": name, **({"arguments": [{"name": argument, "input": ["a"]}]} if argument else {})}
 
 
 def test_what_is_offered_goes_without_saying() -> None:
-    filters, actions = [named("filterByFqn", "fqnList")], [named("GetTableSchemaChanges")]
-    assert said(["table"], filters=filters, actions=actions) == []
-    assert said(["topic", "table"], filters=filters, actions=actions) == []
+    filters, actions = [choice("filterByFqn", "fqnList")], [choice("GetTableSchemaChanges")]
+    assert remarks_of(["table"], filters=filters, actions=actions) == []
+    assert remarks_of(["topic", "table"], filters=filters, actions=actions) == []
 
 
 @pytest.mark.parametrize(
-    ("resources", "alert_type", "chosen", "place"),
+    ("resources", "alert_type", "inputs", "place"),
     [
-        (["table"], "Observability", {"actions": [named("GetTopicSchemaChanges")]}, "input.actions[0].name"),
-        (["table"], "Observability", {"filters": [named("GetTableSchemaChanges")]}, "input.filters[0].name"),
+        (["table"], "Observability", {"actions": [choice("GetTopicSchemaChanges")]}, "input.actions[0].name"),
+        (["table"], "Observability", {"filters": [choice("GetTableSchemaChanges")]}, "input.filters[0].name"),
         (
             ["announcement"],
             "Notification",
-            {"filters": [named("filterByMentionedName", "userList")]},
+            {"filters": [choice("filterByMentionedName", "userList")]},
             "input.filters[0].name",
         ),
     ],
 )
 def test_what_is_not_offered_is_named(
-    resources: list[str], alert_type: str, chosen: dict[str, list[Document]], place: str
+    resources: list[str], alert_type: str, inputs: dict[str, list[Document]], place: str
 ) -> None:
-    assert ("notOffered", place) in said(resources, alert_type=alert_type, **chosen)
+    assert ("notOffered", place) in remarks_of(resources, alert_type=alert_type, **inputs)

@@ -16,14 +16,14 @@ DOCUMENT: Document = {"id": "1", "name": "t", "owners": [{"id": "2"}], "columns"
 def test_a_read_shows_what_was_asked_for() -> None:
     plain = view_of(TABLE, DOCUMENT, "http://h", fields=frozenset())
     assert plain == {"id": "1", "name": "t", "columns": [], "version": 0.1, "href": "http://h/api/v1/tables/1"}
-    asked = view_of(TABLE, DOCUMENT, "http://h", fields=frozenset({"owners", "tags"}))
-    assert (asked["owners"], asked["tags"]) == ([{"id": "2"}], [])
+    view = view_of(TABLE, DOCUMENT, "http://h", fields=frozenset({"owners", "tags"}))
+    assert (view["owners"], view["tags"]) == ([{"id": "2"}], [])
 
 
 def test_an_answer_to_a_write_shows_everything_but_what_the_schema_lacks() -> None:
-    whole = view_of(TABLE, DOCUMENT, "http://h")
-    assert whole["owners"] == [{"id": "2"}]
-    assert "inner" not in whole
+    view = view_of(TABLE, DOCUMENT, "http://h")
+    assert view["owners"] == [{"id": "2"}]
+    assert "inner" not in view
 
 
 @pytest.mark.parametrize("name", ENTITY_TYPES)

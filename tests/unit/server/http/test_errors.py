@@ -22,9 +22,9 @@ from tocsin.server.http.paths import RawPaths
 
 
 def subclasses(kind: type[TocsinError]) -> Iterator[type[TocsinError]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from subclasses(one)
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from subclasses(subclass)
 
 
 def test_every_family_has_a_status() -> None:
@@ -61,25 +61,25 @@ def test_the_place_is_named_once() -> None:
 
 
 def test_what_pydantic_found_becomes_one_line() -> None:
-    found = [
+    errors = [
         {"type": "missing", "loc": ("body", "destinations", 0, "type"), "msg": "Field required"},
         {"type": "extra_forbidden", "loc": ("colour",), "msg": "Extra inputs are not permitted"},
     ]
-    assert describe_validation(found) == "destinations[0].type: is missing; colour: unknown key; remove it"
-    assert describe_validation(found * 4) == describe_validation(found)
+    assert describe_validation(errors) == "destinations[0].type: is missing; colour: unknown key; remove it"
+    assert describe_validation(errors * 4) == describe_validation(errors)
     many = [{"type": "missing", "loc": (f"k{number}",)} for number in range(8)]
     assert describe_validation(many).endswith("k4: is missing; and 3 more")
 
 
 def test_what_may_be_one_or_the_other_is_said_once() -> None:
-    found = [
+    errors = [
         {"type": "greater_than_equal", "loc": ("query", "offset", "constrained-int"), "ctx": {"ge": 0}},
         {"type": "literal_error", "loc": ("query", "offset", "literal['latest']"), "ctx": {"expected": "'latest'"}},
     ]
-    assert describe_validation(found) == "offset: must be 0 or more, or must be 'latest'"
+    assert describe_validation(errors) == "offset: must be 0 or more, or must be 'latest'"
 
 
-async def answered(boundary: Boundary) -> list[Message]:
+async def response_of(boundary: Boundary) -> list[Message]:
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -93,29 +93,29 @@ async def answered(boundary: Boundary) -> list[Message]:
 
 
 async def test_a_surprise_is_500_with_an_incident_and_without_its_text() -> None:
-    async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise RuntimeError("the password is hunter2")
 
-    start, body = await answered(Boundary(broken))
-    said = json.loads(body["body"])
-    assert (start["status"], said["code"]) == (500, 500)
-    assert "hunter2" not in said["message"]
+    start, body = await response_of(Boundary(fail))
+    error = json.loads(body["body"])
+    assert (start["status"], error["code"]) == (500, 500)
+    assert "hunter2" not in error["message"]
 
 
 async def test_a_surprise_in_the_middle_of_an_answer_sends_nothing_more() -> None:
-    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+    async def fail_late(scope: Scope, receive: Receive, send: Send) -> None:
         assert Request(scope, receive).method == "GET"
         await send({"type": "http.response.start", "status": 200, "headers": []})
         raise RuntimeError
 
-    assert [message["type"] for message in await answered(Boundary(broken))] == ["http.response.start"]
+    assert [message["type"] for message in await response_of(Boundary(fail_late))] == ["http.response.start"]
 
 
 class Logged(list[str]):
     """A log in memory."""
 
-    def warning(self, event: str, **said: object) -> None:
-        self.append(f"{event} {said}")
+    def warning(self, event: str, **fields: object) -> None:
+        self.append(f"{event} {fields}")
 
     exception = warning
 

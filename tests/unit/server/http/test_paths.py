@@ -8,13 +8,13 @@ from starlette.types import Message, Receive, Scope, Send
 from tocsin.server.http.paths import RawPaths
 
 
-async def routed(raw: str, query: str = "") -> tuple[str | None, int | None]:
+async def route(raw: str, query: str = "") -> tuple[str | None, int | None]:
     """Return the path that routing sees, or the status that was answered instead."""
-    seen: list[str] = []
+    routed_paths: list[str] = []
     statuses: list[int] = []
 
     async def inner(scope: Scope, _receive: Receive, _send: Send) -> None:
-        seen.append(scope["path"])
+        routed_paths.append(scope["path"])
 
     async def receive() -> Message:
         return {"type": "http.request"}
@@ -25,7 +25,7 @@ async def routed(raw: str, query: str = "") -> tuple[str | None, int | None]:
 
     scope = {"type": "http", "path": "?", "raw_path": raw.encode(), "query_string": query.encode(), "headers": []}
     await RawPaths(inner)(scope, receive, send)
-    return (seen or [None])[0], (statuses or [None])[0]
+    return (routed_paths or [None])[0], (statuses or [None])[0]
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ async def routed(raw: str, query: str = "") -> tuple[str | None, int | None]:
     ],
 )
 async def test_routing_sees_the_path_as_it_was_sent(raw: str, path: str) -> None:
-    assert await routed(raw) == (path, None)
+    assert await route(raw) == (path, None)
 
 
 @pytest.mark.parametrize(("raw", "query"), [("/v1/a%00", ""), ("/v1/a", "after=%00")])
 async def test_nul_goes_no_further(raw: str, query: str) -> None:
-    assert await routed(raw, query) == (None, 400)
+    assert await route(raw, query) == (None, 400)
 
 
 async def test_an_encoded_percent_sign_is_no_nul() -> None:
-    assert await routed("/v1/a%2500") == ("/api/v1/a%2500", None)
+    assert await route("/v1/a%2500") == ("/api/v1/a%2500", None)

@@ -13,10 +13,10 @@ from tocsin.server.http.request_slots import WIDER, Shares, Taken
 MALLORY, ALICE = Actor("1", "mallory"), Actor("2", "alice")
 
 
-async def hold(shares: Shares, actor: Actor, done: asyncio.Event, held: list[Taken]) -> None:
+async def hold(shares: Shares, actor: Actor, finish: asyncio.Event, places: list[Taken]) -> None:
     async with shares.place_for(actor) as place:
-        held.append(place)
-        await done.wait()
+        places.append(place)
+        await finish.wait()
 
 
 async def settle() -> None:
@@ -25,54 +25,54 @@ async def settle() -> None:
 
 
 async def test_one_person_waits_and_another_does_not() -> None:
-    shares, done, hers = Shares(2, 3), asyncio.Event(), []
-    many = [asyncio.create_task(hold(shares, MALLORY, done, hers)) for _ in range(5)]
+    shares, finish, hers = Shares(2, 3), asyncio.Event(), []
+    many = [asyncio.create_task(hold(shares, MALLORY, finish, hers)) for _ in range(5)]
     await settle()
     assert len(hers) == 2
     with pytest.raises(TooManyRequests):
         async with shares.place_for(MALLORY):
             raise AssertionError("one too many")
     async with asyncio.timeout(1), shares.place_for(ALICE):
-        done.set()
+        finish.set()
     await asyncio.gather(*many)
     assert (len(hers), shares._lines) == (5, {})
 
 
 async def test_who_went_while_waiting_takes_no_place() -> None:
-    shares, done, held = Shares(1, 9), asyncio.Event(), []
-    first = asyncio.create_task(hold(shares, MALLORY, done, held))
+    shares, finish, places = Shares(1, 9), asyncio.Event(), []
+    first = asyncio.create_task(hold(shares, MALLORY, finish, places))
     await settle()
-    gone, last = (asyncio.create_task(hold(shares, MALLORY, done, held)) for _ in range(2))
+    cancelled, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
     await settle()
-    gone.cancel()
+    cancelled.cancel()
     await settle()
-    held[0].give_back()
-    held[0].give_back()
+    places[0].give_back()
+    places[0].give_back()
     await settle()
-    assert len(held) == 2
-    done.set()
+    assert len(places) == 2
+    finish.set()
     await asyncio.gather(first, last)
     assert shares._lines == {}
 
 
 async def test_a_turn_that_comes_as_its_request_goes_is_handed_on() -> None:
-    shares, done, held = Shares(1, 9), asyncio.Event(), []
-    first = asyncio.create_task(hold(shares, MALLORY, done, held))
+    shares, finish, places = Shares(1, 9), asyncio.Event(), []
+    first = asyncio.create_task(hold(shares, MALLORY, finish, places))
     await settle()
-    gone, last = (asyncio.create_task(hold(shares, MALLORY, done, held)) for _ in range(2))
+    cancelled, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
     await settle()
-    held[0].give_back()
-    gone.cancel()
+    places[0].give_back()
+    cancelled.cancel()
     await settle()
-    assert len(held) == 2
-    done.set()
+    assert len(places) == 2
+    finish.set()
     await asyncio.gather(first, last)
 
 
 async def test_administrators_and_bots_have_a_wider_share() -> None:
-    shares, done, held = Shares(1, 0), asyncio.Event(), []
-    tasks = [asyncio.create_task(hold(shares, Actor("3", "a", is_admin=True), done, held)) for _ in range(WIDER)]
+    shares, finish, places = Shares(1, 0), asyncio.Event(), []
+    tasks = [asyncio.create_task(hold(shares, Actor("3", "a", is_admin=True), finish, places)) for _ in range(WIDER)]
     await settle()
-    assert len(held) == WIDER
-    done.set()
+    assert len(places) == WIDER
+    finish.set()
     await asyncio.gather(*tasks)

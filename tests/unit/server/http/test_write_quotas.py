@@ -27,7 +27,7 @@ MADE = CapturedEvent(
 )
 
 
-def refused(ledger: PersonalWriteCounts, actor: Actor = MALLORY) -> int | None:
+def retry_after_s(ledger: PersonalWriteCounts, actor: Actor = MALLORY) -> int | None:
     try:
         ledger.check(actor)
     except TooManyRequests as error:
@@ -40,15 +40,15 @@ def test_who_has_written_as_much_as_an_hour_allows_waits_for_the_next(most_event
     clock = FixedClock(HOUR_MS - 60_000)
     ledger = PersonalWriteCounts(clock, most_events=most_events, most_bytes=most_bytes)
     ledger.add(MALLORY, [MADE, MADE])
-    assert refused(ledger) is None
+    assert retry_after_s(ledger) is None
     ledger.add(MALLORY, [MADE])
-    assert (refused(ledger), refused(ledger, Actor("2", "alice"))) == (60, None)
+    assert (retry_after_s(ledger), retry_after_s(ledger, Actor("2", "alice"))) == (60, None)
     clock.advance(60_000)
-    assert refused(ledger) is None
+    assert retry_after_s(ledger) is None
 
 
 @pytest.mark.parametrize("actor", [Actor("1", "a", is_admin=True), Actor("1", "b", is_bot=True)])
 def test_administrators_and_bots_write_as_much_as_they_like(actor: Actor) -> None:
     ledger = PersonalWriteCounts(FixedClock(0), most_events=1, most_bytes=1)
     ledger.add(actor, [MADE] * 3)
-    assert refused(ledger, actor) is None
+    assert retry_after_s(ledger, actor) is None

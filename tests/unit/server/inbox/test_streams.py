@@ -46,8 +46,8 @@ class FakeInbox:
         return [entry(offset, user_id) for offset, user_id in sorted(places)]
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
-        found = [row for row in sorted(self.rows) if row[0] > offset and row[1] == user_id and row[2] <= now_ms]
-        return [entry(row[0], user_id) for row in found[:limit]]
+        due = [row for row in sorted(self.rows) if row[0] > offset and row[1] == user_id and row[2] <= now_ms]
+        return [entry(row[0], user_id) for row in due[:limit]]
 
 
 class FakeSessions:
@@ -100,9 +100,9 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 async def live(inbox: FakeInbox, sessions: FakeSessions, clock: FixedClock) -> AsyncIterator[Streams]:
-    made = Streams(inbox, sessions, clock, StreamLimits(per_person=3, in_all=5))
-    yield made
-    await made.close()
+    streams = Streams(inbox, sessions, clock, StreamLimits(per_person=3, in_all=5))
+    yield streams
+    await streams.close()
 
 
 async def test_a_listener_hears_what_it_missed_then_what_arrives(
@@ -170,7 +170,7 @@ async def test_a_store_that_has_come_less_far_lets_listeners_go_rather_than_keep
     listening = live.listen("ann", 2, sessions.open("ann"))
     assert await heard(listening, 1) == ["ann-3"]
     del inbox.rows[1:]  # a standby took over that had lost the last seconds
-    await ended(listening)
+    await assert_ended(listening)
     resumed = live.listen("ann", 1, sessions.open("ann"))
     inbox.add(2, "ann")
     assert await heard(resumed, 1) == ["ann-2"]
@@ -223,20 +223,20 @@ async def test_closing_ends_every_stream(live: Streams, inbox: FakeInbox, sessio
         await heard(live.listen("ann", 0, sessions.open("ann")), 1)
 
 
-async def ended(listening: AsyncIterator[InboxEntry]) -> None:
+async def assert_ended(listening: AsyncIterator[InboxEntry]) -> None:
     with pytest.raises(StopAsyncIteration):
         await heard(listening, 1)
 
 
 async def test_a_stream_ends_when_its_token_is_revoked(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
     inbox.add(1, "ann")
-    revoked, kept = (live.listen("ann", 0, sessions.open("ann", token)) for token in ("a", "b"))
-    assert [await heard(one, 1) for one in (revoked, kept)] == [["ann-1"], ["ann-1"]]
+    revoked, unrevoked = (live.listen("ann", 0, sessions.open("ann", token)) for token in ("a", "b"))
+    assert [await heard(one, 1) for one in (revoked, unrevoked)] == [["ann-1"], ["ann-1"]]
     del sessions.works["a"]
     sessions.revision += 1
-    await ended(revoked)
+    await assert_ended(revoked)
     inbox.add(2, "ann")
-    assert await heard(kept, 1) == ["ann-2"]
+    assert await heard(unrevoked, 1) == ["ann-2"]
 
 
 async def test_what_waits_for_a_slow_reader_is_not_sent_after_its_token(
@@ -251,14 +251,14 @@ async def test_what_waits_for_a_slow_reader_is_not_sent_after_its_token(
     assert await heard(watch, 1) == ["ann-2"]  # and so it waits for the slow one, too
     del sessions.works["a"], sessions.works["b"]
     sessions.revision += 1
-    await ended(watch)
-    await ended(slow)
+    await assert_ended(watch)
+    await assert_ended(slow)
 
 
 async def test_a_token_revoked_before_anybody_looked_ends_its_stream(live: Streams, sessions: FakeSessions) -> None:
     session = sessions.open("ann")
     del sessions.works["ann"]
-    await ended(live.listen("ann", None, session))
+    await assert_ended(live.listen("ann", None, session))
 
 
 async def test_a_stream_ends_when_whoever_opened_it_is_no_administrator_any_more(
@@ -266,7 +266,7 @@ async def test_a_stream_ends_when_whoever_opened_it_is_no_administrator_any_more
 ) -> None:
     boss = Actor(id="boss", name="boss", is_admin=True)
     sessions.works["t"] = boss
-    waiting = asyncio.create_task(ended(live.listen("ann", None, StreamSession("t", boss, None))))
+    waiting = asyncio.create_task(assert_ended(live.listen("ann", None, StreamSession("t", boss, None))))
     await asyncio.sleep(0)
     sessions.works["t"] = Actor(id="boss", name="boss")
     sessions.revision += 1
@@ -274,7 +274,7 @@ async def test_a_stream_ends_when_whoever_opened_it_is_no_administrator_any_more
 
 
 async def test_a_stream_ends_when_its_token_expires(live: Streams, sessions: FakeSessions, clock: FixedClock) -> None:
-    waiting = asyncio.create_task(ended(live.listen("ann", None, sessions.open("ann", expires_at_ms=2000))))
+    waiting = asyncio.create_task(assert_ended(live.listen("ann", None, sessions.open("ann", expires_at_ms=2000))))
     await asyncio.sleep(0)
     clock.advance(1001)
     await waiting
@@ -302,7 +302,7 @@ async def test_streams_are_bounded_per_person_and_in_all(
     assert [await heard(one, 1) for one in ann] == [["ann-1"]] * 3
     with pytest.raises(TooManyRequests):
         live.check_room(Actor(id="ann", name="ann"))
-    await ended(live.listen("ann", 0, sessions.open("ann", "another")))
+    await assert_ended(live.listen("ann", 0, sessions.open("ann", "another")))
     live.check_room(Actor(id="bob", name="bob"))
     bob = [live.listen("bob", 0, sessions.open("bob", f"b{number}")) for number in range(2)]
     assert [await heard(one, 1) for one in bob] == [["bob-1"]] * 2

@@ -12,38 +12,38 @@ JANE = Actor(id="1", name="jane")
 
 
 def test_it_is_found_again() -> None:
-    known = TokenCache()
-    known.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
-    assert known.find("Bearer x", 5) is JANE
-    assert known.find("Bearer y", 5) is None
-    assert known.find(None, 5) is None
+    cache = TokenCache()
+    cache.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
+    assert cache.find("Bearer x", 5) is JANE
+    assert cache.find("Bearer y", 5) is None
+    assert cache.find(None, 5) is None
 
 
 def test_not_after_it_expires() -> None:
-    known = TokenCache()
-    known.keep("Bearer x", JANE, revision=0, expires_at_ms=10)
-    assert known.find("Bearer x", 9) is JANE
-    assert known.find("Bearer x", 10) is None
+    cache = TokenCache()
+    cache.keep("Bearer x", JANE, revision=0, expires_at_ms=10)
+    assert cache.find("Bearer x", 9) is JANE
+    assert cache.find("Bearer x", 10) is None
 
 
 def test_not_after_people_changed() -> None:
     revision = 0
-    known = TokenCache(lambda: revision)
-    known.keep("Bearer x", JANE, revision=known.revision(), expires_at_ms=None)
+    cache = TokenCache(lambda: revision)
+    cache.keep("Bearer x", JANE, revision=cache.revision(), expires_at_ms=None)
     revision = 1
-    assert known.find("Bearer x", 5) is None
+    assert cache.find("Bearer x", 5) is None
 
 
 def test_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = TokenCache()
+    cache = TokenCache()
     monkeypatch.setattr(token_cache, "TRUSTED_S", -1)
-    known.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
-    assert known.find("Bearer x", 5) is None
+    cache.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
+    assert cache.find("Bearer x", 5) is None
 
 
 def test_it_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_cache, "_MOST", 2)
-    known = TokenCache()
+    cache = TokenCache()
     for header in "abc":
-        known.keep(header, JANE, revision=0, expires_at_ms=None)
-    assert [known.find(header, 5) for header in "abc"] == [None, None, JANE]
+        cache.keep(header, JANE, revision=0, expires_at_ms=None)
+    assert [cache.find(header, 5) for header in "abc"] == [None, None, JANE]

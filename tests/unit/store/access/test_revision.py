@@ -9,11 +9,11 @@ from tocsin.store.access.revision import PeopleRevision
 
 def test_each_change_moves_the_count() -> None:
     revision = PeopleRevision()
-    seen = [revision.now()]
+    counts = [revision.now()]
     for _ in range(3):
         revision.note()
-        seen.append(revision.now())
-    assert seen == sorted(set(seen))
+        counts.append(revision.now())
+    assert counts == sorted(set(counts))
 
 
 def test_what_another_process_notes_is_seen_here() -> None:

@@ -27,21 +27,21 @@ MASKED: Document = {
 
 
 def test_secrets_go_and_come_back() -> None:
-    masked, kept = split_secrets(CONFIG, {})
+    masked, secrets = split_secrets(CONFIG, {})
     assert masked == MASKED
-    assert with_secrets(masked, kept) == CONFIG
+    assert with_secrets(masked, secrets) == CONFIG
 
 
 def test_a_mask_keeps_what_is_known_and_a_new_secret_replaces_it() -> None:
-    _, kept = split_secrets(CONFIG, {})
-    masked, again = split_secrets({**MASKED, "secretKey": "new"}, kept)
+    _, secrets = split_secrets(CONFIG, {})
+    masked, again = split_secrets({**MASKED, "secretKey": "new"}, secrets)
     assert masked == MASKED
     assert with_secrets(masked, again) == {**CONFIG, "secretKey": "new"}
 
 
 def test_what_is_left_out_is_forgotten() -> None:
-    _, kept = split_secrets(CONFIG, {})
-    _, fewer = split_secrets({"endpoint": CONFIG["endpoint"], "headers": {"Authorization": MASK}}, kept)
+    _, secrets = split_secrets(CONFIG, {})
+    _, fewer = split_secrets({"endpoint": CONFIG["endpoint"], "headers": {"Authorization": MASK}}, secrets)
     assert fewer == {"endpoint": CONFIG["endpoint"], "headers": {"Authorization": "Bearer t"}}
 
 
@@ -55,9 +55,9 @@ def test_what_is_left_out_is_forgotten() -> None:
     ],
 )
 def test_a_mask_keeps_its_secret_while_scheme_host_and_port_stay(endpoint: str) -> None:
-    _, kept = split_secrets(CONFIG, {})
-    masked, again = split_secrets({**MASKED, "endpoint": endpoint}, kept)
-    assert again == {**kept, "endpoint": endpoint}
+    _, secrets = split_secrets(CONFIG, {})
+    masked, again = split_secrets({**MASKED, "endpoint": endpoint}, secrets)
+    assert again == {**secrets, "endpoint": endpoint}
     assert with_secrets(masked, again) == {**CONFIG, "endpoint": endpoint}
 
 
@@ -76,10 +76,10 @@ def test_a_mask_keeps_its_secret_while_scheme_host_and_port_stay(endpoint: str) 
     ],
 )
 def test_a_mask_keeps_nothing_for_another_receiver(endpoint: str | None) -> None:
-    _, kept = split_secrets(CONFIG, {})
+    _, secrets = split_secrets(CONFIG, {})
     with pytest.raises(InvalidInput, match="send the secret again"):
-        split_secrets({**MASKED, "endpoint": endpoint}, kept)
-    masked, fresh = split_secrets({**CONFIG, "endpoint": endpoint}, kept)
+        split_secrets({**MASKED, "endpoint": endpoint}, secrets)
+    masked, fresh = split_secrets({**CONFIG, "endpoint": endpoint}, secrets)
     assert (fresh["secretKey"], masked["secretKey"]) == ("k", MASK), "given again, all may change"
 
 
@@ -88,31 +88,31 @@ SHOWN = f"https://{MASK}@hooks.slack.com/services/{MASK}?{MASK}#{MASK}"
 
 
 def test_of_an_address_its_login_its_token_and_its_signature_are_secret() -> None:
-    masked, kept = split_secrets({"endpoint": HOOK}, {})
-    assert (masked, kept) == ({"endpoint": SHOWN}, {"endpoint": HOOK})
-    assert split_secrets(masked, kept) == (masked, kept), "what was read may be sent back"
-    assert with_secrets(masked, kept) == {"endpoint": HOOK}
-    for other in (SHOWN.replace("slack.com", "evil.example"), SHOWN.replace("/services", "/api")):
+    masked, secrets = split_secrets({"endpoint": HOOK}, {})
+    assert (masked, secrets) == ({"endpoint": SHOWN}, {"endpoint": HOOK})
+    assert split_secrets(masked, secrets) == (masked, secrets), "what was read may be sent back"
+    assert with_secrets(masked, secrets) == {"endpoint": HOOK}
+    for other_endpoint in (SHOWN.replace("slack.com", "evil.example"), SHOWN.replace("/services", "/api")):
         with pytest.raises(InvalidInput, match="full address"):
-            split_secrets({"endpoint": other}, kept)
+            split_secrets({"endpoint": other_endpoint}, secrets)
     with pytest.raises(InvalidInput, match="full address"):
         split_secrets({"endpoint": SHOWN}, {})
 
 
 def test_secrets_of_one_address_are_never_sent_to_another() -> None:
     """An alert and its secrets are written one after the other; somebody may send in between."""
-    masked, kept = split_secrets(CONFIG, {})
+    masked, secrets = split_secrets(CONFIG, {})
     for endpoint in ("https://evil.example/hook", None):
         with pytest.raises(StaleSecrets):
-            with_secrets({**masked, "endpoint": endpoint}, kept)
+            with_secrets({**masked, "endpoint": endpoint}, secrets)
     with pytest.raises(StaleSecrets):
         with_secrets({"endpoint": SHOWN}, {})
 
 
 def test_a_mask_among_other_text_is_no_secret() -> None:
-    _, kept = split_secrets(CONFIG, {})
+    _, secrets = split_secrets(CONFIG, {})
     with pytest.raises(InvalidInput, match="full secret"):
-        split_secrets({**MASKED, "headers": {"Authorization": f"Bearer {MASK}"}}, kept)
+        split_secrets({**MASKED, "headers": {"Authorization": f"Bearer {MASK}"}}, secrets)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.unit.flow.send.events import added, change_event, dispatch, updated
+from tests.unit.flow.send.events import addition_of, change_event, dispatch, update_of
 from tests.unit.flow.send.test_thread_wording import event as thread_event
 from tests.unit.flow.send.test_thread_wording import task
 
@@ -37,7 +37,7 @@ OWNERS = [
 ]
 EVENTS = {
     "schema_change": change_event(),
-    "type_change": change_event(updated("columns.email.dataType", "VARCHAR", "TEXT")),
+    "type_change": change_event(update_of("columns.email.dataType", "VARCHAR", "TEXT")),
     "test_failure": change_event(
         ChangeDescription(
             fields_added=(FieldChange(name="incidentStatus", new_value=OPENED),),
@@ -49,13 +49,13 @@ EVENTS = {
         entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
     ),
     "recovery": change_event(
-        updated("testCaseResult", FAILED, PASSED | {"timestamp": 1_760_003_600_000}),
+        update_of("testCaseResult", FAILED, PASSED | {"timestamp": 1_760_003_600_000}),
         entity_type="testCase",
         entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
         entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
     ),
     "policy_violation": change_event(
-        added("violation", REFUSED),
+        addition_of("violation", REFUSED),
         event_type=EventType.POLICY_VIOLATION,
         entity_type="policy",
         entity_fully_qualified_name="PiiPolicy",
@@ -82,7 +82,7 @@ def with_incident(message: Dispatch) -> Dispatch:
 
 def hostile() -> Dispatch:
     event = change_event(
-        updated("description", HOSTILE, HOSTILE),
+        update_of("description", HOSTILE, HOSTILE),
         user_name=HOSTILE,
         entity_fully_qualified_name=f"acme.{HOSTILE}",
         entity={"id": "i", "name": HOSTILE},
@@ -99,7 +99,7 @@ def enormous() -> Dispatch:
 
 
 def digest(count: int, event: ChangeEvent | None = None) -> Dispatch:
-    sample = dispatch(event or change_event(updated("description", "old", "<b>new</b>")), reasons=(REASON,))
+    sample = dispatch(event or change_event(update_of("description", "old", "<b>new</b>")), reasons=(REASON,))
     return replace(sample, entries=sample.entries * count)
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from slack_sdk.models.blocks import Block
 from tests.unit.flow.send.channels import samples
 from tests.unit.flow.send.channels.ms_teams.adaptive_card import SCHEMA
-from tests.unit.flow.send.events import change_event, dispatch, updated
+from tests.unit.flow.send.events import change_event, dispatch, update_of
 
 from tocsin.flow.send.channels.email.message import BLOCKS_LIMIT
 from tocsin.flow.send.channels.google_chat import card as google_card
@@ -45,30 +45,30 @@ LIMITS = {
 CHANNEL_NAMES = [one.value for one in LIMITS]
 
 
-def worded(given: Dispatch, template: Template = TEMPLATE) -> Dispatch:
+def in_words(message: Dispatch, template: Template = TEMPLATE) -> Dispatch:
     """Return a message in the words of a template."""
-    made, problem = with_texts(
-        given, lambda _: ChosenTemplate(template), PLACE, entries=given.entries, accounts=TemplateAccounts()
+    in_template, problem = with_texts(
+        message, lambda _: ChosenTemplate(template), PLACE, entries=message.entries, accounts=TemplateAccounts()
     )
     assert problem == ""
-    return made
+    return in_template
 
 
-def shown(channel: str, given: Dispatch) -> dict[str, Any]:
+def preview_of(channel: str, message: Dispatch) -> dict[str, Any]:
     """Return a message as a channel sends it; it is one that its vendor takes."""
     preview = CHANNELS[Channel(channel)].preview
     assert preview is not None
-    whole = preview(given, samples.HOME)
-    assert len(json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
+    document = preview(message, samples.HOME)
+    assert len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
     if channel == Channel.SLACK:
-        assert 0 < len(whole["blocks"]) <= slack_blocks.BLOCKS_LIMIT
-        for block in whole["blocks"]:
-            known = Block.parse(block)
-            assert known is not None
-            known.validate_json()
+        assert 0 < len(document["blocks"]) <= slack_blocks.BLOCKS_LIMIT
+        for block in document["blocks"]:
+            parsed_block = Block.parse(block)
+            assert parsed_block is not None
+            parsed_block.validate_json()
     if channel == Channel.MS_TEAMS:
-        assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(whole)] == []
-    return whole
+        assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)] == []
+    return document
 
 
 def digest(count: int, event: Any = None) -> Dispatch:
@@ -82,32 +82,32 @@ def test_templates_word_mails_and_chats() -> None:
 
 @pytest.mark.parametrize("channel", CHANNEL_NAMES)
 def test_messages_are_as_they_were_looked_at(channel: str) -> None:
-    event = change_event(updated("description", "an old text", "a <new> text"))
-    given = worded(dispatch(event, reasons=(samples.REASON,)))
-    samples.assert_golden(shown(channel, given), GOLDEN / f"{channel}.json")
+    event = change_event(update_of("description", "an old text", "a <new> text"))
+    message = in_words(dispatch(event, reasons=(samples.REASON,)))
+    samples.assert_golden(preview_of(channel, message), GOLDEN / f"{channel}.json")
 
 
 @pytest.mark.parametrize("channel", CHANNEL_NAMES)
 def test_digests_are_as_they_were_looked_at(channel: str) -> None:
-    samples.assert_golden(shown(channel, worded(digest(2))), GOLDEN / f"{channel}_digest.json")
+    samples.assert_golden(preview_of(channel, in_words(digest(2))), GOLDEN / f"{channel}_digest.json")
 
 
 @pytest.mark.parametrize("channel", CHANNEL_NAMES)
 @pytest.mark.parametrize("body", [BODY, "{{{headline}}} {{{event.userName}}}<p>{{&entity.name}}</p>"])
 def test_text_of_an_asset_is_neither_markup_nor_a_mention(channel: str, body: str) -> None:
-    whole = shown(channel, worded(samples.hostile(), Template("x", "{{entity.name}}", body)))
+    document = preview_of(channel, in_words(samples.hostile(), Template("x", "{{entity.name}}", body)))
     if channel == Channel.EMAIL:
-        assert "<at>" not in whole["html"]
-        assert "https://evil.example" not in [part.split('"')[0] for part in whole["html"].split('href="')]
-        assert "&lt;at&gt;all&lt;/at&gt;" in whole["html"]
+        assert "<at>" not in document["html"]
+        assert "https://evil.example" not in [part.split('"')[0] for part in document["html"].split('href="')]
+        assert "&lt;at&gt;all&lt;/at&gt;" in document["html"]
     elif channel == Channel.G_CHAT:
-        said = json.dumps(whole["cardsV2"])
-        assert "<users/all>" not in said
-        assert "<at>" not in said
-        assert "<" not in whole["cardsV2"][0]["card"]["header"]["title"]
+        cards = json.dumps(document["cardsV2"])
+        assert "<users/all>" not in cards
+        assert "<at>" not in cards
+        assert "<" not in document["cardsV2"][0]["card"]["header"]["title"]
     else:
-        assert not [text for text in samples.texts_of(whole) if "<" in text and samples.HOME not in text]
-        assert "{{" not in json.dumps(whole) or channel == Channel.SLACK
+        assert not [text for text in samples.texts_of(document) if "<" in text and samples.HOME not in text]
+        assert "{{" not in json.dumps(document) or channel == Channel.SLACK
 
 
 @pytest.mark.parametrize("channel", CHANNEL_NAMES)
@@ -115,17 +115,17 @@ def test_text_of_an_asset_is_neither_markup_nor_a_mention(channel: str, body: st
 def test_a_message_keeps_within_the_limits_and_counts_what_it_leaves_out(channel: str, markup: str) -> None:
     for sent in (dispatch(), digest(30)):
         text = RichText("A long one", blocks_of(markup))
-        whole = shown(channel, replace(sent, texts={one.notification_id: text for one in sent.entries}))
+        document = preview_of(channel, replace(sent, texts={one.notification_id: text for one in sent.entries}))
         fits_whole = channel == Channel.EMAIL and len(sent.entries) == 1 and len(text.body) < BLOCKS_LIMIT
-        assert fits_whole or any("… and " in text or "And 10 more" in text for text in samples.texts_of(whole))
+        assert fits_whole or any("… and " in text or "And 10 more" in text for text in samples.texts_of(document))
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_text_makes_an_invalid_message(old: str, name: str) -> None:
-    event = change_event(updated("description", old, name), entity={"id": "i", "name": name}, user_name=old)
-    given = worded(dispatch(event, reasons=(samples.REASON,)))
+    event = change_event(update_of("description", old, name), entity={"id": "i", "name": name}, user_name=old)
+    message = in_words(dispatch(event, reasons=(samples.REASON,)))
     for channel in CHANNEL_NAMES:
-        shown(channel, given)
+        preview_of(channel, message)
 
 
 def test_what_fails_keeps_the_default_text_and_says_why() -> None:
@@ -135,29 +135,29 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
         ("{{#if a}}", "template Odd: templateBody: Line 1, column 1: this block has no end"),
         ("{{#each entity}}{{> x}}{{/each}}", "template Odd: templateBody: Line 1, column 17: partials"),
     ):
-        made, problem = with_texts(
+        result, problem = with_texts(
             plain,
             lambda _, body=body: ChosenTemplate(Template("Odd", "x", body)),
             PLACE,
             entries=plain.entries,
             accounts=TemplateAccounts(),
         )
-        assert made == plain
+        assert result == plain
         assert problem.startswith(says)
         assert problem.endswith("; the default text was used")
 
 
 def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
-    given = digest(3)
+    message = digest(3)
     good, bad = Template("Good", "x", "y"), Template("Bad", "{{x", "y")
-    made, problem = with_texts(
-        given,
+    in_template, problem = with_texts(
+        message,
         lambda one: ChosenTemplate(bad) if one.notification_id == "1" else ChosenTemplate(good),
         PLACE,
-        entries=given.entries[:2],
+        entries=message.entries[:2],
         accounts=TemplateAccounts(),
     )
-    assert set(made.texts) == {"0"}
+    assert set(in_template.texts) == {"0"}
     assert problem == (
         "template Bad: templateSubject: Line 1, column 1: this tag has no end; write }}; the default text was used"
     )

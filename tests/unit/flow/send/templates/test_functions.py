@@ -205,10 +205,16 @@ OTHERS = [None, False, 3, "a", [], {}, float("inf"), "1e400"]
 
 @pytest.mark.parametrize("name", sorted(HELPERS))
 def test_a_helper_takes_any_values(name: str) -> None:
-    for value, other in product(VALUES, OTHERS):
-        context = {**CONTEXT, "value": value, "other": other}
-        for given in ("value", "value other", "value other other a=other", "value '/' other", "value 'round' other"):
-            render_html(f"{{{{{name} {given}}}}}", context, Budget())
+    for value, operand in product(VALUES, OTHERS):
+        context = {**CONTEXT, "value": value, "other": operand}
+        for arguments in (
+            "value",
+            "value other",
+            "value other other a=other",
+            "value '/' other",
+            "value 'round' other",
+        ):
+            render_html(f"{{{{{name} {arguments}}}}}", context, Budget())
 
 
 def test_markup_becomes_text_in_a_line() -> None:

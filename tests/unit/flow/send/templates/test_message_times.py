@@ -26,29 +26,36 @@ def accounts(*, alert_s: float = 100) -> TemplateAccounts:
     return TemplateAccounts(MinuteLimits(alert_s, 100), steady=lambda: 600.0, worked_s=lambda: next(worked_s))
 
 
-def worded(payers: Sequence[Sequence[RenderingAccount]], charged: TemplateAccounts) -> list[bool]:
+def worded_entries(payers: Sequence[Sequence[RenderingAccount]], charged: TemplateAccounts) -> list[bool]:
     """Return which notifications of a message templates have worded, each in the time of one of its payers."""
     entry = dispatch(change_event()).first
     names = [str(at) for at in range(len(payers))]
     entries = tuple(replace(entry, notification_id=name) for name in names)
     message: Dispatch = replace(dispatch(change_event()), entries=entries)
 
-    def template_of(one: Entry) -> ChosenTemplate:
-        return ChosenTemplate(TEMPLATE, payers[int(one.notification_id)])
+    def template_of(notified_entry: Entry) -> ChosenTemplate:
+        return ChosenTemplate(TEMPLATE, payers[int(notified_entry.notification_id)])
 
-    made, _ = with_texts(message, template_of, PLACE, entries=entries, accounts=charged)
-    return [name in made.texts for name in names]
+    in_template, _ = with_texts(message, template_of, PLACE, entries=entries, accounts=charged)
+    return [name in in_template.texts for name in names]
 
 
 def test_an_alert_that_has_used_its_minute_leaves_the_words_to_the_others_that_agree() -> None:
     charged = accounts(alert_s=1)
-    assert worded([[EVE], [EVE, ANN], [EVE]], charged) == [True, True, False]
+    assert worded_entries([[EVE], [EVE, ANN], [EVE]], charged) == [True, True, False]
     assert charged.used_s("e") == charged.used_s("a") == TAKES_S
 
 
 def test_slow_templates_of_one_alert_leave_others_their_time_in_a_message() -> None:
-    assert worded([[ANN], [EVE], [EVE], [EVE], [EVE], [ANN]], accounts()) == [True, True, True, True, False, True]
+    assert worded_entries([[ANN], [EVE], [EVE], [EVE], [EVE], [ANN]], accounts()) == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_an_alert_that_has_used_its_time_in_a_message_leaves_the_words_to_the_others_that_agree() -> None:
-    assert worded([[EVE], [EVE], [EVE], [EVE, ANN], [EVE]], accounts()) == [True, True, True, True, False]
+    assert worded_entries([[EVE], [EVE], [EVE], [EVE, ANN], [EVE]], accounts()) == [True, True, True, True, False]

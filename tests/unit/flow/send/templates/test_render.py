@@ -26,7 +26,7 @@ CONTEXT: dict[str, Any] = {
 }
 
 
-def shown(template: str, context: dict[str, Any] = CONTEXT) -> str:
+def html_of(template: str, context: dict[str, Any] = CONTEXT) -> str:
     return render_html(template, context, Budget())
 
 
@@ -53,12 +53,12 @@ def shown(template: str, context: dict[str, Any] = CONTEXT) -> str:
     ],
 )
 def test_contexts(template: str, expected: str) -> None:
-    assert shown(template) == expected
+    assert html_of(template) == expected
 
 
 @pytest.mark.parametrize("tag", ["{{markup}}", "{{{markup}}}", "{{&markup}}", "{{truncate markup 100}}"])
 def test_texts_of_the_context_are_escaped_in_every_tag(tag: str) -> None:
-    assert shown(tag) == "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; &quot;q&quot;"
+    assert html_of(tag) == "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; &quot;q&quot;"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None
     }
     began = time.process_time()
     with pytest.raises(InvalidTemplate, match=says) as refused:
-        shown(template, large)
+        html_of(template, large)
     assert time.process_time() - began < 5
     assert refused.value.message.startswith("Line 1, column ")
 
@@ -108,7 +108,7 @@ def test_the_limits_hold_exactly() -> None:
 
 
 def test_a_value_that_contains_itself_in_upward_paths_ends() -> None:
-    assert shown("{{../../../../name}}") == "outer"
+    assert html_of("{{../../../../name}}") == "outer"
 
 
 _VALUES = st.recursive(

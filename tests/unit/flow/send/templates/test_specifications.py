@@ -40,7 +40,7 @@ CONTEXT: dict[str, Any] = {
 }
 
 
-def shown(template: str, context: dict[str, Any] = CONTEXT) -> str:
+def html_of(template: str, context: dict[str, Any] = CONTEXT) -> str:
     return render_html(template, context, Budget())
 
 
@@ -62,7 +62,7 @@ def shown(template: str, context: dict[str, Any] = CONTEXT) -> str:
     ],
 )
 def test_a_section_makes_its_value_the_context(template: str, expected: str) -> None:
-    assert shown(template) == expected
+    assert html_of(template) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_a_section_makes_its_value_the_context(template: str, expected: str) -> 
 def test_what_opens_a_block(name: str, in_section: bool, in_if: bool, in_with: bool) -> None:
     for kind, expected in ((f"#{name}", in_section), (f"#if {name}", in_if), (f"#with {name}", in_with)):
         end = name if kind == f"#{name}" else kind[1:].split(maxsplit=1)[0]
-        assert shown(f"{{{{{kind}}}}}+{{{{else}}}}-{{{{/{end}}}}}") == ("+" if expected else "-"), kind
-    assert shown(f"{{{{^{name}}}}}-{{{{/{name}}}}}") == ("" if in_section else "-")
+        assert html_of(f"{{{{{kind}}}}}+{{{{else}}}}-{{{{/{end}}}}}") == ("+" if expected else "-"), kind
+    assert html_of(f"{{{{^{name}}}}}-{{{{/{name}}}}}") == ("" if in_section else "-")
 
 
 def test_zero_is_the_context_of_its_section() -> None:
-    assert shown("{{#zero}}{{.}}{{/zero}}{{#with zero}}{{.}}{{/with}}") == "00"
+    assert html_of("{{#zero}}{{.}}{{/zero}}{{#with zero}}{{.}}{{/with}}") == "00"
 
 
 @pytest.mark.parametrize(
@@ -120,15 +120,15 @@ def test_zero_is_the_context_of_its_section() -> None:
     ],
 )
 def test_a_literal_at_the_head_of_a_tag_is_a_name(template: str, expected: str) -> None:
-    assert shown(template) == expected
+    assert html_of(template) == expected
 
 
 def test_what_a_path_may_not_hold_is_refused() -> None:
     for template in ("{{owner.this}}", "{{owner/..}}", "{{owner.[x}}"):
         with pytest.raises(InvalidTemplate, match="Line 1"):
-            shown(template)
+            html_of(template)
     with pytest.raises(InvalidTemplate, match="unknown helper 'foo bar'"):
-        shown("{{'foo bar' list}}")
+        html_of("{{'foo bar' list}}")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_a_path_may_not_hold_is_refused() -> None:
     ],
 )
 def test_a_backslash_escapes_braces_and_two_are_one_before_a_tag(template: str, expected: str) -> None:
-    assert shown(template) == expected
+    assert html_of(template) == expected
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_a_backslash_escapes_braces_and_two_are_one_before_a_tag(template: str, 
     ],
 )
 def test_a_block_or_comment_alone_on_its_line_takes_the_line_with_it(template: str, expected: str) -> None:
-    assert shown(template) == expected
+    assert html_of(template) == expected

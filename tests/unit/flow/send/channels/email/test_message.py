@@ -11,7 +11,15 @@ from aiosmtplib.email import flatten_message
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.flow.send.channels import samples
-from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, SHARES_OF_FIVE, added, change_event, dispatch, updated
+from tests.unit.flow.send.events import (
+    MESSAGE_ID,
+    NOW_MS,
+    SHARES_OF_FIVE,
+    addition_of,
+    change_event,
+    dispatch,
+    update_of,
+)
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
@@ -63,7 +71,7 @@ LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
 
 
 @pytest.mark.parametrize(
-    ("base_url", "shown"),
+    ("base_url", "public_url"),
     [
         ("https://t.example", "https://t.example"),
         ("https://tocsin.metadata-platform.department.example.com/under/a/path", None),
@@ -72,7 +80,7 @@ LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
     ],
 )
 @pytest.mark.parametrize("long", [False, True])
-def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown: str | None, long: bool) -> None:
+def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, public_url: str | None, long: bool) -> None:
     host = LONG_HOST if long else "acme.example"
     notified = dispatch()
     notified = replace(notified, message=replace(notified.message, target=f"{'d' * (64 if long else 4)}@{host}"))
@@ -81,8 +89,10 @@ def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown
     head = wire.partition(b"\r\n\r\n")[0]
     assert b"=?" not in head
     assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
-    unfolded = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _joined, head).split(b"\r\n"))
-    link = link_of(notified.first.notification_id, b"key", shown or base_url)
+    unfolded = dict(
+        line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _header_separator, head).split(b"\r\n")
+    )
+    link = link_of(notified.first.notification_id, b"key", public_url or base_url)
     assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
     assert unfolded[b"To"] == notified.message.target.encode()
     assert unfolded[b"From"] == sender.address.encode()
@@ -91,7 +101,7 @@ def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown
     assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
 
 
-def _joined(fold: re.Match[bytes]) -> bytes:
+def _header_separator(fold: re.Match[bytes]) -> bytes:
     return b":" if fold[0].startswith(b":") else b""
 
 
@@ -104,14 +114,14 @@ def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:
-    _, text, _ = parts(dispatch(change_event(updated("description", "Orders", "All orders"))))
+    _, text, _ = parts(dispatch(change_event(update_of("description", "Orders", "All orders"))))
     assert "- description changed\n    was: Orders\n    now: All orders\n" in text
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_incident_can_be_acknowledged(count: int) -> None:
-    given = samples.with_incident(samples.digest(count, samples.EVENTS["test_failure"]))
-    _, text, html = parts(given)
+    message = samples.with_incident(samples.digest(count, samples.EVENTS["test_failure"]))
+    _, text, html = parts(message)
     address = f"{samples.HOME}/#/incidents/INC-7"
     assert text.count(f"\nAcknowledge INC-7: {address}\n") == count
     assert html.count(f'<a href="{address}" style="color: #1a5fb4">Acknowledge INC-7</a>') == count
@@ -127,7 +137,7 @@ def test_what_stands_in_an_entity_adds_no_header() -> None:
 
 def test_what_stands_in_an_entity_adds_no_markup() -> None:
     """Fault scenario 40."""
-    evil = change_event(updated("description", None, "<script>alert(1)</script>"))
+    evil = change_event(update_of("description", None, "<script>alert(1)</script>"))
     _, text, html = parts(dispatch(evil))
     assert "<script>" in text
     assert "<script>" not in html
@@ -136,7 +146,7 @@ def test_what_stands_in_an_entity_adds_no_markup() -> None:
 
 def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
     many = [{"name": f"column_{number}"} for number in range(LINES_LIMIT + 7)]
-    _, text, html = parts(dispatch(change_event(added("columns", many))))
+    _, text, html = parts(dispatch(change_event(addition_of("columns", many))))
     assert text.count("\n- column ") == LINES_LIMIT
     assert "and 7 more\n" in text
     assert ">and 7 more</li>" in html
@@ -157,11 +167,11 @@ def test_a_link_leads_to_the_assets_page() -> None:
 
 
 def digest(count: int) -> Dispatch:
-    one = dispatch()
-    named = ("orders", "revenue", "returns", "refunds")
-    events = [change_event(entity={"id": "e", "name": named[place % len(named)]}) for place in range(count)]
-    entries = [replace(one.first, notification_id=f"n{place}", event=event) for place, event in enumerate(events)]
-    return replace(one, entries=tuple(entries))
+    sample = dispatch()
+    names = ("orders", "revenue", "returns", "refunds")
+    events = [change_event(entity={"id": "e", "name": names[place % len(names)]}) for place in range(count)]
+    entries = [replace(sample.first, notification_id=f"n{place}", event=event) for place, event in enumerate(events)]
+    return replace(sample, entries=tuple(entries))
 
 
 def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about() -> None:
@@ -176,11 +186,11 @@ def test_a_digest_counts_what_it_has_no_room_for() -> None:
     text = render_mail(digest(CHANGES_LIMIT + 3), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
     assert text.count("You receive this") == CHANGES_LIMIT
     assert "And 3 more changes" in text
-    shown = (
+    plain_text = (
         render_mail(replace(digest(9), shares=SHARES_OF_FIVE), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
     )
-    assert shown.count("You receive this") == 5
-    assert "And 4 more changes" in shown
+    assert plain_text.count("You receive this") == 5
+    assert "And 4 more changes" in plain_text
 
 
 WIDELY_RENDERED = frozenset(
@@ -190,7 +200,7 @@ WIDELY_RENDERED = frozenset(
 
 def test_the_html_uses_inline_styles_that_mail_programs_render() -> None:
     """Of CSS, Outlook on Windows renders what Word does, and Gmail drops style sheets of more than 8 kB."""
-    _, _, html = parts(dispatch(change_event(updated("description", "Orders", "All orders"))))
+    _, _, html = parts(dispatch(change_event(update_of("description", "Orders", "All orders"))))
     used = {one.split(":")[0].strip() for style in re.findall(r'style="([^"]*)"', html) for one in style.split(";")}
     assert used <= WIDELY_RENDERED
     assert {"font-family", "background-color"} <= used

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.unit.flow.send.channels import samples
-from tests.unit.flow.send.events import SHARES_OF_FIVE, change_event, deleted, dispatch, updated
+from tests.unit.flow.send.events import SHARES_OF_FIVE, change_event, deletion_of, dispatch, update_of
 
 from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES, render_message
 from tocsin.flow.send.dispatch import Dispatch
@@ -23,8 +23,8 @@ HOME, REASON = samples.HOME, samples.REASON
 def message(event: ChangeEvent, *reasons: Reason) -> dict[str, Any]:
     payload = render_message(dispatch(event, reasons=reasons or (REASON,)), base_url=HOME)
     assert len(payload) <= MESSAGE_BYTES
-    whole: dict[str, Any] = json.loads(payload)
-    return whole
+    document: dict[str, Any] = json.loads(payload)
+    return document
 
 
 @pytest.mark.parametrize("name", samples.EVENTS)
@@ -33,11 +33,11 @@ def test_messages_are_as_they_were_looked_at(name: str) -> None:
 
 
 def test_an_incident_can_be_acknowledged_in_a_message_of_one_and_of_many() -> None:
-    for name, given in (
+    for name, message in (
         ("incident", samples.sample("test_failure")),
         ("incident_digest", samples.digest(2, samples.EVENTS["test_failure"])),
     ):
-        payload = render_message(samples.with_incident(given), base_url=HOME)
+        payload = render_message(samples.with_incident(message), base_url=HOME)
         samples.assert_golden(json.loads(payload), GOLDEN / f"{name}.json")
 
 
@@ -45,19 +45,19 @@ def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
     """Fault scenario 40."""
     hostile = "<users/all> <a href='https://evil.example'>click</a> <b>x</b>"
     event = change_event(
-        updated("description", hostile, hostile),
+        update_of("description", hostile, hostile),
         user_name=hostile,
         entity_fully_qualified_name=f"acme.{hostile}",
         entity={"id": "i", "name": hostile},
     )
-    said = message(event, REASON.model_copy(update={"subscription_name": hostile}))
-    card = said["cardsV2"][0]["card"]
-    plain = (said["fallbackText"], card["header"]["title"], card["header"]["subtitle"])
+    card_message = message(event, REASON.model_copy(update={"subscription_name": hostile}))
+    card = card_message["cardsV2"][0]["card"]
+    plain = (card_message["fallbackText"], card["header"]["title"], card["header"]["subtitle"])
     assert not any("<" in text for text in plain)
     (section,) = card["sections"]
     texts = "".join(one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one)
-    for own in ("<br>", "<i>", "</i>"):
-        texts = texts.replace(own, "")
+    for tag in ("<br>", "<i>", "</i>"):
+        texts = texts.replace(tag, "")
     assert "<" not in texts
 
 
@@ -70,28 +70,28 @@ def test_a_message_keeps_within_the_limit_and_says_what_it_leaves_out() -> None:
     )
     (section,) = message(change_event(many))["cardsV2"][0]["card"]["sections"]
     texts = [one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one]
-    shown = sum("before:" in text for text in texts)
-    assert 0 < shown <= 20
-    assert f"… and {500 - shown} more" in texts
+    shown_count = sum("before:" in text for text in texts)
+    assert 0 < shown_count <= 20
+    assert f"… and {500 - shown_count} more" in texts
     assert len(section["widgets"]) <= 100
 
 
 def test_one_more_change_is_counted_alone() -> None:
-    removed = deleted("columns", [{"name": f"c{number}", "dataType": "INT"} for number in range(21)])
+    removed = deletion_of("columns", [{"name": f"c{number}", "dataType": "INT"} for number in range(21)])
     (section,) = message(change_event(removed))["cardsV2"][0]["card"]["sections"]
     assert "… and 1 more" in [one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one]
 
 
 def digest(count: int, change: ChangeDescription | None = None) -> Dispatch:
-    one = dispatch(change_event(change or updated("description", "old", "<b>new</b>")), reasons=(REASON,))
-    return replace(one, entries=one.entries * count)
+    sample = dispatch(change_event(change or update_of("description", "old", "<b>new</b>")), reasons=(REASON,))
+    return replace(sample, entries=sample.entries * count)
 
 
 def test_a_card_of_several_shows_each_and_counts_the_others() -> None:
     payload = render_message(digest(10_000), base_url=HOME)
-    (whole,) = json.loads(payload)["cardsV2"]
-    sections = whole["card"]["sections"]
-    assert whole["card"]["header"]["title"].startswith("10,000 changes: ")
+    (entry,) = json.loads(payload)["cardsV2"]
+    sections = entry["card"]["sections"]
+    assert entry["card"]["header"]["title"].startswith("10,000 changes: ")
     assert len(sections) == 21
     assert sections[-1]["widgets"][0]["textParagraph"]["text"] == "… and 9,980 more"
     first = sections[0]["widgets"][0]["textParagraph"]["text"]

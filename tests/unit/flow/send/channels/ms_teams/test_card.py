@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.unit.flow.send.channels import samples
 from tests.unit.flow.send.channels.ms_teams.adaptive_card import SCHEMA
-from tests.unit.flow.send.events import change_event, dispatch, updated
+from tests.unit.flow.send.events import change_event, dispatch, update_of
 
 from tocsin.flow.send.channels.ms_teams.card import MESSAGE_BYTES, render_message
 from tocsin.flow.send.dispatch import Dispatch
@@ -21,16 +21,16 @@ GOLDEN = Path(__file__).parent / "golden"
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
-def message(given: Dispatch) -> dict[str, Any]:
-    payload = render_message(given, base_url=samples.HOME)
+def message(sample: Dispatch) -> dict[str, Any]:
+    payload = render_message(sample, base_url=samples.HOME)
     assert len(payload) <= MESSAGE_BYTES
-    whole: dict[str, Any] = json.loads(payload)
-    assert [error.message for error in VALIDATOR.iter_errors(whole)] == []
-    return whole
+    document: dict[str, Any] = json.loads(payload)
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    return document
 
 
-def card(given: Dispatch) -> dict[str, Any]:
-    (attachment,) = message(given)["attachments"]
+def card(sample: Dispatch) -> dict[str, Any]:
+    (attachment,) = message(sample)["attachments"]
     content: dict[str, Any] = attachment["content"]
     return content
 
@@ -53,12 +53,12 @@ def test_a_digest_is_as_it_was_looked_at() -> None:
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
     """Fault scenario 40."""
     for given_dispatch in (samples.hostile(), samples.digest(3, samples.hostile().event)):
-        whole = card(given_dispatch)
-        texts = samples.texts_of(whole)
+        document = card(given_dispatch)
+        texts = samples.texts_of(document)
         assert not [text for text in texts if "<" in text or "{{" in text]
-        kinds = json.dumps(whole)
+        kinds = json.dumps(document)
         assert "TextBlock" not in kinds.replace("RichTextBlock", ""), "text blocks read Markdown"
-        assert "entities" not in whole["msteams"]
+        assert "entities" not in document["msteams"]
 
 
 @pytest.mark.parametrize("given_dispatch", [samples.enormous(), samples.enormous_digest(), samples.digest(10_000)])
@@ -68,5 +68,5 @@ def test_a_message_keeps_within_the_limit_and_counts_what_it_leaves_out(given_di
 
 @given(st.text(max_size=4_000), st.text(max_size=4_000))
 def test_no_text_makes_an_invalid_card(old: str, name: str) -> None:
-    event = change_event(updated("description", old, name), entity={"id": "i", "name": name}, user_name=old)
+    event = change_event(update_of("description", old, name), entity={"id": "i", "name": name}, user_name=old)
     message(dispatch(event, reasons=(samples.REASON,)))

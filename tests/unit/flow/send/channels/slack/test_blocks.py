@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 from tests.unit.flow.send.channels import samples
-from tests.unit.flow.send.events import change_event, dispatch, updated
+from tests.unit.flow.send.events import change_event, dispatch, update_of
 
 from tocsin.flow.send.channels.slack.blocks import BLOCKS_LIMIT, MESSAGE_BYTES, render_message
 from tocsin.flow.send.dispatch import Dispatch
@@ -19,18 +19,18 @@ from tocsin.flow.send.dispatch import Dispatch
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def message(given: Dispatch, members: dict[str, str] | None = None) -> dict[str, Any]:
+def message(sample: Dispatch, members: dict[str, str] | None = None) -> dict[str, Any]:
     """Return a message that Slack takes, as far as its own models know."""
-    payload = render_message(given, base_url=samples.HOME, members=members or {})
+    payload = render_message(sample, base_url=samples.HOME, members=members or {})
     assert len(payload) <= MESSAGE_BYTES
-    whole: dict[str, Any] = json.loads(payload)
-    assert 0 < len(whole["blocks"]) <= BLOCKS_LIMIT
-    for block in whole["blocks"]:
-        known = Block.parse(block)
-        assert known is not None
-        known.validate_json()
+    document: dict[str, Any] = json.loads(payload)
+    assert 0 < len(document["blocks"]) <= BLOCKS_LIMIT
+    for block in document["blocks"]:
+        parsed_block = Block.parse(block)
+        assert parsed_block is not None
+        parsed_block.validate_json()
         assert all(one["text"] for one in plain_texts(block)), "Slack refuses an empty text"
-    return whole
+    return document
 
 
 def plain_texts(block: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,22 +53,22 @@ def test_a_digest_is_as_it_was_looked_at() -> None:
 
 
 def test_owners_who_are_members_are_mentioned_and_others_named() -> None:
-    whole = message(samples.sample("test_failure"), {"0d9c": "U012AB"})
-    samples.assert_golden(whole, GOLDEN / "mention.json")
-    assert '"<@U012AB>"' in json.dumps(whole)
+    document = message(samples.sample("test_failure"), {"0d9c": "U012AB"})
+    samples.assert_golden(document, GOLDEN / "mention.json")
+    assert '"<@U012AB>"' in json.dumps(document)
 
 
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
     """Fault scenario 40."""
     for given_dispatch in (samples.hostile(), samples.digest(3, samples.hostile().event)):
-        whole = message(given_dispatch)
-        assert (whole["mrkdwn"], "<" in whole["text"]) == (False, False)
-        for one in (text for block in whole["blocks"] for text in plain_texts(block)):
-            if one["type"] == "mrkdwn":
-                assert one["text"].startswith(f"<{samples.HOME}/#/tables/")
-                assert one["text"].endswith("|Open in Tocsin>")
+        document = message(given_dispatch)
+        assert (document["mrkdwn"], "<" in document["text"]) == (False, False)
+        for element in (text for block in document["blocks"] for text in plain_texts(block)):
+            if element["type"] == "mrkdwn":
+                assert element["text"].startswith(f"<{samples.HOME}/#/tables/")
+                assert element["text"].endswith("|Open in Tocsin>")
             else:
-                assert (one["type"], one["emoji"], "<" in one["text"]) == ("plain_text", False, False)
+                assert (element["type"], element["emoji"], "<" in element["text"]) == ("plain_text", False, False)
 
 
 @pytest.mark.parametrize("given_dispatch", [samples.enormous(), samples.enormous_digest(), samples.digest(10_000)])
@@ -84,5 +84,5 @@ def test_a_digest_counts_the_notifications_that_it_does_not_show() -> None:
 
 @given(st.text(max_size=4_000), st.text(max_size=4_000))
 def test_no_text_makes_invalid_blocks(old: str, name: str) -> None:
-    event = change_event(updated("description", old, name), entity={"id": "i", "name": name}, user_name=old)
+    event = change_event(update_of("description", old, name), entity={"id": "i", "name": name}, user_name=old)
     message(dispatch(event, reasons=(samples.REASON,)))

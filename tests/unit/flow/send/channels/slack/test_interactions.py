@@ -43,9 +43,9 @@ def form(payload: object) -> bytes:
     return urlencode({"payload": json.dumps(payload)}).encode()
 
 
-def pressed(**more: Any) -> dict[str, Any]:
+def press_payload(**fields: Any) -> dict[str, Any]:
     action = {"type": "button", "action_id": "mute", "value": "a.b.c"}
-    return {"type": "block_actions", "user": {"id": "U012AB3CD", "team_id": "T1"}, "actions": [action], **more}
+    return {"type": "block_actions", "user": {"id": "U012AB3CD", "team_id": "T1"}, "actions": [action], **fields}
 
 
 def test_slacks_published_example_is_genuine() -> None:
@@ -89,10 +89,10 @@ def test_five_minutes_of_difference_are_allowed() -> None:
 
 
 def test_a_press_says_which_button_who_and_where_to_answer() -> None:
-    assert press_in(form(pressed(response_url="https://hooks.slack.com/a"))) == ButtonPress(
+    assert press_in(form(press_payload(response_url="https://hooks.slack.com/a"))) == ButtonPress(
         "a.b.c", "U012AB3CD", "https://hooks.slack.com/a"
     )
-    assert press_in(form(pressed())).response_url == ""
+    assert press_in(form(press_payload())).response_url == ""
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_a_press_says_which_button_who_and_where_to_answer() -> None:
         b"\xff\xfe",
         b"&".join([b"a=1"] * 50),
         form("block_actions"),
-        form(pressed(type="view_submission")),
-        form(pressed(actions=[])),
-        form(pressed(actions={})),
-        form(pressed(actions=["x"])),
-        form(pressed(actions=[{"value": None}])),
-        form(pressed(actions=[{"value": ""}])),
-        form(pressed(actions=[{"value": "x" * 201}])),
-        form(pressed(user=None)),
-        form(pressed(user={"id": 5})),
-        form(pressed(user={"id": "U0/../x"})),
+        form(press_payload(type="view_submission")),
+        form(press_payload(actions=[])),
+        form(press_payload(actions={})),
+        form(press_payload(actions=["x"])),
+        form(press_payload(actions=[{"value": None}])),
+        form(press_payload(actions=[{"value": ""}])),
+        form(press_payload(actions=[{"value": "x" * 201}])),
+        form(press_payload(user=None)),
+        form(press_payload(user={"id": 5})),
+        form(press_payload(user={"id": "U0/../x"})),
         form({"payload": "[" * 5_000}),
         b"payload=" + b"[" * 5_000,
     ],
@@ -136,9 +136,9 @@ def test_slack_takes_the_buttons() -> None:
     block = buttons_block(
         [ActionButton("acknowledge_1", "Acknowledge INC-7", "x" * 200), ActionButton("mute", "Mute", "y")]
     )
-    known = Block.parse(block)
-    assert known is not None
-    known.validate_json()
+    parsed_block = Block.parse(block)
+    assert parsed_block is not None
+    parsed_block.validate_json()
     assert [one["action_id"] for one in block["elements"]] == ["acknowledge_1", "mute"]
 
 
@@ -162,8 +162,8 @@ def test_only_slack_is_answered(url: str, *, is_slacks: bool) -> None:
 
 
 def test_an_answer_is_seen_by_one_and_mentions_nobody() -> None:
-    said = json.loads(ephemeral("<!channel> & co"))
-    assert said == {
+    answer = json.loads(ephemeral("<!channel> & co"))
+    assert answer == {
         "response_type": "ephemeral",
         "replace_original": False,
         "text": "&lt;!channel&gt; &amp; co",

@@ -30,10 +30,10 @@ def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
     return replace(dispatch(), entries=entries, batch_size=50, sends_arrays=count > 1)
 
 
-def made(of: Dispatch | None = None, **config: Any) -> FilledConfig:
-    given = {"endpoint": "https://example.org/hook", **config}
+def filled(message: Dispatch | None = None, **config: Any) -> FilledConfig:
+    values = {"endpoint": "https://example.org/hook", **config}
     return filled_config(
-        of or about(), DestinationConfig.model_validate(given), source=SOURCE, accounts=TemplateAccounts()
+        message or about(), DestinationConfig.model_validate(values), source=SOURCE, accounts=TemplateAccounts()
     )
 
 
@@ -44,17 +44,19 @@ def test_a_configuration_without_templates_is_itself() -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_any_text_stands_in_a_json_string_as_it_is(text: str) -> None:
-    found = made(about(text), bodyTemplate='{"text": "{{entity.name}}", "on": {{eq 1 1}}, "n": {{event.timestamp}}}')
-    assert found.problem == ""
-    assert json.loads(found.payloads["n0"])["text"] == text
+    config_and_payloads = filled(
+        about(text), bodyTemplate='{"text": "{{entity.name}}", "on": {{eq 1 1}}, "n": {{event.timestamp}}}'
+    )
+    assert config_and_payloads.problem == ""
+    assert json.loads(config_and_payloads.payloads["n0"])["text"] == text
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_no_text_leaves_its_part_of_an_address(text: str) -> None:
-    found = made(about(text), endpoint="https://example.org:8443/a/{{entity.name}}/b?q={{entity.name}}")
-    path, _, query = (found.config.endpoint or "").removeprefix("https://example.org:8443").partition("?")
-    if found.problem:
-        assert (text, found.config.endpoint) == (text, "https://example.org:8443/a/")
+    filling = filled(about(text), endpoint="https://example.org:8443/a/{{entity.name}}/b?q={{entity.name}}")
+    path, _, query = (filling.config.endpoint or "").removeprefix("https://example.org:8443").partition("?")
+    if filling.problem:
+        assert (text, filling.config.endpoint) == (text, "https://example.org:8443/a/")
         assert text in (".", "..")
     else:
         assert (path.count("/"), path.startswith("/a/"), path.endswith("/b")) == (3, True, True)
@@ -63,12 +65,12 @@ def test_no_text_leaves_its_part_of_an_address(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_no_text_breaks_a_header(text: str) -> None:
-    value = made(about(text), headers={"X-Asset": "is {{entity.name}}"}).config.headers["X-Asset"]
+    value = filled(about(text), headers={"X-Asset": "is {{entity.name}}"}).config.headers["X-Asset"]
     assert value.startswith("is ") and value.isascii() and value.isprintable()
 
 
 def test_a_query_parameter_holds_the_text() -> None:
-    assert made(queryParams={"asset": "{{entity.name}}", "plain": "{"}).config.query_params == {
+    assert filled(queryParams={"asset": "{{entity.name}}", "plain": "{"}).config.query_params == {
         "asset": NASTY,
         "plain": "{",
     }
@@ -85,36 +87,36 @@ def test_a_query_parameter_holds_the_text() -> None:
 )
 def test_a_body_that_cannot_be_made_is_the_default_one_and_says_why(template: str, says: str) -> None:
     """Fault scenario 39."""
-    of = replace(about(), entries=(Entry("n0", 0, change_event(entity={"many": list(range(1_000))})),))
-    found = made(of, bodyTemplate=template)
-    assert found.payloads == {}
-    assert says in found.problem
-    assert found.problem.endswith("the default body was sent")
-    (body,) = bodies_of(replace(of, payloads=found.payloads), "default", source=SOURCE)
+    message = replace(about(), entries=(Entry("n0", 0, change_event(entity={"many": list(range(1_000))})),))
+    filling = filled(message, bodyTemplate=template)
+    assert filling.payloads == {}
+    assert says in filling.problem
+    assert filling.problem.endswith("the default body was sent")
+    (body,) = bodies_of(replace(message, payloads=filling.payloads), "default", source=SOURCE)
     assert json.loads(body.payload)["eventType"] == "entityUpdated"
 
 
 def test_a_header_or_parameter_that_cannot_be_made_is_left_out_and_an_address_is_cut() -> None:
     broken = "{{#each entity}}{{#each entity}}{{#each @root}}x{{/each}}{{/each}}{{/each}}{{/if}}"
-    found = made(headers={"X-A": broken, "X-B": "b"}, queryParams={"a": broken})
-    assert (found.config.headers, found.config.query_params) == ({"X-B": "b"}, {})
-    assert "headers.X-A: " in found.problem and found.problem.endswith("(and 1 more)")
-    cut = made(about(".."), endpoint="https://example.org/a/{{entity.name}}/b")
+    filling = filled(headers={"X-A": broken, "X-B": "b"}, queryParams={"a": broken})
+    assert (filling.config.headers, filling.config.query_params) == ({"X-B": "b"}, {})
+    assert "headers.X-A: " in filling.problem and filling.problem.endswith("(and 1 more)")
+    cut = filled(about(".."), endpoint="https://example.org/a/{{entity.name}}/b")
     assert cut.config.endpoint == "https://example.org/a/"
     assert cut.problem == "endpoint: a part of the path becomes . or ..; the address ends before its first template"
 
 
 def test_each_event_of_an_array_has_its_own_body() -> None:
-    of = about("orders", count=3)
-    found = made(of, bodyTemplate='{"id": "{{event.id}}"}')
-    (body,) = bodies_of(replace(of, payloads=found.payloads), "cloudEvents", source=SOURCE)
+    message = about("orders", count=3)
+    filling = filled(message, bodyTemplate='{"id": "{{event.id}}"}')
+    (body,) = bodies_of(replace(message, payloads=filling.payloads), "cloudEvents", source=SOURCE)
     assert json.loads(body.payload) == [{"id": f"e{number}"} for number in range(3)]
     assert body.content_type == "application/json"
 
 
 def test_bodies_are_limited_as_others_are() -> None:
-    found = made(about("漢" * 90_000), bodyTemplate='["{{entity.name}}"]')
-    assert (found.payloads, "larger than 262,144 bytes" in found.problem) == ({}, True)
+    filling = filled(about("漢" * 90_000), bodyTemplate='["{{entity.name}}"]')
+    assert (filling.payloads, "larger than 262,144 bytes" in filling.problem) == ({}, True)
 
 
 @pytest.mark.parametrize(

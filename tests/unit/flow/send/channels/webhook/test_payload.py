@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator, ValidationError
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 from tests import seedschema
-from tests.unit.flow.send.events import added, change_event, dispatch
+from tests.unit.flow.send.events import addition_of, change_event, dispatch
 
 from tocsin.flow.send.channels.webhook.bodies import Body, bodies_of
 from tocsin.model.change import ChangeEvent, EventType
@@ -24,8 +24,8 @@ def render_body(event: ChangeEvent, payload_format: str) -> Body:
     return body
 
 
-def rendered(payload_format: str = "default", **given: Any) -> dict[str, Any]:
-    return json.loads(render_body(change_event(**given), payload_format).payload)
+def rendered_body(payload_format: str = "default", **fields: Any) -> dict[str, Any]:
+    return json.loads(render_body(change_event(**fields), payload_format).payload)
 
 
 def exactly(text: str | bytes) -> Any:
@@ -50,23 +50,23 @@ def upstream() -> Draft7Validator:
 @pytest.mark.parametrize("event_type", EventType)
 def test_the_seeds_form_is_what_its_schema_has(event_type: EventType) -> None:
     validator = seedschema.seed_validator()
-    by_a_person = rendered("seed", event_type=event_type)
-    by_nobody = rendered("seed", event_type=event_type, user_id="system", previous_version=None, entity=None)
+    by_a_person = rendered_body("seed", event_type=event_type)
+    by_nobody = rendered_body("seed", event_type=event_type, user_id="system", previous_version=None, entity=None)
     for document in (by_a_person, by_nobody):
         validator.validate(document)
     assert (by_a_person["userId"], by_a_person["entity"]["name"]) == ("789e0123-e89b-12d3-a456-426614174222", "orders")
     assert by_a_person["changeDescription"]["fieldsDeleted"][0]["oldValue"][0]["name"] == "email"
     assert "userId" not in by_nobody
     with pytest.raises(ValidationError):
-        validator.validate(rendered(event_type=event_type))
+        validator.validate(rendered_body(event_type=event_type))
 
 
 def test_our_own_form_says_what_each_change_means() -> None:
-    described = added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
-    given = rendered("tocsin", described=described)
-    meant = given.pop("semanticChanges")
-    assert given == rendered(described=described)
-    assert meant == [
+    described = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
+    body = rendered_body("tocsin", described=described)
+    meanings = body.pop("semanticChanges")
+    assert body == rendered_body(described=described)
+    assert meanings == [
         {
             "category": "tag",
             "operation": "add",
@@ -78,7 +78,7 @@ def test_our_own_form_says_what_each_change_means() -> None:
 
 
 def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:
-    event = rendered(domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111",))
+    event = rendered_body(domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111",))
     assert list(event) == [
         "id",
         "eventType",
@@ -100,7 +100,7 @@ def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:
 
 
 def test_what_is_unknown_is_left_out() -> None:
-    event = rendered(previous_version=None, entity=None)
+    event = rendered_body(previous_version=None, entity=None)
     assert "previousVersion" not in event
     assert "entity" not in event
 
@@ -118,7 +118,7 @@ def test_upstreams_schema_would_refuse_the_default(upstream: Draft7Validator) ->
 
 
 def test_the_upstream_format_holds_the_entity_as_text_and_no_user_id() -> None:
-    event = rendered("openmetadata", event_type=EventType.TEST_CASE_FAILURE)
+    event = rendered_body("openmetadata", event_type=EventType.TEST_CASE_FAILURE)
     assert json.loads(event["entity"])["name"] == "orders"
     assert "userId" not in event
     assert event["eventType"] == "entityUpdated"
@@ -126,14 +126,14 @@ def test_the_upstream_format_holds_the_entity_as_text_and_no_user_id() -> None:
 
 def test_the_upstream_format_holds_lists_and_objects_of_a_change_as_text() -> None:
     tags = [{"tagFQN": "PII.Sensitive"}]
-    (text,) = rendered("openmetadata", described=added("tags", tags))["changeDescription"]["fieldsAdded"]
+    (text,) = rendered_body("openmetadata", described=addition_of("tags", tags))["changeDescription"]["fieldsAdded"]
     assert json.loads(text["newValue"]) == tags
-    (same,) = rendered("openmetadata", described=added("description", "All orders."))["changeDescription"][
+    (same,) = rendered_body("openmetadata", described=addition_of("description", "All orders."))["changeDescription"][
         "fieldsAdded"
     ]
     assert same["newValue"] == "All orders."
-    (kept,) = rendered(described=added("tags", tags))["changeDescription"]["fieldsAdded"]
-    assert kept["newValue"] == tags
+    (field_change,) = rendered_body(described=addition_of("tags", tags))["changeDescription"]["fieldsAdded"]
+    assert field_change["newValue"] == tags
 
 
 def test_a_cloud_event_carries_the_default_form() -> None:
@@ -144,9 +144,9 @@ def test_a_cloud_event_carries_the_default_form() -> None:
     assert event["source"] == SOURCE
     assert event["type"] == "org.open-metadata.entityUpdated"
     assert event["time"] == "2025-10-09T08:53:20Z"
-    assert event["data"] == rendered()
+    assert event["data"] == rendered_body()
     assert event["id"] == event["data"]["id"]
 
 
 def test_an_unknown_format_sends_the_default() -> None:
-    assert rendered("morse") == rendered()
+    assert rendered_body("morse") == rendered_body()

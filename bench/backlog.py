@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine, func, select
 
 from bench.estate import Size, build_estate
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, scale_count
 from bench.running import open_store, settings_in, until
 from bench.traffic import append_events
 from tocsin.clock import FixedClock
@@ -40,11 +40,11 @@ _LOOK_EVERY_S = 0.05
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure events a second from the log to stored notifications, and check what was stored."""
-    count = scaled(EVENT_COUNT, scale, least=500)
+    count = scale_count(EVENT_COUNT, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, _password):
-            build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+            build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
             offsets = append_events(engine, count, lambda _done, _total: None)
             parts = build(settings)
             try:
@@ -61,9 +61,9 @@ def size_at(scale: float) -> Size:
     """Return how large the estate is."""
     full = Size()
     return Size(
-        tables=scaled(full.tables, scale, least=12),
-        tested=scaled(full.tested, scale, least=4),
-        pipelines=scaled(full.pipelines, scale, least=4),
+        tables=scale_count(full.tables, scale, least=12),
+        tested=scale_count(full.tested, scale, least=4),
+        pipelines=scale_count(full.pipelines, scale, least=4),
     )
 
 
@@ -84,12 +84,12 @@ def _count_only(parts: MatchStreamParts, checkpoint: Path, at_least: int) -> flo
     register_source(parts.session, LogSource)
     read = [0]
 
-    def counted(batch: DataFrame, _batch_id: int) -> None:
+    def count_batch(batch: DataFrame, _batch_id: int) -> None:
         read[0] += batch.count()
 
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
     started_s = time.perf_counter()
-    query = events.writeStream.foreachBatch(counted).option("checkpointLocation", str(checkpoint)).start()
+    query = events.writeStream.foreachBatch(count_batch).option("checkpointLocation", str(checkpoint)).start()
     try:
         query.processAllAvailable()
     finally:
@@ -104,7 +104,7 @@ def _notify_all(parts: MatchStreamParts, engine: Engine, report: Report) -> floa
     log = EventLog(engine)
     end = log.readable_end()
 
-    def notified(query: StreamingQuery) -> bool:
+    def has_notified_all(query: StreamingQuery) -> bool:
         if not query.isActive:
             query.awaitTermination()  # raises what ended it
         progress = log.progress(QUERY_NAME)
@@ -113,7 +113,7 @@ def _notify_all(parts: MatchStreamParts, engine: Engine, report: Report) -> floa
 
     started_s = time.perf_counter()
     with streaming(parts) as query:
-        until(lambda: notified(query), within_s=_WITHIN_S, every_s=_LOOK_EVERY_S)
+        until(lambda: has_notified_all(query), within_s=_WITHIN_S, every_s=_LOOK_EVERY_S)
         return time.perf_counter() - started_s
 
 

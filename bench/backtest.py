@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 from bench.backlog import size_at
 from bench.estate import build_estate
-from bench.measured import Measurement, Report, in_alternation, scaled
+from bench.measured import Measurement, Report, in_alternation, scale_count
 from bench.running import open_store, settings_in
 from bench.traffic import append_events
 from tocsin.flow.eventlog.lake import ALWAYS, Segment
@@ -41,17 +41,17 @@ _DAY_MS = 86_400_000
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure events a second into the lake, and through backtests of the log and of the lake, against a bare scan."""
-    count = scaled(EVENT_COUNT // COPIES, scale, least=500)
+    count = scale_count(EVENT_COUNT // COPIES, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, _password), lake.open_lake(settings, engine) as parts:
-            build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+            build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
             append_events(engine, count, report)
             first = next(iter(ALERTS.items()))
-            rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=1))
+            rounds = min(ROUND_COUNT, scale_count(ROUND_COUNT, 10 * scale, least=1))
             measured = partial(_measure_backtest, parts, engine, report, rounds)
             measurements = [measured(first, source="the log alone"), _into_the_lake(parts)]
-            _multiply(parts, days=scaled(DAYS, scale, least=5))
+            _multiply(parts, days=scale_count(DAYS, scale, least=5))
             return measurements + [measured(one, source="the lake") for one in ALERTS.items()]
 
 

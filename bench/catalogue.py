@@ -22,7 +22,7 @@ from sqlalchemy import Engine
 from uuid_utils import uuid4, uuid7
 
 from bench.api import CLIENT_COUNT, Call, bare_writes, load
-from bench.measured import Measurement, Report, p95, scaled
+from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import Served, open_store, serving, settings_in
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -54,7 +54,9 @@ _COLUMNS = {
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure at every size that the scale allows; the smallest one always."""
-    sizes = [size for size in SIZES if size <= SIZES[-1] * scale] or [scaled(SIZES[-1], scale, least=ROWS_PER_REQUEST)]
+    sizes = [size for size in SIZES if size <= SIZES[-1] * scale] or [
+        scale_count(SIZES[-1], scale, least=ROWS_PER_REQUEST)
+    ]
     duration_s = max(SHORTEST_S, DURATION_S * scale)
     measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:

@@ -46,19 +46,19 @@ class Comparison:
     """Figures of both trees, one of each per round, in the order of the rounds."""
 
     row: Row
-    here: tuple[float, ...]
-    there: tuple[float, ...]
+    figures_here: tuple[float, ...]
+    figures_there: tuple[float, ...]
 
     @property
     def speeds(self) -> list[float]:
         """How many times as fast, or as small, as the other tree this one is, round by round."""
-        ratios = [here / there for here, there in zip(self.here, self.there, strict=True)]
+        ratios = [here / there for here, there in zip(self.figures_here, self.figures_there, strict=True)]
         return ratios if self.row.unit.endswith("/s") else [1 / ratio for ratio in ratios]
 
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` if every figure of one tree is above every figure of the other."""
-        if max(self.here) >= min(self.there) and max(self.there) >= min(self.here):
+        if max(self.figures_here) >= min(self.figures_there) and max(self.figures_there) >= min(self.figures_here):
             return "no difference"
         return "better" if median(self.speeds) > 1 else "worse"
 
@@ -140,7 +140,11 @@ def _table(comparisons: Sequence[Comparison], ref: str, rounds: int) -> Table:
         table.add_column(column, justify="right" if column in _FIGURES else "left", no_wrap=column != "what")
     for comparison in comparisons:
         row, speeds = comparison.row, comparison.speeds
-        figures = (number(median(comparison.here)), number(median(comparison.there)), f"{median(speeds):.2f}")
+        figures = (
+            number(median(comparison.figures_here)),
+            number(median(comparison.figures_there)),
+            f"{median(speeds):.2f}",
+        )
         spread = f"{min(speeds):.2f} to {max(speeds):.2f}"
         table.add_row(row.benchmark, row.name, row.unit, *figures, spread, comparison.verdict)
     return table
@@ -149,7 +153,7 @@ def _table(comparisons: Sequence[Comparison], ref: str, rounds: int) -> Table:
 def _as_json(comparison: Comparison) -> dict[str, object]:
     row, speeds = comparison.row, comparison.speeds
     names = {"benchmark": row.benchmark, "name": row.name, "unit": row.unit}
-    figures = {"here": comparison.here, "there": comparison.there, "speeds": speeds}
+    figures = {"here": comparison.figures_here, "there": comparison.figures_there, "speeds": speeds}
     return {**names, **figures, "speed": median(speeds), "verdict": comparison.verdict}
 
 

@@ -15,7 +15,7 @@ import httpx
 import orjson
 from sqlalchemy import Engine, select
 
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, scale_count
 from bench.running import open_store, serving, settings_in
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
@@ -38,7 +38,7 @@ Send = Callable[[list[Document]], None]
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure the rate of each write path, make the writes, and prove that the store is sound."""
-    count, few = scaled(WRITE_COUNT, scale, least=TURNS * 50), scaled(DOOR_COUNT, scale, least=TURNS * 10)
+    count, few = scale_count(WRITE_COUNT, scale, least=TURNS * 50), scale_count(DOOR_COUNT, scale, least=TURNS * 10)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, password):

@@ -27,7 +27,7 @@ from sqlalchemy import Engine
 from tests.postgres import binaries, running_cluster
 
 from bench.estate import Size, build_estate
-from bench.measured import Measurement, Report, p95, scaled
+from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
@@ -108,8 +108,8 @@ class Receivers:
 
     async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name; Any: its envelope
         """Take one mail."""
-        found = _MAIL_ID.search(envelope.content)
-        self.keep(found[1].decode() if found else "")
+        mail_id = _MAIL_ID.search(envelope.content)
+        self.keep(mail_id[1].decode() if mail_id else "")
         return "250 OK"
 
 
@@ -118,20 +118,20 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     measurements = []
     measurements += [_hanging(scale)]
     report(1, 5)
-    measurements += [_mails(scaled(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
+    measurements += [_mails(scale_count(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
     report(2, 5)
-    alerts = scaled(ALERT_COUNT, scale, least=20)
+    alerts = scale_count(ALERT_COUNT, scale, least=20)
     name = f"daily digests of {alerts:,} alerts, due in the same minute"
     measurements += [_mails(alerts * _DIGEST_SIZE, alerts, name, is_digest=True)]
     report(3, 5)
-    measurements += [_chats(scaled(CHANNEL_COUNT, scale, least=5), scaled(POST_COUNT, scale, least=3))]
+    measurements += [_chats(scale_count(CHANNEL_COUNT, scale, least=5), scale_count(POST_COUNT, scale, least=3))]
     report(4, 5)
-    return measurements + _two_workers(scaled(WORKER_COUNT, scale, least=100))
+    return measurements + _two_workers(scale_count(WORKER_COUNT, scale, least=100))
 
 
 def _hanging(scale: float) -> Measurement:
     """Return how long the others wait where one of many receivers hangs; the floor is without it."""
-    receivers = scaled(RECEIVER_COUNT, scale, least=10)
+    receivers = scale_count(RECEIVER_COUNT, scale, least=10)
     times_ms = [_webhooks(receivers, EACH_COUNT, hangs=hangs) for hangs in (False, True)]
     name = f"webhooks to {receivers - 1:,} receivers beside one that hangs, p95 until arrival"
     return Measurement("deliveries", name, times_ms[1], "ms", times_ms[0], (receivers - 1) * EACH_COUNT, "1.2 x floor")

@@ -18,7 +18,7 @@ from sqlalchemy import Engine, delete, func, insert, select
 
 from bench.backlog import size_at
 from bench.estate import build_estate
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, scale_count
 from bench.running import family, open_store, peak_mib, settings_in
 from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
@@ -36,7 +36,7 @@ _MOST_WORKERS_MIB = "1,024"
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure one event that goes to all followers, and check that every one of them has it."""
-    counts = [scaled(count, scale, least=500) for count in FOLLOWER_COUNTS]
+    counts = [scale_count(count, scale, least=500) for count in FOLLOWER_COUNTS]
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         settings = settings_in(Path(name))
         engine, _password = stack.enter_context(open_store(settings))
@@ -47,7 +47,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         *followed, quiet = list(tables.values())[: len(counts) + 1]
         warm_up(parts)
         for _ in range(_WARM_UP_COUNT):  # of a copy that nobody follows
-            _notify(parts, engine, quiet.copied(1, SystemClock().now_ms()))
+            _notify(parts, engine, quiet.copy_row(1, SystemClock().now_ms()))
         measurements = []
         for at, (count, aim, event) in enumerate(zip(counts, _AIMS, followed, strict=True)):
             report(at, len(counts))
@@ -57,7 +57,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 def _fan_out(parts: MatchStreamParts, engine: Engine, template: Template, count: int, aim: str) -> Measurement:
     _add_followers(engine, count, template.row["entity_id"])
-    event = template.copied(0, SystemClock().now_ms())
+    event = template.copy_row(0, SystemClock().now_ms())
     notified_s = _notify(parts, engine, event)
     stored = _count_stored(engine, event["id"], count)
     floor_s = _again(engine, event["id"])

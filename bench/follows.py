@@ -22,7 +22,7 @@ from sqlalchemy import Engine, event
 
 from bench.backlog import FOLLOW_COUNT, size_at
 from bench.estate import add_follows, build_estate
-from bench.measured import Measurement, Report, p50, scaled
+from bench.measured import Measurement, Report, p50, scale_count
 from bench.running import open_store as store_opened
 from bench.running import settings_in
 from bench.traffic import append, happenings, templates
@@ -72,7 +72,7 @@ class Here:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure micro-batches with few and with many follow rows in the store."""
-    rounds = scaled(ROUND_COUNT, scale, least=3)
+    rounds = scale_count(ROUND_COUNT, scale, least=3)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         few, many = _build_stores(folder, scale)
@@ -111,11 +111,11 @@ def _build_stores(folder: Path, scale: float) -> tuple[Path, Path]:
     """Make two stores that differ only in follow rows; return their files."""
     few, many = folder / "tocsin.db", folder / "many.db"
     with store_opened(settings_in(folder)) as (engine, _password):
-        build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+        build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
     shutil.copyfile(few, many)  # the last connection took the write-ahead log with it
     engine = open_engine(f"sqlite:///{many}", synchronous="NORMAL")
-    follow_count = scaled(MANY_FOLLOWS, scale, least=5_000)
-    add_follows(engine, follow_count, seed=13, strangers=scaled(STRANGER_COUNT, scale, least=500))
+    follow_count = scale_count(MANY_FOLLOWS, scale, least=5_000)
+    add_follows(engine, follow_count, seed=13, strangers=scale_count(STRANGER_COUNT, scale, least=500))
     engine.dispose()
     return few, many
 
@@ -134,16 +134,16 @@ def _counting_store(path: Path, rules: Here) -> Iterator[Store]:
 
 
 def _count(engine: Engine, store: Store) -> None:
-    def stepped() -> int:
+    def count_step() -> int:
         store.steps += 1
         return 0
 
     @event.listens_for(engine, "connect")
     def _watch(connection: Any, _record: object) -> None:  # Any: the driver's own connection
-        connection.set_progress_handler(stepped, _STEPS_COUNTED_AT_ONCE)
+        connection.set_progress_handler(count_step, _STEPS_COUNTED_AT_ONCE)
 
     @event.listens_for(engine, "before_cursor_execute")
-    def _executed(*_arguments: object) -> None:
+    def _count_statement(*_arguments: object) -> None:
         store.statements += 1
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bench.latency import create_place
-from bench.measured import Measurement, Report, p50, p95, scaled
+from bench.measured import Measurement, Report, p50, p95, scale_count
 from bench.running import open_store, running, settings_in, tocsin_command
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -31,7 +31,7 @@ _QUERY = (
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure how long the command takes, and what it needs at least."""
-    event_count, turns = scaled(EVENT_COUNT, scale, least=10), scaled(QUERY_COUNT, scale, least=2)
+    event_count, turns = scale_count(EVENT_COUNT, scale, least=10), scale_count(QUERY_COUNT, scale, least=2)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, _):

@@ -18,7 +18,7 @@ from random import Random
 import httpx
 from sqlalchemy import Engine, func, select
 
-from bench.measured import Measurement, Report, p50, p95, scaled
+from bench.measured import Measurement, Report, p50, p95, scale_count
 from bench.running import Served, open_store, serving, settings_in, until
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -85,7 +85,7 @@ class ArrivalWatcher(threading.Thread):
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure the time from a change's answer to the inbox, one event at a time."""
-    counts = (scaled(WARM_UP_COUNT, scale, least=2), scaled(EVENT_COUNT, scale, least=3))
+    counts = (scale_count(WARM_UP_COUNT, scale, least=2), scale_count(EVENT_COUNT, scale, least=3))
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, password):

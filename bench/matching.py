@@ -28,7 +28,7 @@ from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.matching_alerts import plans, plans_on_paths, rewrite_condition
 from bench.matching_events import logged_events, write_events
-from bench.measured import Measurement, Report, Rounds, in_alternation, scaled
+from bench.measured import Measurement, Report, Rounds, in_alternation, scale_count
 from bench.running import open_store, settings_in
 from bench.upstream import poll_all
 from tocsin.conditions.check import parse_and_check
@@ -66,7 +66,7 @@ class Workload:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure matching in bulk and in micro-batches, the cost of changes and memory, and upstream's approach."""
-    count = scaled(EVENT_COUNT, scale, least=3_000)
+    count = scale_count(EVENT_COUNT, scale, least=3_000)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         settings = settings_in(folder)
@@ -75,8 +75,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         with open_store(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=10)
             events = session.read.parquet(write_events(session, engine, count, folder))
-        plans_by_count = {n: plans(min(n, scaled(n, 10 * scale, least=10))) for n in ALERT_COUNTS}
-        rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=2))
+        plans_by_count = {n: plans(min(n, scale_count(n, 10 * scale, least=10))) for n in ALERT_COUNTS}
+        rounds = min(ROUND_COUNT, scale_count(ROUND_COUNT, 10 * scale, least=2))
         work = Workload(events, count, plans_by_count, rounds)
         measurements: list[Measurement] = []
         steps = (_in_bulk, _on_paths, _upstream, _in_batches, _of_a_wide_table, _changes)

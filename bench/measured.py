@@ -107,6 +107,6 @@ def p50(values: Sequence[float]) -> float:
     return median(values)
 
 
-def scaled(full: int, scale: float, *, least: int) -> int:
+def scale_count(full: int, scale: float, *, least: int) -> int:
     """Return how many of ``full`` to do at ``scale``."""
     return max(least, round(full * scale))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.measured import Measurement, Report, p50, scaled
+from bench.measured import Measurement, Report, p50, scale_count
 from tocsin.access.decide import Permissions
 from tocsin.access.defaults import POLICIES
 from tocsin.access.nodes import Condition
@@ -36,7 +36,7 @@ _CONDITION = "matchAnyTag('PII.Sensitive') && !isOwner()"
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure all of it."""
-    count = scaled(CHECK_COUNT, scale, least=1_000)
+    count = scale_count(CHECK_COUNT, scale, least=1_000)
     floor_us = _dictionary_us(count)
     plain, narrowed = _permissions(), _permissions({**_HIDING, "condition": _CONDITION})
     document: Document = {"id": "t", "columns": _COLUMNS, "owners": [{"id": "o", "type": "user"}]}
@@ -47,7 +47,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         ),
     ]
     report(1, 2)
-    tables = scaled(TABLE_COUNT, scale, least=200)
+    tables = scale_count(TABLE_COUNT, scale, least=200)
     narrowed_ms, whole_ms = _pages_ms(narrowed.scope("table", Operation.VIEW_BASIC), tables)
     name = f"list of 100 among {tables:,} tables, narrowed by tag and owner"
     measurements.append(Measurement("permissions", name, narrowed_ms, "ms (p50)", whole_ms, PAGE_COUNT))

@@ -21,7 +21,7 @@ from pyspark.cloudpickle import register_pickle_by_value
 from sqlalchemy import Engine
 
 from bench.latency import Place, create_place
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, scale_count
 from bench.running import open_store, settings_in, until
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -84,7 +84,7 @@ class AlertsNoting(CurrentAlerts):
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure how long each phase takes, median over the events, on SQLite."""
-    warm_ups, count = scaled(WARM_UP_COUNT, scale, least=2), scaled(EVENT_COUNT, scale, least=3)
+    warm_ups, count = scale_count(WARM_UP_COUNT, scale, least=2), scale_count(EVENT_COUNT, scale, least=3)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, _password):

@@ -20,7 +20,7 @@ import pyarrow as pa
 from sqlalchemy import Engine, insert, select
 from tests.postgres import binaries, running_cluster
 
-from bench.measured import Measurement, Report, in_alternation, scaled
+from bench.measured import Measurement, Report, in_alternation, scale_count
 from tocsin.flow.pipeline import AlertFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.jobs.resolving import Notify, StoreAddress
@@ -45,8 +45,8 @@ class Here:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure notification rows per second on each store."""
-    followers = scaled(FOLLOWER_COUNT, scale, least=500)
-    rounds = scaled(ROUND_COUNT, scale, least=2)
+    followers = scale_count(FOLLOWER_COUNT, scale, least=500)
+    rounds = scale_count(ROUND_COUNT, scale, least=2)
     measurements: list[Measurement] = []
     with ExitStack() as stack:
         for name, url, aim in _stores(stack):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, func, select
 
-from bench.measured import Measurement, Report, p50, scaled
+from bench.measured import Measurement, Report, p50, scale_count
 from bench.running import Running, Served, answers, family, open_store, peak_mib, running, serving, settings_in
 from bench.running import tocsin_command as ours
 from tocsin.catalogue.writes import Writes
@@ -60,7 +60,7 @@ class Start:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure starts and peak memory."""
-    turns = scaled(START_COUNT, scale, least=1)
+    turns = scale_count(START_COUNT, scale, least=1)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, password):
@@ -69,7 +69,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             report(1, 4)
             helps = [_run_s(ours("--help")) for _ in range(turns)], [_run_s(_NOTHING) for _ in range(turns)]
             report(2, 4)
-            loaded = _start_and_load(engine, settings, password, scaled(CHANGE_COUNT, scale, least=10))
+            loaded = _start_and_load(engine, settings, password, scale_count(CHANGE_COUNT, scale, least=10))
             report(3, 4)
             starts = {name: [*_starts(name, engine, settings, turns - 1), loaded[name]] for name in _FLOORS}
     first = Measurement("startup", "tocsin --help", p50(helps[0]) * 1000, "ms", p50(helps[1]) * 1000, turns)

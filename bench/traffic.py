@@ -33,7 +33,7 @@ class Template:
     row: RowMapping
     stem: str
 
-    def copied(self, number: int, now_ms: int) -> Row:
+    def copy_row(self, number: int, now_ms: int) -> Row:
         """Return the row of the same event of copy ``number``, as if it had happened at ``now_ms``."""
         row, event_id = self.row, str(uuid7())
         document = row["document"].replace(row["id"], event_id)
@@ -64,7 +64,7 @@ def happenings(event_templates: Sequence[Template], *, seed: int) -> Iterator[Ro
     """Yield rows of the log without end."""
     rng, clock = Random(seed), SystemClock()
     while True:
-        yield rng.choice(event_templates).copied(rng.randrange(COPY_COUNT), clock.now_ms())
+        yield rng.choice(event_templates).copy_row(rng.randrange(COPY_COUNT), clock.now_ms())
 
 
 def append(engine: Engine, event_rows: Sequence[Row]) -> range:

@@ -18,7 +18,7 @@ from tests.postgres import binaries, running_cluster
 from tests.store.catalogues import SCHEMA, Company, company
 from tests.store.large import change_word, create, store_bytes
 
-from bench.measured import Measurement, Report, p50, p95, scaled
+from bench.measured import Measurement, Report, p50, p95, scale_count
 from tocsin.model.stored import Key
 from tocsin.store.engine import open_engine
 from tocsin.store.entities.history import History
@@ -38,7 +38,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             engine = open_engine(url)
             stack.callback(engine.dispose)
             migrate(engine)
-            measurements += _Large(engine, name, scale, report).measured()
+            measurements += _Large(engine, name, scale, report).measurements()
     return measurements
 
 
@@ -57,11 +57,14 @@ class _Large:
     def __init__(self, engine: Engine, store: str, scale: float, report: Report) -> None:
         self._engine, self._store, self._report = engine, store, report
         self._shop: Company = company(engine)
-        self._versions, self._sized = scaled(VERSION_COUNT, scale, least=10), scaled(SIZED_COUNT, scale, least=5)
+        self._versions, self._sized = (
+            scale_count(VERSION_COUNT, scale, least=10),
+            scale_count(SIZED_COUNT, scale, least=5),
+        )
         self._id = str(create(self._shop, DOCUMENT_BYTES).document["id"])
         self._chance = random.Random(1)
 
-    def measured(self) -> Iterator[Measurement]:
+    def measurements(self) -> Iterator[Measurement]:
         """Yield the rows of this store."""
         self._change(_WARM_UP_COUNT, sized=True)
         before = store_bytes(self._engine)

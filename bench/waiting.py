@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from sqlalchemy import Engine, insert
 
-from bench.measured import Measurement, Report, p95, scaled
+from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import open_store, settings_in
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
@@ -35,7 +35,7 @@ _BYTES_PER_KIB = 1024
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure claims with many and with few waiting messages."""
-    many = scaled(MESSAGE_COUNT, scale, least=1_000)
+    many = scale_count(MESSAGE_COUNT, scale, least=1_000)
     few = max(many // _FEWER, CLAIMED)
     with (
         tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder,

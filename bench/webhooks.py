@@ -23,7 +23,7 @@ from sqlalchemy import Engine, func, select
 
 from bench.alerts import destination_id
 from bench.estate import Size, build_estate
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, scale_count
 from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
@@ -78,7 +78,7 @@ class Receiver:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure a worker that works off messages which are all due."""
-    count = scaled(DELIVERY_COUNT, scale, least=50)
+    count = scale_count(DELIVERY_COUNT, scale, least=50)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, _password):

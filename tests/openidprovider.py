@@ -45,7 +45,7 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     posted: dict[str, str] = field(default_factory=dict)
     key: Any = field(default_factory=lambda: rsa_key("k1"))
-    other: Any = field(default_factory=rsa_key)
+    foreign_key: Any = field(default_factory=rsa_key)
 
     def metadata(self) -> Json:
         ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
@@ -74,33 +74,33 @@ class Provider:
         claims = {name: value for name, value in claims.items() if name not in self.without}
         header = {"alg": "RS256", "kid": "k1", **self.header}
         signed = jws.serialize_compact(
-            header, json.dumps(claims), self.other if self.forged else self.key, [header["alg"]]
+            header, json.dumps(claims), self.foreign_key if self.forged else self.key, [header["alg"]]
         )
         return 200, {"id_token": signed, "access_token": "x", "token_type": "Bearer"}
 
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    made = Provider()
-    made.answers.set()
+    new_provider = Provider()
+    new_provider.answers.set()
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            made.answers.wait(20)
+            new_provider.answers.wait(20)
             if self.path.startswith("/authorize"):
                 self._send_back()
             else:
-                self._send(200, made.keys() if self.path == "/keys" else made.metadata())
+                self._send(200, new_provider.keys() if self.path == "/keys" else new_provider.metadata())
 
         def _send_back(self) -> None:
             callback = parse_qs(urlsplit(self.path).query)["redirect_uri"][0]
             self.send_response(302)
-            self.send_header("Location", f"{callback}?{urlencode(made.consent(self.path))}")
+            self.send_header("Location", f"{callback}?{urlencode(new_provider.consent(self.path))}")
             self.end_headers()
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._send(*made.token({key: values[0] for key, values in parse_qs(body).items()}))
+            self._send(*new_provider.token({key: values[0] for key, values in parse_qs(body).items()}))
 
         def log_message(self, *_: object) -> None:
             pass
@@ -109,14 +109,14 @@ def provider() -> Iterator[Provider]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
-            self.wfile.write(made.instead or json.dumps(answer).encode())
+            self.wfile.write(new_provider.instead or json.dumps(answer).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    made.url = f"http://127.0.0.1:{server.server_port}"
+    new_provider.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    yield made
-    made.answers.set()
+    yield new_provider
+    new_provider.answers.set()
     server.shutdown()
     thread.join()
     server.server_close()

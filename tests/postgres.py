@@ -57,7 +57,7 @@ class Cluster:
         os.kill(self._pid(), signal.SIGKILL)
 
     @contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Let none of its processes run until the block ends; what connects to it is taken by the kernel."""
         pid = self._pid()
         pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]

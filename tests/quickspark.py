@@ -93,7 +93,7 @@ def main(java_options: str, folder: Path) -> None:
     """Take one change through the pipeline's main query."""
     from pyspark import SparkContext
     from tests.company import SmallCompany
-    from tests.spark.test_match_stream import OWNERS_MAIL, caught_up, running
+    from tests.spark.test_match_stream import OWNERS_MAIL, has_caught_up, running
     from tests.sparksession import SHORT_LIVED
     from tests.waiting import until
 
@@ -108,7 +108,7 @@ def main(java_options: str, folder: Path) -> None:
     company.describe("orders", "new")
     session = open_session(master="local[2]", conf={**SHORT_LIVED, "spark.driver.extraJavaOptions": java_options})
     with running(session, engine, folder / "match"):
-        until(lambda: caught_up(engine), within_s=120)
+        until(lambda: has_caught_up(engine), within_s=120)
     session.stop()
     java = SparkContext._gateway.proc  # type: ignore[union-attr]  # it writes the archive when it ends
     java.stdin.close()
@@ -116,5 +116,5 @@ def main(java_options: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        main(sys.argv[1], Path(made))
+    with tempfile.TemporaryDirectory() as session_folder:
+        main(sys.argv[1], Path(session_folder))

@@ -57,10 +57,10 @@ def main(
 ) -> None:
     """Replay a real history over HTTP in several ways; compare for every person what was stored with what must be."""
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(_INTERRUPTED))
-    chosen = ways or (list(WITH_CLIENTS) if clients else list(Way))
-    if clients and not WITH_CLIENTS.issuperset(chosen):
+    chosen_ways = ways or (list(WITH_CLIENTS) if clients else list(Way))
+    if clients and not WITH_CLIENTS.issuperset(chosen_ways):
         raise typer.BadParameter(f"--clients is for {' and '.join(sorted(WITH_CLIENTS))}: the workflows use the search")
-    if store and (postgresql or len(chosen) > 1):
+    if store and (postgresql or len(chosen_ways) > 1):
         raise typer.BadParameter("--store is for one way, and without --postgresql")
     if not FOLDER.is_dir():
         _CONSOLE.print(f"The history is not there: {FOLDER.parent} ('shared' beside the repository).")
@@ -68,23 +68,23 @@ def main(
     with _CONSOLE.status("reading the history"):
         script = script_of(read_history(changes, seed), seed)
         script = with_clients(script) if clients else script
-    table, found = _table(), 0
-    for way in chosen:
+    table, difference_count = _table(), 0
+    for way in chosen_ways:
         started_s = time.perf_counter()
         try:
             with _place(way, keep, postgresql=postgresql, store=store) as place:
-                done = _judge_way(script, way, replace(place, has_clients=clients), Questions(explained))
+                judgement = _judge_way(script, way, replace(place, has_clients=clients), Questions(explained))
         except Failed as error:
             _CONSOLE.print(f"{way}: {error}", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
-        found += len(done.differences)
-        table.add_row(way, *(f"{one:,}" for one in (*_numbers(done), round(time.perf_counter() - started_s))))
+        difference_count += len(judgement.differences)
+        table.add_row(way, *(f"{one:,}" for one in (*_numbers(judgement), round(time.perf_counter() - started_s))))
         if clients:
-            others = sum(one.actor == OTHER for one in done.events)
-            _CONSOLE.print(f"{way}: {others:,} events are of OpenMetadata's client", highlight=False)
-        _show(way, done.differences)
+            other_count = sum(one.actor == OTHER for one in judgement.events)
+            _CONSOLE.print(f"{way}: {other_count:,} events are of OpenMetadata's client", highlight=False)
+        _show(way, judgement.differences)
     Console(width=None if sys.stdout.isatty() else 140).print(table)
-    sys.exit(7 if found else 0)
+    sys.exit(7 if difference_count else 0)
 
 
 @contextmanager

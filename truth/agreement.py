@@ -93,9 +93,12 @@ class Agreement:
                 differences = self._backtest(alert, notifications_with_jobs[alert], matches[alert])
                 self.answers.note(f"backtest {alert}", differences)
             self.progress("backtests", number, len(alerts))
-        for question, found in (("noise", self._noise(steady, notifications_by_alert)), ("audit", self._audit(steady))):
+        for question, found_differences in (
+            ("noise", self._noise(steady, notifications_by_alert)),
+            ("audit", self._audit(steady)),
+        ):
             if question not in self.answers:
-                self.answers.note(question, found)
+                self.answers.note(question, found_differences)
         return self.answers.differences()
 
     def _with_those_of_jobs(self) -> tuple[dict[str, set[str]], Rows]:
@@ -152,8 +155,8 @@ class Agreement:
         for alert, event_id in sorted(due.keys() | per_event.keys()):
             at = (alert, event_id)
             if due.get(at) != per_event.get(at):
-                right, found = str(due.get(at)), str(per_event.get(at))
-                yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, found=found)
+                right, actual = str(due.get(at)), str(per_event.get(at))
+                yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, found=actual)
         answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
         for alert in sorted(steady):
             answered: Json = next((one for one in answer["data"] if one["name"] == alert), {})

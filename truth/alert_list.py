@@ -19,8 +19,8 @@ OWN_ALERTS = (
         "ActivityFeedAlert",
         ("all",),
         (
-            Rule("", lambda f, _: f.changed_only("followers", "votes"), "exclude"),
-            Rule("", lambda f, _: f.changed_only("usageSummary", "profile"), "exclude"),
+            Rule("", lambda f, _: f.has_changed_only("followers", "votes"), "exclude"),
+            Rule("", lambda f, _: f.has_changed_only("usageSummary", "profile"), "exclude"),
             Rule(
                 "",
                 lambda f, _: (
@@ -39,7 +39,7 @@ OWN_ALERTS = (
                 "",
                 lambda f, _: (
                     f.event_type in ("threadCreated", "postCreated", "taskResolved", "taskClosed")
-                    or f.changed("task.assignees")
+                    or f.has_changed("task.assignees")
                     or bool(f.mentions)
                 ),
             ),
@@ -55,7 +55,7 @@ def _is_deletion(facts: Facts, _: Held = frozenset()) -> bool:
 
 
 def _of_columns(facts: Facts, _: Held = frozenset()) -> bool:
-    return facts.changed("columns")
+    return facts.has_changed("columns")
 
 
 def _loses_columns(facts: Facts, _: Held) -> bool:
@@ -68,7 +68,7 @@ def _loses_columns(facts: Facts, _: Held) -> bool:
 _DELETED = Rule("eventType == 'entityDeleted'", _is_deletion)
 _COLUMNS = Rule("fieldChanged == 'columns'", _of_columns)
 _UPDATED = Rule("eventType == 'entityUpdated'", lambda f, _: f.event_type == "entityUpdated")
-_LINEAGE = Rule("fieldChanged == 'lineage'", lambda f, _: f.changed("lineage"))
+_LINEAGE = Rule("fieldChanged == 'lineage'", lambda f, _: f.has_changed("lineage"))
 _FAILED = Rule("testStatus == 'Failed'", lambda f, _: f.test_status == "Failed")
 _NO_BOT = Rule("isBot()", lambda f, _: f.is_bot, "exclude")
 
@@ -92,7 +92,7 @@ def _at_other_times() -> Iterator[Alert]:
     yield Alert(
         "DailyDescriptions",
         ("table", "pipeline"),
-        (Rule("fieldChanged == 'description'", lambda f, _: f.changed("description")),),
+        (Rule("fieldChanged == 'description'", lambda f, _: f.has_changed("description")),),
         (
             Destination("Owners", MAIL, flags=("sendToFollowers",)),
             Destination("External", MAIL, ("daily@example.org",)),
@@ -111,7 +111,7 @@ def _of_a_renamed_team(cast: AlertPeople) -> Iterator[Alert]:
         (
             Rule(
                 f"fieldChanged == 'description' && user.isMemberOf('{cast.renamed}')",
-                lambda f, h: f.changed("description") and member in h,
+                lambda f, h: f.has_changed("description") and member in h,
             ),
         ),
         (Destination("Users", MAIL),),
@@ -142,7 +142,7 @@ def _by_category(cast: AlertPeople) -> Iterator[Alert]:
         "NamedTeams",
         ("table", "storedProcedure"),
         (
-            Rule("fieldChanged == 'description'", lambda f, _: f.changed("description")),
+            Rule("fieldChanged == 'description'", lambda f, _: f.has_changed("description")),
             Rule(f"matchUpdatedBy('{cast.first}')", lambda f, _: f.event.actor == cast.first, "exclude"),
         ),
         (Destination("Teams", BELL, (cast.division,)), Destination("Teams", MAIL, (cast.group,))),
@@ -150,7 +150,7 @@ def _by_category(cast: AlertPeople) -> Iterator[Alert]:
     yield Alert(
         "Outside",
         ("table",),
-        (_DELETED, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR")),
+        (_DELETED, Rule("fieldChanged == 'tags'", lambda f, _: f.has_changed("tags"), prefix="OR")),
         (
             Destination("External", HOOK, endpoint=f"{ENDPOINT}hook"),
             Destination("External", MAIL, ("lake@example.org",), flags=("sendToFollowers",)),
@@ -171,7 +171,7 @@ def _by_category(cast: AlertPeople) -> Iterator[Alert]:
         "OwnersAndDomains",
         ("table",),
         (
-            Rule("fieldChanged == 'owners'", lambda f, _: f.changed("owners")),
+            Rule("fieldChanged == 'owners'", lambda f, _: f.has_changed("owners")),
             Rule(f"matchAnyDomain('{cast.domain}')", lambda f, _: cast.domain in f.domains, prefix="OR"),
             Rule(f"matchAnyOwnerName('{cast.group}')", lambda f, _: cast.group in f.owners, prefix="OR"),
         ),
@@ -186,7 +186,7 @@ def _by_category(cast: AlertPeople) -> Iterator[Alert]:
     yield Alert(
         "NewFollowers",
         ("all",),
-        (Rule("fieldChanged == 'followers'", lambda f, _: f.changed("followers")),),
+        (Rule("fieldChanged == 'followers'", lambda f, _: f.has_changed("followers")),),
         (Destination("Owners", BELL),),
     )
 
@@ -218,7 +218,7 @@ def _about_people(cast: AlertPeople) -> Iterator[Alert]:
         (
             Rule(
                 "user.follows(entity) && eventType == 'entityUpdated' && fieldChanged != 'followers'",
-                lambda f, h: "follows" in h and f.event_type == "entityUpdated" and not f.changed("followers"),
+                lambda f, h: "follows" in h and f.event_type == "entityUpdated" and not f.has_changed("followers"),
             ),
         ),
         (Destination("Users", MAIL), Destination("External", HOOK, endpoint=f"{ENDPOINT}followed")),
@@ -231,7 +231,7 @@ def _about_people(cast: AlertPeople) -> Iterator[Alert]:
         (
             Rule(
                 "fieldChanged == 'description' && !user.follows(entity)",
-                lambda f, h: f.changed("description") and "follows" not in h,
+                lambda f, h: f.has_changed("description") and "follows" not in h,
             ),
         ),
         (Destination("Owners", MAIL),),
@@ -248,7 +248,7 @@ def _about_people(cast: AlertPeople) -> Iterator[Alert]:
             ),
             Rule(
                 "fieldChanged == 'owners' && user.owns(entity)",
-                lambda f, h: f.changed("owners") and "owns" in h,
+                lambda f, h: f.has_changed("owners") and "owns" in h,
                 prefix="OR",
             ),
         ),
@@ -311,7 +311,7 @@ def _about_tables_with_tests(cast: AlertPeople) -> Iterator[Alert]:
         ("table",),
         (
             Rule(f"{in_schema} && user.follows(entity)", lambda f, h: lies_in_schema(f) and "follows" in h),
-            Rule("fieldChanged == 'followers'", lambda f, _: f.changed("followers"), "exclude"),
+            Rule("fieldChanged == 'followers'", lambda f, _: f.has_changed("followers"), "exclude"),
         ),
         (Destination("Users", MAIL),),
         relations=("follows",),
@@ -357,7 +357,7 @@ def _about_threads() -> Iterator[Alert]:
 SHARED = "office@example.org"
 """Address of nobody, to which alerts of people with different rights send."""
 
-_SHARED_RULES = (_COLUMNS, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR"))
+_SHARED_RULES = (_COLUMNS, Rule("fieldChanged == 'tags'", lambda f, _: f.has_changed("tags"), prefix="OR"))
 
 
 def _shared_destination(cast: AlertPeople) -> Destination:

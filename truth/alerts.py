@@ -87,7 +87,7 @@ class Alert:
             when["trigger"] = {"triggerType": "Scheduled", "cronExpression": f"0 0 {self.daily_at} * * ?"}
         return {"filteringRules": filtering, "destinations": destinations, **owners, **when}
 
-    def matches(self, facts: Facts, held: Held = frozenset()) -> bool:
+    def matches(self, facts: Facts, relations: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
         is_result = self.covers_results and facts.entity_type == "testCase" and facts.test_status != ""
         if not is_result and not any(_is_about(one, facts) for one in self.resources):
@@ -96,7 +96,7 @@ class Alert:
         for at, rule in enumerate(self.rules):
             if at and rule.prefix == "OR":
                 ways.append([])
-            ways[-1].append(rule.holds(facts, held) == (rule.effect == "include"))
+            ways[-1].append(rule.holds(facts, relations) == (rule.effect == "include"))
         return any(all(way) for way in ways)
 
 

@@ -150,14 +150,16 @@ class Caller:
     @do.register
     def _make_many(self, step: MakeMany) -> None:
         path = f"/{COLLECTIONS[step.makes[0].key[0]]}"
-        self._accepted(self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(make) for make in step.makes]))
+        self._check_accepted(
+            self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(make) for make in step.makes])
+        )
         for make in step.makes:
             self.learn(make.key)
 
     @staticmethod
-    def _accepted(done: Json) -> None:
-        if done["numberOfRowsFailed"]:
-            raise Refused(str(done["failedRequest"])[:500])
+    def _check_accepted(answer: Json) -> None:
+        if answer["numberOfRowsFailed"]:
+            raise Refused(str(answer["failedRequest"])[:500])
 
     def _request(self, step: Make) -> Json:
         entity_type, fqn = step.key
@@ -204,7 +206,7 @@ class Caller:
         if step.by == PUT:
             self.ask("PUT", collection, step.actor, json=self._request(make))
         elif step.by == BULK:
-            self._accepted(self.ask("PUT", f"{collection}/bulk", step.actor, json=[self._request(make)]))
+            self._check_accepted(self.ask("PUT", f"{collection}/bulk", step.actor, json=[self._request(make)]))
         elif step.by == SHEET:
             self._import(step)
         else:
@@ -262,7 +264,7 @@ class Caller:
 
     @do.register
     def _rename_tag(self, step: RenameTag) -> None:
-        tag = self.ids["tag", step.renamed] = self.ids.pop(("tag", step.tag))
+        tag = self.ids["tag", step.new_fqn] = self.ids.pop(("tag", step.tag))
         self.ask("PATCH", f"/tags/{tag}", step.actor, json=[{"op": "replace", "path": "/name", "value": step.name}])
 
     @do.register

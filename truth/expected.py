@@ -177,7 +177,7 @@ class _Judging:
                 self.too_new.add(alert.name)
             else:
                 self.firings[alert.name].add(event.id)
-                for address, reason in audience.reached(alert):
+                for address, reason in audience.addressees(alert):
                     self.notifications[address] = self.notifications.get(address, frozenset()) | {reason}
 
 
@@ -208,11 +208,11 @@ class Audience:
         parts = [combinations(alert.relations, size) for size in range(len(alert.relations) + 1)]
         return any(alert.matches(self.facts, frozenset(held)) for some in parts for held in some)
 
-    def held(self, alert: Alert, person: str) -> frozenset[str]:
+    def relations_of(self, alert: Alert, person: str) -> frozenset[str]:
         """Return which of the relations that an alert asks about hold of a person."""
         return frozenset(one for one in alert.relations if person in self._holders(one))
 
-    def reached(self, alert: Alert) -> Iterator[tuple[Address, Reason]]:
+    def addressees(self, alert: Alert) -> Iterator[tuple[Address, Reason]]:
         """Yield whom an alert notifies, with each reason."""
         for at, destination in enumerate(alert.destinations):
             yield from self._outside(alert, at, destination)
@@ -228,7 +228,7 @@ class Audience:
         if destination.channel == HOOK:
             targets = [f"{alert.name}[{at}]"]
         owner = alert.owner or alert.maker
-        is_meant = not alert.relations or alert.matches(self.facts, self.held(alert, owner))
+        is_meant = not alert.relations or alert.matches(self.facts, self.relations_of(alert, owner))
         if is_meant:
             for target in targets:
                 yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
@@ -240,7 +240,7 @@ class Audience:
         about = (alert.name, self.facts.asset, self._tested_table, self.facts.event.key, way.node)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
             return False
-        return not alert.relations or alert.matches(self.facts, self.held(alert, person))
+        return not alert.relations or alert.matches(self.facts, self.relations_of(alert, person))
 
     def _inside(self, alert: Alert, destination: Destination) -> Iterator[Way]:
         """Yield each way to a person whom a destination asks for."""
@@ -260,7 +260,7 @@ class Audience:
     @property
     def _tested_table(self) -> Key | None:
         """Return the table that is tested, if the event is of a test case."""
-        return self.world.tested(self.facts.event.key) if self.facts.entity_type == "testCase" else None
+        return self.world.table_of(self.facts.event.key) if self.facts.entity_type == "testCase" else None
 
     def _expand(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal
@@ -272,7 +272,7 @@ class Audience:
     def _principals(self, kind: str, receiver: str, node: Key) -> Sequence[Principal]:
         match kind:
             case "owner":
-                return self.world.inherited(node, "owners")
+                return self.world.principals_of(node, "owners")
             case "follower":
                 places = {node, self._tested_table if node == self.facts.event.key else node}
                 entities = [self.world.entities[one] for one in places if one in self.world.entities]
@@ -324,7 +324,7 @@ class Audience:
             if HIDDEN in tags:
                 viewers.append(frozenset[str]())
             elif VAULT in tags:
-                viewers.append(self._all(self.world.inherited(key, "owners")))
+                viewers.append(self._all(self.world.principals_of(key, "owners")))
         return viewers
 
 

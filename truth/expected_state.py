@@ -123,19 +123,19 @@ class ExpectedState:
         """Yield what an entity lies in, the nearest first."""
         entity_type, fqn = key
         if entity_type == "testCase":
-            yield from ((table := self.tested(key)), *self.containers(table))
+            yield from ((table := self.table_of(key)), *self.containers(table))
             return
         while entity_type in ABOVE:
             entity_type, fqn = ABOVE[entity_type], fqn.rpartition(".")[0]
             yield entity_type, fqn
 
-    def tested(self, test: Key) -> Key:
+    def table_of(self, test: Key) -> Key:
         """Return the table of a test case; another writer tests columns as well."""
         place = test[1].rpartition(".")[0]
         around = ("table", place.rpartition(".")[0])
         return around if around in self.entities else ("table", place)
 
-    def inherited(self, key: Key, field_name: str) -> list[Principal]:
+    def principals_of(self, key: Key, field_name: str) -> list[Principal]:
         """Return an entity's owners or domains: its own, else those of the nearest container with some."""
         for holder in (key, *self.containers(key)):
             if references := self.document(holder).get(field_name):
@@ -187,7 +187,7 @@ class ExpectedState:
             for relation, from_key, to_key in ((self.downstream, source, product), (self.upstream, product, source)):
                 relation[from_key].discard(to_key) if is_gone else relation[from_key].add(to_key)
 
-    def written(self, step: ChangeStep) -> Json:
+    def values_written_by(self, step: ChangeStep) -> Json:
         """Return the values that a step sets: a bot's PUT, alone or in bulk, leaves those that a person wrote last."""
         entity = self.entities.get(step.key)
         if entity is None or step.by not in (PUT, BULK) or not is_bot(step.actor):
@@ -218,7 +218,7 @@ class ExpectedState:
 
     @apply.register
     def _change(self, step: ChangeStep) -> None:
-        self.entities[step.key].write(step.actor, self.written(step))
+        self.entities[step.key].write(step.actor, self.values_written_by(step))
 
     @apply.register
     def _remove(self, step: Remove) -> None:
@@ -264,13 +264,13 @@ class ExpectedState:
 
     @apply.register
     def _rename_tag(self, step: RenameTag) -> None:
-        self.entities["tag", step.renamed] = self.entities.pop(("tag", step.tag))
-        for key in self.tagged(step.tag):
+        self.entities["tag", step.new_fqn] = self.entities.pop(("tag", step.tag))
+        for key in self.entities_with(step.tag):
             labels = self.entities[key].document["tags"]
-            names = [step.renamed if one["tagFQN"] == step.tag else one["tagFQN"] for one in labels]
+            names = [step.new_fqn if one["tagFQN"] == step.tag else one["tagFQN"] for one in labels]
             self.entities[key].document["tags"] = [{"tagFQN": one} for one in names]
 
-    def tagged(self, tag: str) -> list[Key]:
+    def entities_with(self, tag: str) -> list[Key]:
         """Return the entities that carry a tag themselves."""
         return [
             key
@@ -294,10 +294,12 @@ class ExpectedState:
         self.teams_below[step.name] = self.teams_below.pop(step.team, [])
         for below in self.teams_below.values():
             below[:] = [step.name if one == step.team else one for one in below]
-        for one in self.entities.values():
+        for entity in self.entities.values():
             for name in ("owners", "parents"):
-                if name in one.document:
-                    one.document[name] = [_rename_reference(reference, old, new) for reference in one.document[name]]
+                if name in entity.document:
+                    entity.document[name] = [
+                        _rename_reference(reference, old, new) for reference in entity.document[name]
+                    ]
         for thread in self.threads.values():
             thread.assignees = tuple(new if one == old else one for one in thread.assignees)
             thread.mentioned = tuple(new if one == old else one for one in thread.mentioned)
@@ -309,11 +311,13 @@ class ExpectedState:
         if not step.is_hard:
             return
         for key in self.naming(step.user):
-            one = self.entities[key]
-            one.followers.discard(step.user)
+            followed = self.entities[key]
+            followed.followers.discard(step.user)
             for name in ("owners", "users"):
-                remaining = [reference for reference in one.document.get(name, ()) if reference["name"] != step.user]
-                one.write(step.actor, {name: remaining or None})
+                remaining = [
+                    reference for reference in followed.document.get(name, ()) if reference["name"] != step.user
+                ]
+                followed.write(step.actor, {name: remaining or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
 
     def naming(self, user: str) -> list[Key]:

@@ -34,15 +34,15 @@ Reasons = dict[Address, frozenset[Reason]]
 class Explanations:
     """What explanations are compared with.
 
-    ``steady`` are the alerts that are today what they were at every event that they may have matched; ``gone`` has
-    names, addresses and ids of people who were deleted, whom explanations do not expect any more.
+    ``steady`` are the alerts that are today what they were at every event that they may have matched;
+    ``deleted_people`` has names, addresses and ids of people whom explanations do not expect any more.
     """
 
     caller: Caller
     names: Names
     stored: Mapping[str, Notifications]
     steady: frozenset[str]
-    gone: frozenset[str] = frozenset()
+    deleted_people: frozenset[str] = frozenset()
 
     def differences(self, events: Sequence[tuple[int, Event]]) -> Iterator[tuple[Event, list[Difference]]]:
         """Yield, for each event and its number, where its explanation says something else than what is stored."""
@@ -84,7 +84,7 @@ class Explanations:
 
     def _disagreements(self, answer: Json) -> Iterator[tuple[str, ...]]:
         for disagreement in answer["disagreements"]:
-            if disagreement["alert"] in self.steady and disagreement["who"] not in self.gone:
+            if disagreement["alert"] in self.steady and disagreement["who"] not in self.deleted_people:
                 yield "", disagreement["who"], "no disagreement", f"{disagreement['kind']}: {disagreement['says']}"
 
     def _wrong_reach(
@@ -94,7 +94,7 @@ class Explanations:
         own_reasons = {
             at: frozenset(recipient for recipient in reasons if recipient.alert == name)
             for at, reasons in stored.items()
-            if at[2] not in self.gone
+            if at[2] not in self.deleted_people
         }
         reached: Json = alert["reached"] if alert else {"total": 0, "data": []}
         said_reasons: dict[Address, set[Reason]] = defaultdict(set)

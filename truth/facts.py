@@ -73,11 +73,11 @@ class Facts:
         """FQN of the asset."""
         return self.asset[1]
 
-    def changed(self, field_name: str) -> bool:
+    def has_changed(self, field_name: str) -> bool:
         """Say whether a field changed, or one below it."""
         return any(path == field_name or path.startswith(f"{field_name}.") for path in self.event.paths)
 
-    def changed_only(self, *field_names: str) -> bool:
+    def has_changed_only(self, *field_names: str) -> bool:
         """Say whether fields changed, each of them one of these or below one."""
         return bool(self.event.paths) and {path.partition(".")[0] for path in self.event.paths} <= set(field_names)
 
@@ -121,8 +121,8 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
         asset=asset,
         is_bot=event.actor in bots,
         tags=frozenset(world.tags(asset)),
-        owners=frozenset(name for _, name in world.inherited(asset, "owners")),
-        domains=frozenset(name for _, name in world.inherited(asset, "domains")),
+        owners=frozenset(name for _, name in world.principals_of(asset, "owners")),
+        domains=frozenset(name for _, name in world.principals_of(asset, "domains")),
         test_status=reports[-1] if reports else "",
         earlier=reports[:-1],
         thread=thread,

@@ -79,7 +79,7 @@ def _make_many(step: MakeMany, world: ExpectedState) -> Iterator[Made]:
 @events_of.register
 def _change(step: Change, world: ExpectedState) -> Iterator[Made]:
     document = world.document(step.key)
-    if any(differs(key, document.get(key), value) for key, value in world.written(step).items()):
+    if any(differs(key, document.get(key), value) for key, value in world.values_written_by(step).items()):
         yield "entityUpdated", step.key
 
 
@@ -118,7 +118,7 @@ def _members(step: Members, world: ExpectedState) -> Iterator[Made]:
 
 @events_of.register
 def _rename_tag(step: RenameTag, _world: ExpectedState) -> Iterator[Made]:
-    yield "entityUpdated", ("tag", step.renamed)
+    yield "entityUpdated", ("tag", step.new_fqn)
 
 
 @events_of.register

@@ -189,8 +189,8 @@ class _Writer:
         new = [one for one in commit.states if one.document is not None and one.key not in self.world]
         bulk = [one for one in new if one.key[0] == "table"]
         if len(bulk) >= 3 and self._happens(0.5):
-            for one in bulk:
-                yield from self._containers(one.key)
+            for new_state in bulk:
+                yield from self._containers(new_state.key)
             yield MakeMany(commit.user, tuple(self._make(commit.user, one) for one in bulk))
         for state in commit.states:
             yield from self._state(commit.user, state)

@@ -107,7 +107,7 @@ class RenameTag:
     name: str
 
     @property
-    def renamed(self) -> str:
+    def new_fqn(self) -> str:
         """FQN that the tag has then."""
         return f"{self.tag.partition('.')[0]}.{self.name}"
 

@@ -41,7 +41,7 @@ class HostileReceivers:
     def url(self, path: str, scheme: str = "http") -> str:
         return f"{scheme}://127.0.0.1:{self.port}/{path}"
 
-    def taken(self, path: str) -> list[Arrival]:
+    def accepted_arrivals(self, path: str) -> list[Arrival]:
         return [one for one in self.arrived[path] if one.is_taken]
 
     async def answer(self, request: web.Request) -> web.StreamResponse:

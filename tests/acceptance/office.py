@@ -43,9 +43,9 @@ class Office:
         return answer.json()
 
     def alert(self, request: Json) -> Json:
-        made = self.post("/events/subscriptions", **request)
-        self.alerts[made["name"]] = made
-        return made
+        created = self.post("/events/subscriptions", **request)
+        self.alerts[created["name"]] = created
+        return created
 
     def patch(self, path: str, *operations: Json) -> Json:
         answer = self.client.patch(path, json=list(operations), headers=_PATCH)

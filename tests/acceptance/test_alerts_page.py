@@ -17,7 +17,7 @@ from tests.acceptance.office import Office, post_room, waiting, working
 from tests.contract.standards import ROOT, problems
 from tests.serving import Json, running_server, server_settings
 from tests.spark.conftest import spark, started_spark
-from tests.spark.test_match_stream import caught_up, parts_of
+from tests.spark.test_match_stream import has_caught_up, parts_of
 from tests.startedstore import StartedStore
 from tests.waiting import until
 
@@ -102,13 +102,13 @@ def furnish(office: Office) -> None:
         ("ledger", "balance"),
     ):
         link = f"<#E::table::{SCHEMA_FQN}.{table}>"
-        named = definition["data"][0]["fullyQualifiedName"]
-        office.post("/dataQuality/testCases", name=name, entityLink=link, testDefinition=named)
+        definition_fqn = definition["data"][0]["fullyQualifiedName"]
+        office.post("/dataQuality/testCases", name=name, entityLink=link, testDefinition=definition_fqn)
 
 
 def _user(office: Office, name: str) -> Json:
-    found = office.client.get(f'/users/name/"{name}"' if "." in name else f"/users/name/{name}").json()
-    return {"id": found["id"], "type": "user"}
+    user = office.client.get(f'/users/name/"{name}"' if "." in name else f"/users/name/{name}").json()
+    return {"id": user["id"], "type": "user"}
 
 
 def subscribe(office: Office) -> None:
@@ -212,7 +212,7 @@ def run(office: Office, spark: SparkSession, folder: Path) -> None:
     """Run the pipeline over all of it, then a worker until nothing is due."""
     parts = replace(parts_of(spark, office.engine, folder / "checkpoint"), clock=SystemClock())
     with streaming(parts):
-        until(lambda: caught_up(office.engine), within_s=120)
+        until(lambda: has_caught_up(office.engine), within_s=120)
     with working(office.settings):
         until(lambda: not waiting(office.engine, SystemClock().now_ms()), within_s=60)
 
@@ -256,9 +256,9 @@ def test_data_quality_alert(office: Office) -> None:
     assert "test failed" in failed[0].lower()
     mails = office.mails("CustomerDataQualityAlert")
     assert recipients(mails) == {"dataquality@company.com", "owner@example.org", "reader@example.org"}
-    made = office.alerts["CustomerDataQualityAlert"]
-    assert [(one["type"], one["name"]) for one in made["owners"]] == [("user", "quality.lead")]
-    assert [(one["type"], one["name"]) for one in made["domains"]] == [("domain", "DataQuality")]
+    alert = office.alerts["CustomerDataQualityAlert"]
+    assert [(one["type"], one["name"]) for one in alert["owners"]] == [("user", "quality.lead")]
+    assert [(one["type"], one["name"]) for one in alert["domains"]] == [("domain", "DataQuality")]
 
 
 def test_schema_change_alert(office: Office) -> None:
@@ -338,19 +338,19 @@ def test_an_alert_depends_on_one_and_triggers_another(office: Office) -> None:
     posts = [str(one["event"]) for one in office.posts("/pagerduty")]
     assert [sum(name in post for post in posts) for name in TESTS] == [1, 1, 1], "the load explains the second failure"
     assert [sum(name in str(one["event"]) for one in office.posts("/impact")) for name in TESTS] == [1, 1, 2]
-    made = office.alerts["QualityTestFailure"]
-    shown = office.client.get(f"{SUBSCRIPTIONS}/{made['id']}?fields=dependsOn,triggers,tags,owners,domains").json()
-    assert [shown[key][0]["name"] for key in ("dependsOn", "triggers", "owners", "domains")] == [
+    alert = office.alerts["QualityTestFailure"]
+    alert_now = office.client.get(f"{SUBSCRIPTIONS}/{alert['id']}?fields=dependsOn,triggers,tags,owners,domains").json()
+    assert [alert_now[key][0]["name"] for key in ("dependsOn", "triggers", "owners", "domains")] == [
         "UpstreamFailure",
         "DownstreamImpact",
         "quality.lead",
         "DataQuality",
     ]
-    assert [one["tagFQN"] for one in shown["tags"]] == ["Priority.Critical"]
+    assert [one["tagFQN"] for one in alert_now["tags"]] == ["Priority.Critical"]
     mails = office.mails("QualityTestFailure")
     assert recipients(mails) == {"data.engineer@example.org", "analyst@example.org"}
-    (held,) = [text for to, text in mails if to == "analyst@example.org" and "balance" in text]
-    assert "nothing more until INC-" in " ".join(held.split())
+    (mail_text,) = [text for to, text in mails if to == "analyst@example.org" and "balance" in text]
+    assert "nothing more until INC-" in " ".join(mail_text.split())
 
 
 def test_alert_events_open_incidents_that_a_success_resolves(office: Office) -> None:
@@ -369,8 +369,8 @@ def test_alert_events_open_incidents_that_a_success_resolves(office: Office) -> 
 
 
 def test_every_alert_has_the_form_of_the_schema(office: Office) -> None:
-    for made in office.alerts.values():
-        published = {key: value for key, value in made.items() if key not in OURS}
+    for alert in office.alerts.values():
+        published = {key: value for key, value in alert.items() if key not in OURS}
         assert not ROOT.is_dir() or problems("events/eventSubscription.json", published) == []
 
 
@@ -386,8 +386,8 @@ def test_types_of_alerts_without_an_example_notify(office: Office) -> None:
     queue = f"{SUBSCRIPTIONS}/{office.alerts['Words']['id']}/queue"
     (item,) = office.post(f"{queue}/claim")["data"]
     assert item["event"]["entityFullyQualifiedName"] == "words.order"
-    held = {"id": item["id"], "lease": item["lease"]}
-    assert office.post(f"{queue}/acknowledge", items=[held])["data"][0]["state"] == "acknowledged"
+    lease = {"id": item["id"], "lease": item["lease"]}
+    assert office.post(f"{queue}/acknowledge", items=[lease])["data"][0]["state"] == "acknowledged"
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -403,8 +403,8 @@ def test_an_alert_has_custom_properties(office: Office) -> None:
     text = office.client.get("/metadata/types/name/string").json()
     body = {"name": "costCenter", "description": "x", "propertyType": {"id": text["id"], "type": "type"}}
     assert office.client.put(f"/metadata/types/{kind['id']}", json=body).status_code == 200
-    made = office.alert({**page.read(page.SAMPLE, office.url), "name": "Charged", "extension": {"costCenter": "CC-7"}})
-    assert made["extension"] == {"costCenter": "CC-7"}
+    alert = office.alert({**page.read(page.SAMPLE, office.url), "name": "Charged", "extension": {"costCenter": "CC-7"}})
+    assert alert["extension"] == {"costCenter": "CC-7"}
 
 
 # API operations

@@ -52,13 +52,13 @@ ON_SPARK = {
 @pytest.mark.timeout(1_800)  # a machine that is busy with other things takes that much longer
 def test_benchmarks_measure_and_check_what_they_say(units: dict[str, set[str]]) -> None:
     """All in one process: what takes long is to start one."""
-    chosen = [part for name in units for part in ("--only", name)]
-    command = [sys.executable, "-m", "bench", *chosen, "--scale", "0.005", "--json"]
+    options = [part for name in units for part in ("--only", name)]
+    command = [sys.executable, "-m", "bench", *options, "--scale", "0.005", "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED)}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-4_000:]
-    found: dict[str, set[str]] = defaultdict(set)
+    units_by_benchmark: dict[str, set[str]] = defaultdict(set)
     for row in json.loads(run.stdout):
-        found[row["benchmark"]].add(row["unit"])
+        units_by_benchmark[row["benchmark"]].add(row["unit"])
         assert row["figure"] > 0, row
-    assert found == units
+    assert units_by_benchmark == units

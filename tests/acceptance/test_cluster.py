@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
 from tests.otheraccount import RPC_RESPONSE, answer_to, command_lines, listening_ports, open_blocks_request, type_of
-from tests.spark.test_match_stream import expected, stored
+from tests.spark.test_match_stream import expected_notifications, stored_notifications
 from tests.sparksession import CANARY, QUICK_JAVA, SHORT_LIVED
 
 from tocsin.store.tables import follow, notification, person
@@ -90,12 +90,12 @@ def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
         connection.execute(insert(person), people)
         connection.execute(insert(follow), follows)
     company.describe("orders", "All orders.")
-    done = cluster.tell(postgres_engine, tmp_path)
+    outcome = cluster.tell(postgres_engine, tmp_path)
     with postgres_engine.connect() as connection:
         count = connection.scalar(select(func.count()).where(notification.c.recipient_id.in_(ids[::10_000])))
         everybody = connection.scalar(select(func.count()).select_from(notification))
     assert (count, everybody) == (10, 100_001)  # cem follows, too
-    assert done["grown_kib"] < 32 * 1024, "a hundred thousand rows would be more"
+    assert outcome["grown_kib"] < 32 * 1024, "a hundred thousand rows would be more"
 
 
 def test_executors_of_their_own_tell_the_same(
@@ -112,17 +112,17 @@ def test_executors_of_their_own_tell_the_same(
     for _ in range(4):
         company.run("etl", "Failed")
         company.run("elt", "Failed")
-    done = cluster.tell(sqlite_engine, tmp_path)
-    assert stored(sqlite_engine) == expected(company)
-    assert len(done["executors"]) == 2
+    outcome = cluster.tell(sqlite_engine, tmp_path)
+    assert stored_notifications(sqlite_engine) == expected_notifications(company)
+    assert len(outcome["executors"]) == 2
     _check_other_accounts_reach_nothing(cluster.driver.pid)
-    assert all(wheel.name in place for place in done["executors"]), done
+    assert all(wheel.name in place for place in outcome["executors"]), outcome
 
 
 def _check_other_accounts_reach_nothing(pid: int) -> None:
-    shown = list(command_lines(pid))
-    assert sum("CoarseGrainedExecutorBackend" in line for line in shown) == 2
-    assert [line for line in shown if CANARY in line or "spark.authenticate.secret" in line] == []
+    executor_lines = list(command_lines(pid))
+    assert sum("CoarseGrainedExecutorBackend" in line for line in executor_lines) == 2
+    assert [line for line in executor_lines if CANARY in line or "spark.authenticate.secret" in line] == []
     ports = listening_ports(pid)
     assert len(ports) > 4, "the driver, its blocks, py4j, and blocks of two executors"
     assert RPC_RESPONSE not in [type_of(answer_to(port, open_blocks_request())) for port in ports]

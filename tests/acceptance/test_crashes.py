@@ -13,7 +13,7 @@ from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import POINTS
 from tests.company import SmallCompany
 from tests.soak import SOAK
-from tests.spark.test_match_stream import expected, stored
+from tests.spark.test_match_stream import expected_notifications, stored_notifications
 
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
@@ -27,16 +27,16 @@ REPORTS = ("Failed",) * 6 + ("Successful",) * 4 + ("Failed",) * 2
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
-    made = open_engine(f"sqlite:///{tmp_path / 'tocsin.db'}", synchronous="NORMAL")
-    migrate(made)
-    return made
+    new_engine = open_engine(f"sqlite:///{tmp_path / 'tocsin.db'}", synchronous="NORMAL")
+    migrate(new_engine)
+    return new_engine
 
 
-def run(folder: Path, point: str, *more: str) -> int:
-    words = [sys.executable, "-m", "tests.acceptance.crashing_pipeline", str(folder), point, *more]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
-    return done.returncode
+def run(folder: Path, point: str, *arguments: str) -> int:
+    words = [sys.executable, "-m", "tests.acceptance.crashing_pipeline", str(folder), point, *arguments]
+    process = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+    assert process.returncode in (0, -signal.SIGKILL), process.stderr[-3000:]
+    return process.returncode
 
 
 @pytest.mark.spark
@@ -53,12 +53,12 @@ def test_kills_at_each_point_lose_and_repeat_nothing(engine: Engine, tmp_path: P
     for number, point in enumerate(KILLS):
         company.describe("orders", f"round {number}")
         assert run(tmp_path, point) == -signal.SIGKILL
-        first_written = {**created(engine), **first_written}
+        first_written = {**creation_times(engine), **first_written}
     assert run(tmp_path, "nowhere") == 0
-    notified = stored(engine)
-    assert notified == expected(company)
+    notified = stored_notifications(engine)
+    assert notified == expected_notifications(company)
     assert len({row[0] for row in notified.values()}) >= len(KILLS)
-    assert {one: at for one, at in created(engine).items() if one in first_written} == first_written
+    assert {one: at for one, at in creation_times(engine).items() if one in first_written} == first_written
     assert all(json.dumps(row) for row in notified.values())
 
 
@@ -80,14 +80,14 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
         for status in REPORTS[number * share : (number + 1) * share]:
             company.run("etl", status)
         assert run(tmp_path, point, "streaks") == (0 if point == "nowhere" else -signal.SIGKILL)
-    notified = stored(engine)
-    assert notified == expected(company)
+    notified = stored_notifications(engine)
+    assert notified == expected_notifications(company)
     names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]  # type: ignore[attr-defined]
     assert (names.count("row"), names.count("change")) == (9, 5)
 
 
-def created(engine: Engine) -> dict[str, object]:
+def creation_times(engine: Engine) -> dict[str, object]:
     """When each message was first written: writing it again must leave it as it was."""
     with engine.connect() as connection:
-        rows = connection.execute(select(message.c.id, message.c.created_at_ms)).all()
-    return {row.id: row.created_at_ms for row in rows}
+        message_rows = connection.execute(select(message.c.id, message.c.created_at_ms)).all()
+    return {row.id: row.created_at_ms for row in message_rows}

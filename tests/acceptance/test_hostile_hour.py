@@ -71,14 +71,14 @@ class HostileSetup:
             owner, follower = PEOPLE[number % 2], PEOPLE[2 + number % 2]
             table = {"name": f"t{number}", "databaseSchema": "pg.store.public"}
             table |= {"columns": [{"name": "id", "dataType": "INT"}], "owners": [{"type": "user", "name": owner}]}
-            made = str(put("table", table).id)
-            self.client.add_follower("table", made, ids[follower])
-            self.tables.append(made)
-            self.owners[made], self.followers[made] = ids[owner], {ids[follower]}
-        for name, (settings, destinations) in self.planned().items():
+            table_id = str(put("table", table).id)
+            self.client.add_follower("table", table_id, ids[follower])
+            self.tables.append(table_id)
+            self.owners[table_id], self.followers[table_id] = ids[owner], {ids[follower]}
+        for name, (settings, destinations) in self.alert_plans().items():
             self.add_alert(name, settings, destinations)
 
-    def planned(self) -> dict[str, tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]]:
+    def alert_plans(self) -> dict[str, tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]]:
         """Return the alerts: what is special of each, and its destinations with where they lead."""
 
         def hooks(*paths: str, kind: str = "Webhook") -> list[tuple[str, dict[str, Any]]]:
@@ -119,13 +119,13 @@ class HostileSetup:
         }
         impatient = {"timeout": 1, "readTimeout": 1}
         slow = ("hanging", "dripping", "endless")
-        wanted = [one | impatient if goal.startswith(slow) else one for goal, one in destinations]
-        made = self.client.create_subscription(
-            {"name": name, "alertType": "Notification", "filteringRules": rules, "destinations": wanted, **settings}
+        configured = [one | impatient if goal.startswith(slow) else one for goal, one in destinations]
+        alert = self.client.create_subscription(
+            {"name": name, "alertType": "Notification", "filteringRules": rules, "destinations": configured, **settings}
         )
-        self.alerts[name] = made.id
-        for (goal, _), kept in zip(destinations, made.document["destinations"], strict=True):
-            self.goals[kept["id"]] = goal
+        self.alerts[name] = alert.id
+        for (goal, _), destination in zip(destinations, alert.document["destinations"], strict=True):
+            self.goals[destination["id"]] = goal
 
     def describe(self, number: int) -> None:
         """Change a description; while the server is down, ask again: a change made twice is one change."""
@@ -138,14 +138,14 @@ class HostileSetup:
         )
 
     def ask_until_done(self, ask: Any) -> None:
-        def done() -> bool:
+        def is_answered() -> bool:
             try:
                 ask()
             except TocsinError:
                 return False
             return True
 
-        until(done, within_s=90, every_s=0.2)
+        until(is_answered, within_s=90, every_s=0.2)
 
     def kill(self, victim: str) -> None:
         """Kill a process while it works, and start it again at once."""
@@ -159,8 +159,8 @@ class HostileSetup:
 
     def copies(self, goal: str) -> int:
         """Return how many requests were accepted beyond the first of each message."""
-        taken = self.receivers.taken(goal)
-        return len(taken) - len({one.message for one in taken})
+        arrivals = self.receivers.accepted_arrivals(goal)
+        return len(arrivals) - len({one.message for one in arrivals})
 
     def count(self, column: Any) -> int:
         with reading(self.product) as connection:
@@ -189,20 +189,20 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HostileSet
             product.start("deliver")
             with Client(product.url) as client:
                 client.login("admin@tocsin.example.org", product.administrator())
-                made = HostileSetup(product, receivers, client, *SIZES[request.param])
-                made.furnish()
-                yield made
+                setup = HostileSetup(product, receivers, client, *SIZES[request.param])
+                setup.furnish()
+                yield setup
         finally:
             product.stop()
 
 
 def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed(house: HostileSetup) -> None:
     began_s = time.monotonic()
-    every = house.change_count // house.kill_count
+    interval = house.change_count // house.kill_count
     for number in range(house.change_count):
         house.describe(number)
-        if number % every == every // 2:
-            house.kill(VICTIMS[(number // every) % len(VICTIMS)])
+        if number % interval == interval // 2:
+            house.kill(VICTIMS[(number // interval) % len(VICTIMS)])
         if number == house.change_count * 3 // 4:
             house.ask_until_done(partial(house.client.patch_subscription, house.alerts["down"], OFF))
     house.product.until(lambda: _is_done(house), within_s=1_200, every_s=0.5)
@@ -221,8 +221,8 @@ def _is_done(house: HostileSetup) -> bool:
         read = connection.execute(of_matching).scalar_one()
         end = connection.execute(select(func.max(change_event.c.log_offset))).scalar_one()
         query = select(message.c.destination_id, message.c.channel, message.c.status)
-        found = connection.execute(query.where(message.c.status.in_(WAITING))).all()
-    open_goals = {house.goals.get(one.destination_id, "") for one in found}
+        waiting_messages = connection.execute(query.where(message.c.status.in_(WAITING))).all()
+    open_goals = {house.goals.get(one.destination_id, "") for one in waiting_messages}
     return bool(read >= end and not open_goals & {*HEALTHY, "refused@example.org"})
 
 
@@ -240,8 +240,8 @@ class Judged:
         self.ends = Counter(self.end_of(one.status) for one in self.messages.values())
 
     def end_of(self, status: str) -> str:
-        named = {"delivered": DELIVERED, "waiting": WAITING, "dead letter": DEAD}
-        (end,) = [end for end, statuses in named.items() if status in statuses]
+        statuses_by_end = {"delivered": DELIVERED, "waiting": WAITING, "dead letter": DEAD}
+        (end,) = [end for end, statuses in statuses_by_end.items() if status in statuses]
         return end
 
     def whoever_must_be_is_notified_once(self) -> None:
@@ -249,7 +249,7 @@ class Judged:
         assert Counter(map(self._text_of, changes)) == Counter(
             f"text {number}" for number in range(self.house.change_count)
         )
-        must = Counter(row for one in changes for row in self._expected(one))
+        must = Counter(row for one in changes for row in self._expected_notifications(one))
         offsets = {one.id: one.log_offset for one in changes}
         got = Counter((one.event_id, *self._whom(one)) for one in self.notifications if one.event_id in offsets)
         assert set(got.values()) == set(must.values()) == {1}
@@ -274,29 +274,37 @@ class Judged:
             assert set(by_id) <= set(self.messages), f"{goal} got what no message is"
             events = {(one.message, one.event) for one in arrived if one.message}
             assert len(events) == len(by_id), f"{goal} got two events under one id"
-        taken = {one.message for goal in self.house.receivers.arrived for one in self.house.receivers.taken(goal)}
-        sent = {
-            one.id
-            for one in self.messages.values()
-            if one.status == "delivered" and one.channel in ("Webhook", "Email")
+        arrived_messages = {
+            arrival.message
+            for goal in self.house.receivers.arrived
+            for arrival in self.house.receivers.accepted_arrivals(goal)
         }
-        assert sent <= taken, "nothing is recorded as delivered that nobody took"
+        sent = {
+            finished.id
+            for finished in self.messages.values()
+            if finished.status == "delivered" and finished.channel in ("Webhook", "Email")
+        }
+        assert sent <= arrived_messages, "nothing is recorded as delivered that nobody took"
         for goal in ("ok/1", "ok/2"):
-            most = Counter(one.message for one in self.house.receivers.taken(goal)).most_common(1)[0][1]
-            assert most <= 1 + self.house.kills["deliver"], "a copy is of a worker that was killed before its record"
+            copy_count = Counter(one.message for one in self.house.receivers.accepted_arrivals(goal)).most_common(1)[0][
+                1
+            ]
+            assert copy_count <= 1 + self.house.kills["deliver"], (
+                "a copy is of a worker that was killed before its record"
+            )
 
-    def _expected(self, event: Any) -> Iterator[tuple[str, str, str]]:
+    def _expected_notifications(self, event: Any) -> Iterator[tuple[str, str, str]]:
         """Yield whom an event must be told, but for the alert that is switched off on the way."""
         owner, followers = self.house.owners[event.entity_id], self.house.followers[event.entity_id]
-        for one in {owner, *followers}:
-            yield event.id, "ActivityFeed", one
-            yield event.id, "Email", one
+        for person in {owner, *followers}:
+            yield event.id, "ActivityFeed", person
+            yield event.id, "Email", person
         for goal in self.house.goals.values():
             if goal not in ("Owners", "Followers", "down"):
                 yield event.id, _channel(goal), goal
 
-    def _whom(self, one: Any) -> tuple[str, str]:
-        return (one.channel, one.recipient_id or self._goal(one.message_id))
+    def _whom(self, row: Any) -> tuple[str, str]:
+        return (row.channel, row.recipient_id or self._goal(row.message_id))
 
     def _goal(self, message_id: str) -> str:
         return self.house.goals.get(self.messages[message_id].destination_id, "")
@@ -310,8 +318,8 @@ class Judged:
 
 
 def _channel(goal: str) -> str:
-    named = {"ok/slack": "Slack", "notok": "Slack", "teams": "MsTeams", "space": "GChat"}
-    return named.get(goal, "Email" if "@" in goal else "Webhook")
+    channel_by_goal = {"ok/slack": "Slack", "notok": "Slack", "teams": "MsTeams", "space": "GChat"}
+    return channel_by_goal.get(goal, "Email" if "@" in goal else "Webhook")
 
 
 def _say(house: HostileSetup, judged: Judged, took_s: float) -> None:

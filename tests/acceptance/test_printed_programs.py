@@ -41,7 +41,7 @@ def failed_test(administrator: httpx.Client, fqn: str) -> str:
 def test_both_programs_run_as_printed(
     served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    user_id, own = served.person("reader")
+    user_id, client_of_reader = served.person("reader")
     monkeypatch.setenv("TOCSIN_SERVER", served.url)
     monkeypatch.setenv("TOCSIN_TOKEN", served.tokens["reader@example.org"])
     first, second = (text.replace("my-user-uuid", user_id) for text in programs(PRINTED))
@@ -49,9 +49,11 @@ def test_both_programs_run_as_printed(
 
     exec(first, names)
     names["client"].close()  # type: ignore[attr-defined]
-    with own:
-        followed = {one["fullyQualifiedName"] for one in own.get(f"/users/{user_id}/follows").json()["tables"]}
-        tagged = own.get(
+    with client_of_reader:
+        followed = {
+            table["fullyQualifiedName"] for table in client_of_reader.get(f"/users/{user_id}/follows").json()["tables"]
+        }
+        tagged = client_of_reader.get(
             "/tables", params={"database": "postgres_prod.ecommerce", "tags": "PII.Sensitive", "limit": 1000}
         )
     assert followed == {one["fullyQualifiedName"] for one in tagged.json()["data"]}

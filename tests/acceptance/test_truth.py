@@ -67,13 +67,13 @@ def script() -> Script:
 def replay(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Replay:
     folder, before = tmp_path_factory.mktemp("replay"), tmp_path_factory.mktemp("before") / "tocsin.db"
 
-    def copied(what: str, done: int, total: int) -> None:
-        if what == "requests" and done == total:
+    def copy_store(phase: str, done_count: int, total: int) -> None:
+        if phase == "requests" and done_count == total:
             with sqlite3.connect(folder / "tocsin.db") as source, sqlite3.connect(before) as target:
                 source.backup(target)
 
     place = Place(folder, environment=pipeline())
-    return Replay(judge(script, Way.AT_THE_END, place, copied, questions=QUESTIONS), before, folder)
+    return Replay(judge(script, Way.AT_THE_END, place, copy_store, questions=QUESTIONS), before, folder)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def pipeline(*paths: Path) -> dict[str, str]:
     return {"TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED), "PYTHONPATH": places}
 
 
-def found_in(engine: Engine, replay: Replay) -> list[Difference]:
+def differences_in(engine: Engine, replay: Replay) -> list[Difference]:
     """Notify in Python of what the store holds, and compare."""
     notify_all(engine)
     stored = read_notifications(engine, replay.judgement.names)
@@ -105,12 +105,16 @@ def test_what_is_stored_is_what_must_be(replay: Replay) -> None:
 
 
 def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tell(replay: Replay) -> None:
-    told = {
+    alerts_by_event = {
         event: {reason.alert for reason in reasons}
         for (event, *address), reasons in replay.judgement.stored.items()
         if address == [MAIL, SHARED]
     }
-    hidden = {event for event, alerts in told.items() if "SharedByAdmin" in alerts and "SharedByReader" not in alerts}
+    hidden = {
+        event
+        for event, alerts in alerts_by_event.items()
+        if "SharedByAdmin" in alerts and "SharedByReader" not in alerts
+    }
     assert hidden, "no table that the reader may not see has changed"
     fired = replay.judgement.due.firings["SharedByReader"]
     assert fired, "no table that the reader may see has changed"
@@ -118,14 +122,14 @@ def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tel
 
 
 def test_the_engine_of_explanations_finds_the_same(replay: Replay, unnotified: Engine) -> None:
-    assert [one.text() for one in found_in(unnotified, replay)] == []
+    assert [one.text() for one in differences_in(unnotified, replay)] == []
 
 
 def test_recipients_of_now_are_found_to_be_wrong(
     replay: Replay, unnotified: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgetting.recipients_of_now(monkeypatch.setattr)
-    kinds = Counter(one.kind for one in found_in(unnotified, replay))
+    kinds = Counter(one.kind for one in differences_in(unnotified, replay))
     assert kinds[Kind.MISSING] > 0
     assert kinds[Kind.EXTRA] > 0
 
@@ -135,32 +139,32 @@ def test_relations_that_a_faster_reader_lets_go_are_found_to_be_lost(
 ) -> None:
     forgetting.letting_go(monkeypatch.setattr)
     Notifications(unnotified).advance(forgetting.SEARCH, 10**9, now_ms=0)
-    found = found_in(unnotified, replay)
-    assert_lost(found)
+    differences = differences_in(unnotified, replay)
+    assert_lost(differences)
 
 
-def assert_lost(found: list[Difference]) -> None:
+def assert_lost(differences: list[Difference]) -> None:
     """Fail unless people missed deletions, and nobody missed anything else."""
-    kinds = Counter(one.kind for one in found)
+    kinds = Counter(one.kind for one in differences)
     assert kinds[Kind.MISSING] > 0
-    assert any(one.about.startswith("entityDeleted") for one in found if one.kind is Kind.MISSING)
+    assert any(one.about.startswith("entityDeleted") for one in differences if one.kind is Kind.MISSING)
     assert not kinds[Kind.EXTRA]
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("way", [Way.KEEPING_UP, Way.FULL_SPEED, Way.KILLED])
 def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
-    done = judge(script, way, Place(tmp_path, environment=pipeline()), questions=QUESTIONS)
-    assert [one.text() for one in done.differences] == []
+    judgement = judge(script, way, Place(tmp_path, environment=pipeline()), questions=QUESTIONS)
+    assert [one.text() for one in judgement.differences] == []
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("environment")
 def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Script, tmp_path: Path) -> None:
     place = Place(tmp_path, environment=pipeline(), has_clients=True)
-    done = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)
-    assert [one.text() for one in done.differences] == []
-    written = {event.key[0] for event in done.events if event.actor == OTHER}
+    judgement = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)
+    assert [one.text() for one in judgement.differences] == []
+    written = {event.key[0] for event in judgement.events if event.actor == OTHER}
     assert {"table", "testCase", "query", "ingestionPipeline", "databaseService"} <= written
 
 
@@ -168,8 +172,8 @@ def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Scri
 @pytest.mark.soak
 def test_postgresql_stores_what_must_be(script: Script, tmp_path: Path, postgres_url: str) -> None:
     place = Place(tmp_path, postgres_url, pipeline())
-    done = judge(script, Way.AT_THE_END, place, questions=QUESTIONS)
-    assert [one.text() for one in done.differences] == []
+    judgement = judge(script, Way.AT_THE_END, place, questions=QUESTIONS)
+    assert [one.text() for one in judgement.differences] == []
 
 
 @pytest.mark.soak
@@ -183,5 +187,5 @@ def test_a_pipeline_whose_search_lets_go_is_found_to_lose(script: Script, tmp_pa
     )
     (tmp_path / "store").mkdir()
     place = Place(tmp_path / "store", environment=pipeline(tmp_path / "patched"))
-    done = judge(script, Way.AT_THE_END, place, questions=None)
-    assert_lost(list(done.differences))
+    judgement = judge(script, Way.AT_THE_END, place, questions=None)
+    assert_lost(list(judgement.differences))

@@ -59,12 +59,12 @@ def watch_what_has_no_hook(owner: type, method: str, effect: str) -> None:
     """Record calls of a method for which the interpreter raises no audit event."""
     original = getattr(owner, method)
 
-    def noted(*arguments: object, **named: object) -> object:
+    def note_call(*arguments: object, **keywords: object) -> object:
         if module := culprit():
             effects.append(f"{module}: {effect} {arguments[1:]!r:.120}")
-        return original(*arguments, **named)
+        return original(*arguments, **keywords)
 
-    setattr(owner, method, noted)
+    setattr(owner, method, note_call)
 
 
 def module_names() -> list[str]:

@@ -13,10 +13,10 @@ _GRAIN = re.compile(r"\bone row (per|in all)\b", re.IGNORECASE)
 
 def test_a_public_function_over_a_dataframe_says_what_one_row_is(sources: dict[Path, ast.Module]) -> None:
     functions = [
-        (f"{path}: {one.name}", ast.get_docstring(one) or "")
+        (f"{path}: {function.name}", ast.get_docstring(function) or "")
         for path, tree in sources.items()
         if path.parts[1:2] and path.parts[1] in _FRAMES
-        for one in _over_frames(tree)
+        for function in _over_frames(tree)
     ]
     assert len(functions) > 20
     assert [name for name, text in functions if not _GRAIN.search(" ".join(text.split()))] == []

@@ -115,8 +115,8 @@ def _may_be_built(argument: ast.expr, module: Module, function: ast.AST) -> bool
         case ast.BinOp(op=ast.BitAnd() | ast.BitOr(), left=left, right=right):
             parts = [left, right]
         case ast.Name(id=name):
-            known = [module.constants[name]] if name in module.constants else _values(name, function)
-            parts = known or [ast.JoinedStr(values=[])]
+            constant_values = [module.constants[name]] if name in module.constants else _values(name, function)
+            parts = constant_values or [ast.JoinedStr(values=[])]
         case ast.Call(func=called):
             return not _gives_a_column(called)
         case ast.Attribute(attr=attribute):
@@ -152,8 +152,8 @@ def _gives_a_column(called: ast.expr) -> bool:
         case ast.Attribute(value=ast.Name(id="F" | "pa" | "pc"), attr=name):
             return name not in PARSED - {"filter", "call_function"}
         case ast.Attribute(value=value, attr=name):
-            of = value.func if isinstance(value, ast.Call) else None
-            return (of is not None and _gives_a_column(of)) or _is_a_column(name)
+            callee = value.func if isinstance(value, ast.Call) else None
+            return (callee is not None and _gives_a_column(callee)) or _is_a_column(name)
         case ast.Name(id=name):
             return _is_a_column(name)
         case _:
@@ -243,8 +243,8 @@ def test_only_these_modules_may_use_spark() -> None:
 
 
 def test_a_statement_of_a_user_is_run_where_it_is_said() -> None:
-    known = {(module.name, name) for module in MODULES for name, _ in module.calls()}
-    assert known >= STATEMENTS
+    calls = {(module.name, name) for module in MODULES for name, _ in module.calls()}
+    assert calls >= STATEMENTS
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,20 @@ PLAIN = {"truth", "__future__", "collections", "dataclasses", "functools", "iter
 
 
 def test_the_calculation_imports_nothing_of_tocsin(root: Path) -> None:
-    found = {
+    imported_names = {
         (path.name, name)
         for path in (root / "truth").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        for name in _imported(node)
+        for name in _modules_imported_by(node)
     }
-    assert found
-    assert {(file, name) for file, name in found if name in ("tocsin", "openmetadata", "bench", "tests")} == set()
-    assert {name for file, name in found if file in CALCULATION} <= PLAIN
+    assert imported_names
+    assert {
+        (file, name) for file, name in imported_names if name in ("tocsin", "openmetadata", "bench", "tests")
+    } == set()
+    assert {name for file, name in imported_names if file in CALCULATION} <= PLAIN
 
 
-def _imported(node: ast.AST) -> list[str]:
+def _modules_imported_by(node: ast.AST) -> list[str]:
     match node:
         case ast.Import(names=names):
             return [one.name.partition(".")[0] for one in names]

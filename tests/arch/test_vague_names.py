@@ -73,17 +73,17 @@ HISTORY = PACKAGE / "store" / "migrations" / "versions"
 
 def is_bare_participle(name: str) -> bool:
     """Return whether a function's name says neither what it does nor what it returns: ``_shown``, ``asked_by``."""
-    first, *others = name.strip("_").split("_")
+    first, *further_words = name.strip("_").split("_")
     is_participle = first in IRREGULAR or (first.endswith("ed") and first not in NO_PARTICIPLES)
     return is_participle and all(
-        word in AFTER_PARTICIPLES or word in IRREGULAR or word.endswith("ed") for word in others
+        word in AFTER_PARTICIPLES or word in IRREGULAR or word.endswith("ed") for word in further_words
     )
 
 
 def vague_names(tree: ast.Module) -> Iterator[str]:
     """Yield ``scope name`` for each function and variable of a module with such a name.
 
-    ``left`` beside ``right`` is an operand, which languages and grammars call so.
+    ``remaining`` beside ``right`` is an operand, which languages and grammars call so.
     """
     bindings = set(_bindings(tree, ""))
     for scope, name in bindings:
@@ -153,8 +153,8 @@ def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:
 
 def test_what_is_mended_is_on_no_list() -> None:
     """Run ``python -m tests.arch.test_vague_names`` after a rename."""
-    found = names_found()
-    assert {package: names - found.get(package, set()) for package, names in names_to_mend().items()} == {
+    names_still_there = names_found()
+    assert {package: names - names_still_there.get(package, set()) for package, names in names_to_mend().items()} == {
         package: set() for package in names_to_mend()
     }
 
@@ -194,9 +194,9 @@ def test_operands_and_names_that_a_framework_prescribes_stay(text: str, names: s
 
 
 if __name__ == "__main__":
-    left = {package: names & names_to_mend().get(package, names) for package, names in names_found().items()}
+    remaining = {package: names & names_to_mend().get(package, names) for package, names in names_found().items()}
     for path in FOLDER.glob("*.txt"):
         path.unlink()
-    for package, names in left.items():
+    for package, names in remaining.items():
         if names:
             FOLDER.joinpath(f"{package}.txt").write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

@@ -129,7 +129,7 @@ def test_an_asset_is_found_by_the_words_of_its_columns(
 
 
 @pytest.mark.parametrize(
-    ("typed", "asked"),
+    ("typed", "query"),
     [
         ("orde", "orde*"),
         ("owner:alice orde", "owner:alice orde*"),
@@ -140,12 +140,12 @@ def test_an_asset_is_found_by_the_words_of_its_columns(
     ],
 )
 def test_only_a_last_bare_word_may_be_unfinished(
-    served: Served, page: Page, orders: Json, typed: str, asked: str
+    served: Served, page: Page, orders: Json, typed: str, query: str
 ) -> None:
     alice(served, page)
     with page.expect_request(lambda sent: "/search/query" in sent.url) as sent:
         page.get_by_label("Find an asset").fill(typed)
-    assert parse_qs(urlsplit(sent.value.url).query)["q"] == [asked]
+    assert parse_qs(urlsplit(sent.value.url).query)["q"] == [query]
 
 
 def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:

@@ -22,7 +22,7 @@ def create_entity(client: httpx.Client, path: str, **request: Json) -> Json:
 def restrict(client: httpx.Client, user_id: str, *rules: Json) -> Json:
     """Give somebody a role of their own that brings these rules; return its policy."""
     full_rules = [
-        {"name": f"r{at}", "resources": ["all"], "operations": ["All"], **one} for at, one in enumerate(rules)
+        {"name": f"r{at}", "resources": ["all"], "operations": ["All"], **rule} for at, rule in enumerate(rules)
     ]
     policy = create_entity(client, "/policies", name=f"P{user_id}", rules=full_rules)
     role = create_entity(client, "/roles", name=f"R{user_id}", policies=[policy["name"]])

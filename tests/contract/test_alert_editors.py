@@ -61,7 +61,7 @@ def counts_of(client: httpx.Client, alert: Json) -> dict[str, Json]:
     answers["history"] = [one["kind"] for one in history]
     diagnosis = answers["diagnosticInfo"]
     answers["diagnosticInfo"] = {
-        one: diagnosis[one] for one in diagnosis if one.endswith("Count") and "total" not in one
+        name: diagnosis[name] for name in diagnosis if name.endswith("Count") and "total" not in name
     }
     for entry in (*answers["status"]["data"], *answers["destinations"]):
         entry.pop("id")

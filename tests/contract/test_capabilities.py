@@ -29,7 +29,8 @@ def choice(name: str, **arguments: list[str]) -> Json:
 
 def test_every_resource_of_the_type_is_listed_with_its_kind(administrator: httpx.Client) -> None:
     resource_names = {
-        one["name"] for one in administrator.get("/events/subscriptions/Observability/resources").json()["data"]
+        resource["name"]
+        for resource in administrator.get("/events/subscriptions/Observability/resources").json()["data"]
     }
     sources = sources_of(ask(administrator, "Observability", "table"))
     assert sources.keys() == resource_names

@@ -37,7 +37,8 @@ def test_a_valid_condition_may_get_warnings(administrator: httpx.Client) -> None
         "asksOfPeople": [],
     }
     assert [
-        one["kind"] for one in validate_condition(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]
+        warning["kind"]
+        for warning in validate_condition(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]
     ] == ["neverTrue"]
     unindexed = validate_condition(administrator, "entity.name.startsWith('a')")
     assert unindexed["indexedBy"] == []

@@ -78,12 +78,12 @@ def test_the_filters_of_the_seed_select_events(administrator: httpx.Client, orde
     assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
 
     def changed_fields(query: str) -> list[str]:
-        found = administrator.get(f"/events?{query}").json()["data"]
+        matching = administrator.get(f"/events?{query}").json()["data"]
         return [
             change["name"]
-            for one in found
+            for event in matching
             for part in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
-            for change in one["changeDescription"][part]
+            for change in event["changeDescription"][part]
         ]
 
     of_tables = "eventTypes=entityUpdated,entityDeleted&entityTypes=table,dashboard"
@@ -123,8 +123,8 @@ def test_types_of_events_have_the_names_of_upstreams_2_0(administrator: httpx.Cl
         assert response.status_code == 201, response.text
 
     def types_and_fields(query: str) -> list[tuple[str, list[str]]]:
-        found = administrator.get(f"/events?{query}").json()["data"]
-        return [(one["eventType"], _changed_names(one)) for one in found]
+        matching = administrator.get(f"/events?{query}").json()["data"]
+        return [(event["eventType"], _changed_names(event)) for event in matching]
 
     added, task_made = ("entityUpdated", ["lineage"]), ("threadCreated", ["Task"])
     assert set(map(str, types_and_fields("eventType=entityLineageAdded"))) == {str(added)}

@@ -21,7 +21,7 @@ def test_an_operation_on_an_edge_asks_whoever_calls_it(
     hidden = table(administrator, "hidden", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     own_reference, orders_reference, unseen = (
-        {"id": one["id"], "type": "table"} for one in (own_table, orders, hidden)
+        {"id": document["id"], "type": "table"} for document in (own_table, orders, hidden)
     )
     writes, actor = served.app.state.parts.writes, Actor(user_id, "mallory")
     for from_, to in ((own_reference, orders_reference), (unseen, own_reference), (own_reference, unseen)):

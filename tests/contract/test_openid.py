@@ -113,8 +113,8 @@ def test_a_signature_that_others_could_make_lets_nobody_in(company: Served, prov
     provider.header = {"alg": "none"}
     assert log_in(company, provider).status_code == 401
     provider.forged, provider.header = True, {"alg": "HS256", "kid": "k2"}
-    provider.other = OctKey.generate_key(256, {"kid": "k2"})
-    provider.more_keys = [provider.other.as_dict(private=True)]
+    provider.foreign_key = OctKey.generate_key(256, {"kid": "k2"})
+    provider.more_keys = [provider.foreign_key.as_dict(private=True)]
     assert log_in(company, provider).status_code == 401
 
 

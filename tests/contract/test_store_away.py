@@ -105,7 +105,7 @@ def test_a_store_that_does_not_answer_is_given_up_and_an_open_stream_ends_in_ord
         with client.stream("GET", f"/users/{user['id']}/notifications/stream") as stream:
             lines = stream.iter_lines()
             assert next(lines) == ": open"
-            with cluster.suspended():
+            with cluster.suspend():
                 assert is_unavailable(client.get(f"/users/{user['id']}"))
                 assert not any(line.startswith("data") for line in lines), "it ends"
         assert client.get("/users/loggedInUser").status_code == 200

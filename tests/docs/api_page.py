@@ -34,11 +34,11 @@ def described_routes(engine: Engine) -> dict[tuple[str, str], str]:
     }
 
 
-def refreshed(page: str, routes: dict[tuple[str, str], str]) -> str:
+def refresh(page: str, routes: dict[tuple[str, str], str]) -> str:
     """Return the page with the current description in each row; rows of routes that are gone stay as they are."""
 
-    def row(found: re.Match[str]) -> str:
-        method, path, old = found.groups()
+    def row(match: re.Match[str]) -> str:
+        method, path, old = match.groups()
         return f"| {method} | `{path}` | {routes.get((method, path), old)} |"
 
     return ROW.sub(row, page)
@@ -49,5 +49,5 @@ if __name__ == "__main__":
         engine = open_engine(f"sqlite:///{folder}/tocsin.db", synchronous="NORMAL")
         migrate(engine)
         use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-        PAGE.write_text(refreshed(PAGE.read_text(), described_routes(engine)))
+        PAGE.write_text(refresh(PAGE.read_text(), described_routes(engine)))
         engine.dispose()

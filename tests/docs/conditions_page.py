@@ -18,7 +18,7 @@ MARKS = str.maketrans("", "", "?+")
 PAGE = Path(__file__).resolve().parents[2] / "docs/conditions.md"
 
 
-def refreshed(page: str) -> str:
+def refresh(page: str) -> str:
     """Return the page with its generated tables up to date."""
     tables: dict[str, list[tuple[str, ...]]] = {
         "fields": [(f"`{row.name}`", row.kind.value, row.meaning) for row in FIELDS.values()],
@@ -28,20 +28,20 @@ def refreshed(page: str) -> str:
         ],
         "categories": [(f"`{name}`", ", ".join(f"`{key}`" for key in keys)) for name, keys in CATEGORIES.items()],
     }
-    for name, rows in tables.items():
-        page = _replaced(page, name, rows)
+    for name, cells in tables.items():
+        page = _with_table(page, name, cells)
     return page
 
 
-def _replaced(page: str, name: str, rows: Iterable[tuple[str, ...]]) -> str:
-    before, marker, rest = page.partition(f"<!-- {name} -->\n")
-    table, _, after = rest.partition("\n\n")
+def _with_table(page: str, name: str, cells: Iterable[tuple[str, ...]]) -> str:
+    before, marker, after_marker = page.partition(f"<!-- {name} -->\n")
+    table, _, after = after_marker.partition("\n\n")
     head, rule, *old = table.splitlines()
-    made = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows]
-    named = {row.split(" | ")[0] for row in made}
-    by_hand = [row for row in old if row.split(" | ")[0] not in named] if name == "categories" else []
-    return before + marker + "\n".join((head, rule, *made, *by_hand)) + "\n\n" + after
+    new_lines = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in cells]
+    first_cells = {row.split(" | ")[0] for row in new_lines}
+    by_hand = [row for row in old if row.split(" | ")[0] not in first_cells] if name == "categories" else []
+    return before + marker + "\n".join((head, rule, *new_lines, *by_hand)) + "\n\n" + after
 
 
 if __name__ == "__main__":
-    PAGE.write_text(refreshed(PAGE.read_text()))
+    PAGE.write_text(refresh(PAGE.read_text()))

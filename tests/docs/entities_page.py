@@ -54,5 +54,5 @@ def _can(row: EntityType) -> Iterator[str]:
 
 if __name__ == "__main__":
     text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    PAGE.write_text(before + BEGIN + table() + END + rest.partition(END)[2])
+    before, _, after_begin = text.partition(BEGIN)
+    PAGE.write_text(before + BEGIN + table() + END + after_begin.partition(END)[2])

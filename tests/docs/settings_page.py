@@ -18,17 +18,17 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/settings.md"
 ROW = re.compile(r"^\| `(?P<name>\w+)` \|.*\|$", re.MULTILINE)
 
 
-def refreshed(page: str) -> str:
+def refresh(page: str) -> str:
     """Return the page with the current default and meaning in each row; rows of unknown settings stay as they are."""
 
-    def row(found: re.Match[str]) -> str:
-        field = Settings.model_fields.get(found["name"])
-        return found[0] if field is None else f"| `{found['name']}` | {_shown(field)} | {field.description} |"
+    def row(match: re.Match[str]) -> str:
+        field = Settings.model_fields.get(match["name"])
+        return match[0] if field is None else f"| `{match['name']}` | {_default_text(field)} | {field.description} |"
 
     return ROW.sub(row, page)
 
 
-def _shown(field: FieldInfo) -> str:
+def _default_text(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=True, validated_data={})
     if default is None:
         return "unset"
@@ -38,4 +38,4 @@ def _shown(field: FieldInfo) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(refreshed(PAGE.read_text()))
+    PAGE.write_text(refresh(PAGE.read_text()))

@@ -10,10 +10,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "channels.md"
 
 
 def test_the_page_lists_every_channel_and_whom_it_can_address() -> None:
-    rows = [
-        f"| {one.channel.value} | {', '.join(sorted(category.value for category in one.categories))} | {one.phrase} |"
-        for one in CHANNELS.values()
+    lines_of_channels = [
+        f"| {row.channel.value} | {', '.join(sorted(category.value for category in row.categories))} | {row.phrase} |"
+        for row in CHANNELS.values()
     ]
     lines = PAGE.read_text().splitlines()
     start = lines.index("| type | recipients | |") + 2
-    assert lines[start : lines.index("", start)] == rows
+    assert lines[start : lines.index("", start)] == lines_of_channels

@@ -16,15 +16,15 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 def test_every_file_that_a_docstring_names_is_there() -> None:
     astray = [
-        f"{module.relative_to(SOURCE)}: {named}"
+        f"{module.relative_to(SOURCE)}: {file_name}"
         for module in sorted(SOURCE.rglob("*.py"))
-        for named in _named_in(ast.parse(module.read_text()))
-        if not any((root / named).exists() for root in (SOURCE, module.parent, SOURCE.parents[1]))
+        for file_name in _files_named_in(ast.parse(module.read_text()))
+        if not any((root / file_name).exists() for root in (SOURCE, module.parent, SOURCE.parents[1]))
     ]
     assert astray == []
 
 
-def _named_in(tree: ast.Module) -> Iterator[str]:
+def _files_named_in(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED):
             yield from (file or folder for file, folder in FILE.findall(ast.get_docstring(node) or ""))

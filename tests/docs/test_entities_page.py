@@ -6,5 +6,5 @@ from tests.docs.entities_page import BEGIN, END, PAGE, table
 
 
 def test_the_page_holds_the_table_of_types() -> None:
-    shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
-    assert shown == table(), "run: python -m tests.docs.entities_page"
+    table_on_page = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    assert table_on_page == table(), "run: python -m tests.docs.entities_page"

@@ -15,16 +15,16 @@ WITHOUT_TESTS = {27}
 
 
 def test_every_scenario_is_on_the_page_with_tests_that_carry_its_number() -> None:
-    rows = {int(number): tests for number, _, _, tests in ROW.findall((ROOT / "docs/faults.md").read_text())}
-    assert sorted(rows) == list(range(1, 45))
-    named = {number: set(re.findall(r"`(tests/\S+)`", tests)) for number, tests in rows.items()}
-    assert {number for number, tests in named.items() if not tests} == WITHOUT_TESTS
-    assert {number: tests for number, tests in named.items() if tests} == _carried()
+    cells_by_number = {int(number): tests for number, _, _, tests in ROW.findall((ROOT / "docs/faults.md").read_text())}
+    assert sorted(cells_by_number) == list(range(1, 45))
+    tests_by_number = {number: set(re.findall(r"`(tests/\S+)`", tests)) for number, tests in cells_by_number.items()}
+    assert {number for number, tests in tests_by_number.items() if not tests} == WITHOUT_TESTS
+    assert {number: tests for number, tests in tests_by_number.items() if tests} == _tests_by_scenario()
 
 
-def _carried() -> dict[int, set[str]]:
+def _tests_by_scenario() -> dict[int, set[str]]:
     """Return the tests by the numbers in their docstrings."""
-    found: dict[int, set[str]] = defaultdict(set)
+    tests_by_number: dict[int, set[str]] = defaultdict(set)
     for path in (ROOT / "tests").rglob("test_*.py"):
         text = path.read_text()
         if "Fault scenario" not in text or path == Path(__file__):
@@ -33,5 +33,5 @@ def _carried() -> dict[int, set[str]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 carried = CARRIED.match(ast.get_docstring(node) or "")
                 for number in re.findall(r"\d+", carried[1]) if carried else ():
-                    found[int(number)].add(f"{path.relative_to(ROOT)}::{node.name}")
-    return found
+                    tests_by_number[int(number)].add(f"{path.relative_to(ROOT)}::{node.name}")
+    return tests_by_number

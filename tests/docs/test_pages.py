@@ -27,14 +27,14 @@ DECISION_PARTS = ("**Context.**", "**Choice.**", "**What we gave up.**", "**How 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
-    named = [span for span in _spans(page) if PATH.fullmatch(span) and span not in MADE_BY_USERS]
-    assert [name for name in named if not _exists(name, page)] == []
+    paths = [span for span in _spans(page) if PATH.fullmatch(span) and span not in MADE_BY_USERS]
+    assert [name for name in paths if not _exists(name, page)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_name_that_a_page_puts_in_a_file_stands_there(page: Path) -> None:
-    named = re.findall(r"`([A-Za-z_]+)`\s+in\s+`(src/[\w/]+\.py)`", page.read_text())
-    assert [(name, file) for name, file in named if name not in (ROOT / file).read_text()] == []
+    names_in_files = re.findall(r"`([A-Za-z_]+)`\s+in\s+`(src/[\w/]+\.py)`", page.read_text())
+    assert [(name, file) for name, file in names_in_files if name not in (ROOT / file).read_text()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -47,15 +47,15 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_section_that_a_link_names_exists(page: Path) -> None:
     linked = re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text())
-    named = [(page.parent / target if target else page, section) for target, section in linked]
-    assert [(str(target), section) for target, section in named if section not in _sections(target)] == []
+    sections = [(page.parent / target if target else page, section) for target, section in linked]
+    assert [(str(target), section) for target, section in sections if section not in _sections(target)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {word for code in _code(page) for word in re.findall(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)", code)}
-    assert named <= targets
+    targets_named = {word for code in _code(page) for word in re.findall(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)", code)}
+    assert targets_named <= targets
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -93,8 +93,8 @@ def test_the_readme_says_what_to_do_first() -> None:
 
 
 def test_the_glossary_is_in_order_and_says_each_word_once() -> None:
-    rows = re.findall(r"^\| ([\w -]+?) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
-    words = [word.lower() for word in rows if word != "word" and not set(word) <= {"-"}]
+    first_cells = re.findall(r"^\| ([\w -]+?) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    words = [word.lower() for word in first_cells if word != "word" and not set(word) <= {"-"}]
     assert words == sorted(set(words))
     assert len(words) > 40
 
@@ -109,8 +109,8 @@ def test_decisions_are_numbered_and_say_what_was_given_up() -> None:
 
 
 def _code(page: Path) -> Iterator[str]:
-    for found in CODE.finditer(page.read_text()):
-        yield found["block"] if found["block"] is not None else found["span"]
+    for match in CODE.finditer(page.read_text()):
+        yield match["block"] if match["block"] is not None else match["span"]
 
 
 def _sections(page: Path) -> set[str]:
@@ -120,9 +120,9 @@ def _sections(page: Path) -> set[str]:
 
 
 def _spans(page: Path) -> Iterator[str]:
-    for found in CODE.finditer(page.read_text()):
-        if found["span"] is not None:
-            yield found["span"]
+    for match in CODE.finditer(page.read_text()):
+        if match["span"] is not None:
+            yield match["span"]
 
 
 def _exists(name: str, page: Path) -> bool:
@@ -146,5 +146,5 @@ def _unknown_words(words: list[str]) -> list[str]:
             return words[:1]
         command, words = command.commands[words[0]], words[1:]
     options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    given = [word.partition("=")[0].rstrip(".,;:") for word in words if word.startswith("--")]
-    return [word for word in given if word not in options | {"--help", "--version", "--debug"}]
+    options_used = [word.partition("=")[0].rstrip(".,;:") for word in words if word.startswith("--")]
+    return [word for word in options_used if word not in options | {"--help", "--version", "--debug"}]

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.docs.settings_page import PAGE, ROW, refreshed
+from tests.docs.settings_page import PAGE, ROW, refresh
 
 from tocsin.settings import Settings
 
@@ -18,7 +18,7 @@ def test_the_page_and_the_settings_have_the_same_names() -> None:
 
 def test_the_page_says_the_defaults_and_the_meanings() -> None:
     page = PAGE.read_text()
-    assert page == refreshed(page), "run: python -m tests.docs.settings_page"
+    assert page == refresh(page), "run: python -m tests.docs.settings_page"
 
 
 def test_the_example_for_production_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

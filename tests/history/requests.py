@@ -62,13 +62,13 @@ def first_requests(lines: Iterable[Line]) -> list[Puts]:
 def requests(lines: Iterable[Line]) -> Iterator[Puts | Deletion]:
     """Yield what a history asks for: puts of one commit and type together, deletions one by one."""
     for _, commit in groupby(lines, key=lambda line: (line["commit"], line["entityType"], line["op"])):
-        rows = list(commit)
-        if rows[0]["entityType"] == "databaseSchema" and rows[0]["op"] == "delete":
+        changes = list(commit)
+        if changes[0]["entityType"] == "databaseSchema" and changes[0]["op"] == "delete":
             continue  # a history deletes only itself; its descendants stay
-        if rows[0]["op"] == "delete":
-            yield from (Deletion(row["entityType"], row["fullyQualifiedName"]) for row in rows)
+        if changes[0]["op"] == "delete":
+            yield from (Deletion(row["entityType"], row["fullyQualifiedName"]) for row in changes)
         else:
-            yield Puts(rows[0]["entityType"], [_put(row) for row in rows])
+            yield Puts(changes[0]["entityType"], [_put(row) for row in changes])
 
 
 def custom_properties(lines: Iterable[Line]) -> set[tuple[str, str]]:

@@ -47,12 +47,12 @@ Door = Callable[[Puts | Deletion], None]
 def _writes(engine: Engine, _lines: list[Json]) -> Iterator[Door]:
     writes = Writes(SqlCatalogue(engine), SystemClock())
 
-    def send(asked: Puts | Deletion) -> None:
-        if isinstance(asked, Deletion):
-            _delete(writes, asked)
+    def send(writes_or_deletion: Puts | Deletion) -> None:
+        if isinstance(writes_or_deletion, Deletion):
+            _delete(writes, writes_or_deletion)
         else:
-            for request in asked.requests:
-                writes.upsert(asked.entity_type, request, actor=SYSTEM)
+            for request in writes_or_deletion.requests:
+                writes.upsert(writes_or_deletion.entity_type, request, actor=SYSTEM)
 
     yield send
 
@@ -62,11 +62,11 @@ def _bulk(engine: Engine, _lines: list[Json]) -> Iterator[Door]:
     writes = Writes(SqlCatalogue(engine), SystemClock())
     bulk = BulkWrites(SqlCatalogue(engine), SystemClock())
 
-    def send(asked: Puts | Deletion) -> None:
-        if isinstance(asked, Deletion):
-            _delete(writes, asked)
+    def send(writes_or_deletion: Puts | Deletion) -> None:
+        if isinstance(writes_or_deletion, Deletion):
+            _delete(writes, writes_or_deletion)
         else:
-            outcomes = bulk.put(asked.entity_type, asked.requests, actor=SYSTEM)
+            outcomes = bulk.put(writes_or_deletion.entity_type, writes_or_deletion.requests, actor=SYSTEM)
             assert all(isinstance(outcome, Written) for outcome in outcomes), outcomes
 
     yield send
@@ -76,12 +76,14 @@ def _bulk(engine: Engine, _lines: list[Json]) -> Iterator[Door]:
 def _http(engine: Engine, lines: list[Json]) -> Iterator[Door]:
     with _client(engine, lines) as client:
 
-        def send(asked: Puts | Deletion) -> None:
-            if isinstance(asked, Deletion):
-                _delete_over_http(client, asked)
+        def send(writes_or_deletion: Puts | Deletion) -> None:
+            if isinstance(writes_or_deletion, Deletion):
+                _delete_over_http(client, writes_or_deletion)
                 return
-            for request in asked.requests:
-                answer = client.put(f"/{ENTITY_TYPES[asked.entity_type].collection}", content=orjson.dumps(request))
+            for request in writes_or_deletion.requests:
+                answer = client.put(
+                    f"/{ENTITY_TYPES[writes_or_deletion.entity_type].collection}", content=orjson.dumps(request)
+                )
                 assert answer.status_code in (200, 201), answer.text
 
         yield send
@@ -91,12 +93,12 @@ def _http(engine: Engine, lines: list[Json]) -> Iterator[Door]:
 def _bulk_http(engine: Engine, lines: list[Json]) -> Iterator[Door]:
     with _client(engine, lines) as client:
 
-        def send(asked: Puts | Deletion) -> None:
-            if isinstance(asked, Deletion):
-                _delete_over_http(client, asked)
+        def send(writes_or_deletion: Puts | Deletion) -> None:
+            if isinstance(writes_or_deletion, Deletion):
+                _delete_over_http(client, writes_or_deletion)
                 return
-            path = f"/{ENTITY_TYPES[asked.entity_type].collection}/bulk"
-            answer = client.put(path, content=orjson.dumps(asked.requests))
+            path = f"/{ENTITY_TYPES[writes_or_deletion.entity_type].collection}/bulk"
+            answer = client.put(path, content=orjson.dumps(writes_or_deletion.requests))
             assert answer.status_code == 200, answer.text
             assert answer.json()["numberOfRowsFailed"] == 0, answer.text
 
@@ -114,19 +116,19 @@ def _define(client: httpx.Client, lines: list[Json]) -> None:
     """Give the types the custom properties that a history speaks of."""
     text = client.get("/metadata/types/name/string?category=field").json()["id"]
     for entity_type, name in sorted(custom_properties(lines)):
-        held = client.get(f"/metadata/types/name/{entity_type}").json()["id"]
+        type_id = client.get(f"/metadata/types/name/{entity_type}").json()["id"]
         request = {"name": name, "description": "x", "propertyType": {"id": text, "type": "type"}}
-        answer = client.put(f"/metadata/types/{held}", json=request)
+        answer = client.put(f"/metadata/types/{type_id}", json=request)
         assert answer.status_code == 200, answer.text
 
 
-def _delete(writes: Writes, asked: Deletion) -> None:
-    writes.delete(asked.entity_type, Key.by_name(asked.fqn), actor=SYSTEM, hard=True, recursive=True)
+def _delete(writes: Writes, deletion: Deletion) -> None:
+    writes.delete(deletion.entity_type, Key.by_name(deletion.fqn), actor=SYSTEM, hard=True, recursive=True)
 
 
-def _delete_over_http(client: httpx.Client, asked: Deletion) -> None:
-    collection = ENTITY_TYPES[asked.entity_type].collection
-    path = f"/{collection}/name/{quote(asked.fqn, safe='')}?hardDelete=true&recursive=true"
+def _delete_over_http(client: httpx.Client, deletion: Deletion) -> None:
+    collection = ENTITY_TYPES[deletion.entity_type].collection
+    path = f"/{collection}/name/{quote(deletion.fqn, safe='')}?hardDelete=true&recursive=true"
     answer = client.delete(path)
     assert answer.status_code == 200, answer.text
 
@@ -139,7 +141,7 @@ def test_the_sample_history_leaves_the_same_events_through_every_door(
     store_engine: Engine, sqlite_template: Path, tmp_path: Path, name: str
 ) -> None:
     lines = _lines("bqetl_sample/states.jsonl")
-    reference, _ = _through(_writes, _copied(sqlite_template, tmp_path / "reference.db"), lines)
+    reference, _ = _through(_writes, _copy_of(sqlite_template, tmp_path / "reference.db"), lines)
     assert sum(len(events) for events in reference.values()) > 200
     assert _through(_DOORS[name], store_engine, lines)[0] == reference
 
@@ -152,7 +154,7 @@ def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) 
     """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
     path = tmp_path_factory.mktemp("doors") / "reference.db"
-    return lines, *_through(_writes, _copied(sqlite_template, path), lines)
+    return lines, *_through(_writes, _copy_of(sqlite_template, path), lines)
 
 
 @pytest.mark.soak
@@ -163,7 +165,7 @@ def test_a_long_history_leaves_the_same_events_through_every_door(
     one_by_one: Through, sqlite_template: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, reference, alone_s = one_by_one
-    notified, took_s = _through(_DOORS[name], _copied(sqlite_template, tmp_path / "other.db"), lines)
+    notified, took_s = _through(_DOORS[name], _copy_of(sqlite_template, tmp_path / "other.db"), lines)
     events = sum(len(events) for events in reference.values())
     with capsys.disabled():
         rates = f"one by one {events / alone_s:.0f} events/s, {name} {events / took_s:.0f} events/s"
@@ -171,7 +173,7 @@ def test_a_long_history_leaves_the_same_events_through_every_door(
     assert notified == reference
 
 
-def _copied(template: Path, path: Path) -> Engine:
+def _copy_of(template: Path, path: Path) -> Engine:
     path.write_bytes(template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
@@ -179,8 +181,8 @@ def _copied(template: Path, path: Path) -> Engine:
 
 
 def _lines(path: str) -> list[Json]:
-    whole = _FOLDER / path
-    with gzip.open(whole) if whole.suffix == ".gz" else whole.open("rb") as lines:
+    source = _FOLDER / path
+    with gzip.open(source) if source.suffix == ".gz" else source.open("rb") as lines:
         return [orjson.loads(line) for line in lines]
 
 
@@ -188,29 +190,29 @@ def _through(
     door: Callable[[Engine, list[Json]], AbstractContextManager[Door]], engine: Engine, lines: list[Json]
 ) -> tuple[dict[str, list[Json]], float]:
     """Send a history by one write path; return its events by entity, and the duration."""
-    with _writes(engine, lines) as found:
-        for asked in first_requests(lines):
-            found(asked)
+    with _writes(engine, lines) as send_first:
+        for batch in first_requests(lines):
+            send_first(batch)
     with door(engine, lines) as send:
         end, started = EventLog(engine).readable_end(), time.monotonic()
-        for asked in requests(lines):
-            send(asked)
+        for batch in requests(lines):
+            send(batch)
         took_s = time.monotonic() - started
     assert inspect(engine).counts == Counter()
-    return _notified(engine, end), took_s
+    return _events_by_fqn(engine, end), took_s
 
 
-def _notified(engine: Engine, after: int) -> dict[str, list[Json]]:
-    log, found = EventLog(engine), defaultdict(list)
-    while some := log.list_events(EventSelection(), after=after, limit=2_000):
-        after = some[-1].offset
-        for logged in some:
+def _events_by_fqn(engine: Engine, after: int) -> dict[str, list[Json]]:
+    log, events_by_fqn = EventLog(engine), defaultdict(list)
+    while lot := log.list_events(EventSelection(), after=after, limit=2_000):
+        after = lot[-1].offset
+        for logged in lot:
             wire = logged.event.to_wire()
-            kept = {key: wire.get(key) for key in ("eventType", "previousVersion", "currentVersion")}
-            found[wire["entityFullyQualifiedName"]].append(
-                kept | {"change": _plain(wire["changeDescription"]), "entity": _plain(wire["entity"])}
+            stamps = {key: wire.get(key) for key in ("eventType", "previousVersion", "currentVersion")}
+            events_by_fqn[wire["entityFullyQualifiedName"]].append(
+                stamps | {"change": _plain(wire["changeDescription"]), "entity": _plain(wire["entity"])}
             )
-    return dict(found)
+    return dict(events_by_fqn)
 
 
 def _plain(value: Json) -> Json:

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set 
 
 def test_the_sample_history_equals_the_oracle(store_engine: Engine) -> None:
     folder = _FOLDER / "bqetl_sample"
-    written = _replayed(store_engine, folder / "states.jsonl", folder / "lineage.jsonl")
+    written = _replay(store_engine, folder / "states.jsonl", folder / "lineage.jsonl")
     expected = {line["seq"]: line for line in _lines(folder / "changes.jsonl")}
     assert _differences(expected, written) == []
     _check_the_log_is_complete(store_engine, written)
@@ -54,11 +54,11 @@ def test_the_sample_history_written_together_leaves_the_same_events(store_engine
     paths = (folder / "states.jsonl", folder / "lineage.jsonl")
     one_by_one = open_engine(f"sqlite:///{tmp_path}/one-by-one.db", synchronous="OFF")
     migrate(one_by_one)
-    _replayed(one_by_one, *paths)
+    _replay(one_by_one, *paths)
     with GroupCommits(SqlCatalogue(store_engine), batch_size=100) as catalogue:
         written = list(replay(Writes(catalogue, SystemClock()), *paths))
     _check_the_log_is_complete(store_engine, written)
-    assert _notified(store_engine) == _notified(one_by_one)
+    assert _comparable_events(store_engine) == _comparable_events(one_by_one)
     assert _edges(store_engine) == _edges(one_by_one)
     assert _not_rebuilt(store_engine) == []
     one_by_one.dispose()
@@ -67,7 +67,7 @@ def test_the_sample_history_written_together_leaves_the_same_events(store_engine
 def test_replaying_a_history_again_changes_nothing_that_still_stands(sqlite_engine: Engine) -> None:
     states = _FOLDER / "bqetl_sample" / "states.jsonl"
     last = {(line["entityType"], line["fullyQualifiedName"]): line for line in _lines(states)}
-    _replayed(sqlite_engine, states)
+    _replay(sqlite_engine, states)
     end = EventLog(sqlite_engine).readable_end()
     writes = _writes(sqlite_engine)
     for (entity_type, fqn), line in last.items():
@@ -84,8 +84,8 @@ def years(tmp_path: Path) -> Path:
     states = list(_lines(folder / "states.jsonl.gz"))
     through_ms = states[-1 if SOAK else len(states) // 8]["timestamp"]
     for name in ("states", "lineage", "changes"):
-        kept = [line for line in _lines(folder / f"{name}.jsonl.gz") if line["timestamp"] <= through_ms]
-        (tmp_path / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in kept))
+        lines_until = [line for line in _lines(folder / f"{name}.jsonl.gz") if line["timestamp"] <= through_ms]
+        (tmp_path / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines_until))
     return tmp_path
 
 
@@ -95,7 +95,7 @@ def test_years_of_history_equal_the_oracle(years: Path, sqlite_url: str, capsys:
     expected = {line["seq"]: line for line in _lines(years / "changes.jsonl")}
     engine = open_engine(sqlite_url, synchronous="NORMAL")
     started = time.monotonic()
-    written = _replayed(engine, years / "states.jsonl", years / "lineage.jsonl")
+    written = _replay(engine, years / "states.jsonl", years / "lineage.jsonl")
     took_s = time.monotonic() - started
     with capsys.disabled():
         print(f"\n  {len(written)} lines in {took_s:.1f} s: {len(written) / took_s:.0f} writes/s")  # noqa: T201
@@ -106,15 +106,15 @@ def test_years_of_history_equal_the_oracle(years: Path, sqlite_url: str, capsys:
     engine.dispose()
 
 
-def _replayed(engine: Engine, *paths: Path) -> list[ReplayProgress]:
+def _replay(engine: Engine, *paths: Path) -> list[ReplayProgress]:
     progress = list(replay(_writes(engine), *paths))
     assert progress[-1].read_bytes == progress[-1].total_bytes
     return progress
 
 
-def _notified(engine: Engine) -> list[Atom]:
+def _comparable_events(engine: Engine) -> list[Atom]:
     """Return every event and its derived fields, with what no two stores have in common left out: ids."""
-    texts = (orjson.dumps([one.event.to_wire(), one.derived]).decode() for one in _logged(engine))
+    texts = (orjson.dumps([one.event.to_wire(), one.derived]).decode() for one in _all_logged(engine))
     return [orjson.loads(_UUID.sub("id", text)) for text in texts]
 
 
@@ -128,48 +128,51 @@ def _lines(path: Path) -> Iterator[Atom]:
 
 
 def _differences(expected: dict[int, Atom], written: list[ReplayProgress]) -> list[tuple[int, Atom, Atom]]:
-    found = []
+    differences = []
     states = [one for one in written if "seq" in one.line]
     assert [one.line["seq"] for one in states] == list(expected)
-    for one in states:
-        assert one.written is not None
-        wanted, said = expectation_of(expected[one.line["seq"]]), statement_of(one.written.event)
-        if wanted != said:
-            found.append((one.line["seq"], wanted, said))
-    return found
+    for replayed_line in states:
+        assert replayed_line.written is not None
+        expected_change, statement = (
+            expectation_of(expected[replayed_line.line["seq"]]),
+            statement_of(replayed_line.written.event),
+        )
+        if expected_change != statement:
+            differences.append((replayed_line.line["seq"], expected_change, statement))
+    return differences
 
 
 def _check_the_log_is_complete(engine: Engine, written: list[ReplayProgress]) -> None:
     """Check that every event of a line is in the log, in the lines' order; besides only people and late edges."""
     notified = [one.written.event.id for one in written if one.written and one.written.event]
-    logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]
+    logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _all_logged(engine)]
     by_lines = set(notified)
     assert [event_id for event_id, _, _ in logged if event_id in by_lines] == notified
-    others = [(kind, change) for event_id, change, kind in logged if event_id not in by_lines]
-    assert all(kind in _PEOPLE or (change and change.paths() == ("lineage",)) for kind, change in others)
+    other_changes = [(kind, change) for event_id, change, kind in logged if event_id not in by_lines]
+    assert all(kind in _PEOPLE or (change and change.paths() == ("lineage",)) for kind, change in other_changes)
 
 
 def _not_rebuilt(engine: Engine) -> list[tuple[str, float]]:
     """Return every version that is not what its entity's events alone make of it."""
     events: dict[tuple[str, str], list[LoggedEvent]] = {}
-    for logged in _logged(engine):
+    for logged in _all_logged(engine):
         events.setdefault((logged.event.entity_type, logged.event.entity_id), []).append(logged)
     wrong, catalogue = [], SqlCatalogue(engine)
     for (entity_type, entity_id), notified in events.items():
         stored = reversed(catalogue.versions(entity_id))
-        for kept, made in zip(stored, versions(notified), strict=True):
-            stamps_agree = all(kept.get(key) == made.get(key) for key in _STAMPS)
-            if not stamps_agree or not diff(entity_type, made, kept).is_empty():
-                wrong.append((entity_id, kept["version"]))
+        for stored_version, rebuilt in zip(stored, versions(notified), strict=True):
+            stamps_agree = all(stored_version.get(key) == rebuilt.get(key) for key in _STAMPS)
+            if not stamps_agree or not diff(entity_type, rebuilt, stored_version).is_empty():
+                wrong.append((entity_id, stored_version["version"]))
     return wrong
 
 
-def _logged(engine: Engine) -> list[LoggedEvent]:
-    log, found, after = EventLog(engine), [], 0
-    while some := log.read(after, 1000):
-        after = some[-1].offset
-        found += some
-    return found
+def _all_logged(engine: Engine) -> list[LoggedEvent]:
+    log, all_logged, after = EventLog(engine), [], 0
+    while lot := log.read(after, 1000):
+        after = lot[-1].offset
+        all_logged += lot
+    return all_logged
 
 
 def _edges(engine: Engine) -> set[tuple[str, str]]:

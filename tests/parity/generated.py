@@ -7,7 +7,7 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidCondition
@@ -205,7 +205,7 @@ Parts = tuple[dict[str, object], bool, int | None, dict[str, object]]
 def log_of(parts: list[Parts]) -> list[LoggedEvent]:
     """Return the events as a log holds them."""
     return [
-        logged(number, is_bot=is_bot, unchanged_for=unchanged_for, facts=facts, **wire)
+        event_at_offset(number, is_bot=is_bot, unchanged_for=unchanged_for, facts=facts, **wire)
         for number, (wire, is_bot, unchanged_for, facts) in enumerate(parts)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.model.change import VIOLATION, LoggedEvent
 
@@ -56,7 +56,7 @@ _CASE = {
 }
 
 HAPPENINGS: dict[str, LoggedEvent] = {
-    "column": logged(
+    "column": event_at_offset(
         1,
         unchanged_for=8 * _DAY_MS,
         eventType="entityUpdated",
@@ -77,7 +77,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         },
         entity=_ORDERS,
     ),
-    "dropped": logged(
+    "dropped": event_at_offset(
         2,
         is_bot=True,
         eventType="entityUpdated",
@@ -92,7 +92,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         },
         entity={"name": "orders_archive", "columns": [], "owners": [], "tags": []},
     ),
-    "failed": logged(
+    "failed": event_at_offset(
         3,
         facts={
             **{"previousStatus": "success", "streak": 1, "failures": 1},
@@ -114,7 +114,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         },
         entity=_CASE,
     ),
-    "reworded": logged(
+    "reworded": event_at_offset(
         4,
         eventType="entityUpdated",
         entityType="testCase",
@@ -123,14 +123,14 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         changeDescription={"fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]},
         entity=_CASE,
     ),
-    "revenue": logged(
+    "revenue": event_at_offset(
         5,
         eventType="testCaseFailure",
         entityType="testCase",
         entityFullyQualifiedName="shop.sales.public.revenue.revenue_threshold_check",
         entity={"name": "revenue_threshold_check", "testCaseResult": {"testCaseStatus": "failed"}},
     ),
-    "run": logged(
+    "run": event_at_offset(
         6,
         facts={
             **{"previousStatus": "failed", "streak": 3, "failures": 5},
@@ -143,7 +143,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]},
         entity={"name": "daily_etl", "service": {"name": "airflow"}, "pipelineStatus": {"executionStatus": "Failed"}},
     ),
-    "recovered": logged(
+    "recovered": event_at_offset(
         12,
         facts={
             **{"previousStatus": "failed", "streak": 1, "failuresBefore": 3},
@@ -157,7 +157,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         },
         entity={"name": "nightly_load", "service": {"name": "airflow"}},
     ),
-    "violation": logged(
+    "violation": event_at_offset(
         7,
         eventType="policyViolation",
         entityType="policy",
@@ -165,8 +165,8 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         changeDescription={"fieldsAdded": [{"name": VIOLATION, "newValue": {"tags": ["PII.Sensitive"]}}]},
         entity={"name": "no-export", "tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "Compliance"}]},
     ),
-    "bare": logged(8, eventType="entityDeleted", entityType="dashboard"),
-    "tagged": logged(
+    "bare": event_at_offset(8, eventType="entityDeleted", entityType="dashboard"),
+    "tagged": event_at_offset(
         9,
         unchanged_for=3_600_000,
         eventType="entityUpdated",
@@ -176,7 +176,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         userId="system",
         changeDescription={"fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "PII.Sensitive"}]}]},
     ),
-    "asked": logged(
+    "asked": event_at_offset(
         10,
         about={"name": "books", "owners": [{"id": "4", "type": "user", "name": "dora"}]},
         eventType="threadCreated",
@@ -191,7 +191,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
             "posts": [],
         },
     ),
-    "answered": logged(
+    "answered": event_at_offset(
         11,
         eventType="postCreated",
         entityType="thread",

@@ -15,7 +15,7 @@ from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 
 
-def logged(
+def event_at_offset(
     offset: int,
     *,
     is_bot: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
@@ -20,7 +20,7 @@ def _change_of(offset: int, entity_type: str, *fields: str) -> LoggedEvent:
     changes = [{"name": field, "oldValue": "a", "newValue": "b"} for field in fields]
     entity = {"id": "1", "name": "orders", "fullyQualifiedName": "shop.orders"}
     described = {"changeDescription": {"fieldsUpdated": changes}, "entity": entity}
-    return logged(offset, eventType="entityUpdated", entityType=entity_type, **described)
+    return event_at_offset(offset, eventType="entityUpdated", entityType=entity_type, **described)
 
 
 EVENTS = [

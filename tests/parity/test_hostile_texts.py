@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.parity.engines import on_columns, pairs_from_spark, plan, python
 from tests.parity.generated import draw_examples
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.examples import call_of
@@ -114,7 +114,7 @@ def _quote(text: str) -> str:
 def _event(offset: int, text: str) -> LoggedEvent:
     extension = {text: "found", "list": [text], "object": {text: ["found"]}}
     change = {"name": text, "oldValue": {"x": text}, "newValue": text}
-    return logged(
+    return event_at_offset(
         offset,
         entityType="table",
         eventType="entityUpdated",

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark, plan, python
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Node
@@ -36,7 +36,7 @@ _OF_TEXTS = (
 
 def _event(offset: int, values: list[object]) -> LoggedEvent:
     entity = {"name": "t", "extension": {"a": values}}
-    return logged(offset, eventType="entityUpdated", entityType="table", entity=entity)
+    return event_at_offset(offset, eventType="entityUpdated", entityType="table", entity=entity)
 
 
 def _tests_of(text: str, constants: tuple[str, ...]) -> list[Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
@@ -32,7 +32,9 @@ OTHERS = ("T.B", "T.C", "T.A", "T.C", "T.A", "T.B")
 def _event(offset: int, tag: str) -> LoggedEvent:
     change = {"fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
     entity = {"id": "1", "tags": [{"tagFQN": tag}], "owners": [{"id": "2", "type": "user", "name": "ann"}]}
-    return logged(offset, eventType="entityUpdated", entityType="table", entity=entity, changeDescription=change)
+    return event_at_offset(
+        offset, eventType="entityUpdated", entityType="table", entity=entity, changeDescription=change
+    )
 
 
 def _rules(condition: str, name: str) -> Document:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
@@ -14,10 +14,10 @@ from tocsin.model.subscription import EventSubscription
 pytestmark = pytest.mark.spark
 
 EVENTS = [
-    logged(1, eventType="userLogin", entityType="user", userName="ann"),
-    logged(2, eventType="userLogout", entityType="user", userName="ann"),
-    logged(3, eventType="entityUpdated", entityType="user", userName="ann"),
-    logged(4, eventType="entityUpdated", entityType="table", userName="ann"),
+    event_at_offset(1, eventType="userLogin", entityType="user", userName="ann"),
+    event_at_offset(2, eventType="userLogout", entityType="user", userName="ann"),
+    event_at_offset(3, eventType="entityUpdated", entityType="user", userName="ann"),
+    event_at_offset(4, eventType="entityUpdated", entityType="table", userName="ann"),
 ]
 CASES: list[tuple[str, str, str, set[int]]] = [
     ("all", "", "", {3, 4}),

@@ -8,7 +8,7 @@ from random import Random
 
 from pyspark.sql import SparkSession
 from tests.parity.engines import on_columns, python
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.model.change import LoggedEvent
@@ -20,7 +20,9 @@ _MANY = 4_000
 
 
 def _event(offset: int, **extension: object) -> LoggedEvent:
-    return logged(offset, eventType="entityUpdated", entityType="table", entity={"name": "t", "extension": extension})
+    return event_at_offset(
+        offset, eventType="entityUpdated", entityType="table", entity={"name": "t", "extension": extension}
+    )
 
 
 def _compares(sign: str, left: list[object], right: list[object]) -> bool:
@@ -67,7 +69,7 @@ def test_two_paths_into_a_table_with_thousands_of_columns_are_compared_without_a
     """Each event took more than a minute, and whoever waited behind it as long."""
     columns = [{"name": f"c{n}", "description": f"number {n}"} for n in range(_MANY)]
     events = [
-        logged(n, eventType="entityUpdated", entityType="table", entity={"name": "t", "columns": columns})
+        event_at_offset(n, eventType="entityUpdated", entityType="table", entity={"name": "t", "columns": columns})
         for n in range(1, 9)
     ]
     nodes = [parse_and_check("entity.columns.name == entity.columns.description")]

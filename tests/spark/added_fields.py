@@ -48,7 +48,7 @@ def main() -> None:
     """Add the fields and print the result."""
     STORED.update({row.name: row for row in _ADDED})
     FIELDS.update({row.name: row for row in _ADDED})
-    from tests.parity.logged import log_row, logged
+    from tests.parity.logged import event_at_offset, log_row
     from tests.sparksession import SHORT_LIVED
 
     from tocsin.conditions.check import parse_and_check
@@ -58,8 +58,8 @@ def main() -> None:
     from tocsin.spark.session import open_session
     from tocsin.spark.sources import to_arrow
 
-    events = [logged(1, entityType="table", eventType="entityUpdated", facts=_VALUES)]
-    events.append(logged(2, entityType="table", eventType="entityUpdated"))
+    events = [event_at_offset(1, entityType="table", eventType="entityUpdated", facts=_VALUES)]
+    events.append(event_at_offset(2, entityType="table", eventType="entityUpdated"))
     nodes = {text: parse_and_check(text) for text in _CONDITIONS}
     session = open_session(master="local[1]", conf=SHORT_LIVED)
     frame = session.createDataFrame(pa.Table.from_batches([to_arrow([log_row(one) for one in events])]), EVENTS)

@@ -8,7 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.spark.test_match_stream import DOWNSTREAM_BELL, OWNERS_MAIL, caught_up, expected, running, stored
+from tests.spark.test_match_stream import (
+    DOWNSTREAM_BELL,
+    OWNERS_MAIL,
+    expected_notifications,
+    has_caught_up,
+    running,
+    stored_notifications,
+)
 from tests.waiting import until
 
 from tocsin.model.people import SYSTEM
@@ -36,13 +43,13 @@ def test_failures_open_incidents_that_the_next_success_resolves(
     with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
         for status in ("Failed", "Failed"):
             company.run("etl", status)
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_caught_up(store_engine), within_s=120)
         assert states() == [("INC-1", "open")]
         company.run("etl", "Successful")
         company.describe("orders", "matches nothing")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_caught_up(store_engine), within_s=120)
         assert states() == [("INC-1", "resolved")]
-    assert stored(store_engine) == expected(company), "the success notifies nobody"
+    assert stored_notifications(store_engine) == expected_notifications(company), "the success notifies nobody"
 
 
 @pytest.mark.postgres
@@ -66,13 +73,13 @@ def test_an_alert_is_held_back_while_one_that_it_depends_on_has_an_incident_upst
         company.run("load", "Failed")
         for text in ("one", "two"):
             company.describe("revenue", text, by="cem")
-        until(lambda: caught_up(postgres_engine), within_s=120)
-        (row,) = [row for row in stored(postgres_engine).values() if row[1] == "Email"]
+        until(lambda: has_caught_up(postgres_engine), within_s=120)
+        (row,) = [row for row in stored_notifications(postgres_engine).values() if row[1] == "Email"]
         assert [reason["heldBy"] for reason in row[4]] == ["INC-1"]
         company.run("load", "Successful")
         company.describe("revenue", "three", by="cem")
-        until(lambda: caught_up(postgres_engine), within_s=120)
-    assert len([row for row in stored(postgres_engine).values() if row[1] == "Email"]) == 2
+        until(lambda: has_caught_up(postgres_engine), within_s=120)
+    assert len([row for row in stored_notifications(postgres_engine).values() if row[1] == "Email"]) == 2
 
 
 def test_tasks_of_one_micro_batch_know_the_incidents_of_each_other(
@@ -93,10 +100,12 @@ def test_tasks_of_one_micro_batch_know_the_incidents_of_each_other(
         company.result("revenue", "Failed", name)
         company.describe("revenue", name, by="cem")
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(store_engine), within_s=120)
-    mailed = [row[4][0] for row in stored(store_engine).values() if row[1] == "Email"]
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    mailed = [row[4][0] for row in stored_notifications(store_engine).values() if row[1] == "Email"]
     roots = [reason.get("downstreamOf") for reason in mailed if reason["subscriptionName"] == "failing"]
     assert sorted(roots, key=str) == [None, *["pg.store.public.orders"] * len(names)]
-    found = AlertIncidentLog(store_engine).page(AlertIncidentFilter(), limit=100)
-    first = min(found, key=lambda one: one.opened_offset)  # numbers are those of the order in which tasks store them
+    incidents = AlertIncidentLog(store_engine).page(AlertIncidentFilter(), limit=100)
+    first = min(
+        incidents, key=lambda one: one.opened_offset
+    )  # numbers are those of the order in which tasks store them
     assert [reason["heldBy"] for reason in mailed if reason["subscriptionName"] == "tables"] == [first.name]

@@ -36,21 +36,21 @@ COMBINATIONS = [
 
 
 def numbers(log: list[LoggedEvent], spark: SparkSession) -> list[list[int]]:
-    rows = events_frame(spark, log).select(anchor_numbers(COMBINATIONS).alias("numbers")).collect()
-    return [sorted(row.numbers) for row in rows]
+    anchor_rows = events_frame(spark, log).select(anchor_numbers(COMBINATIONS).alias("numbers")).collect()
+    return [sorted(row.numbers) for row in anchor_rows]
 
 
-def expected(logged: LoggedEvent) -> list[int]:
-    found = set()
+def expected_numbers(logged: LoggedEvent) -> list[int]:
+    anchors = set()
     for fields in COMBINATIONS:
         values = ([canonical(name, value) for value in values_of(name, logged)] for name in fields)
-        found |= {Anchor(fields, chosen) for chosen in product(*values)}
-    return sorted(map(number_of, found))
+        anchors |= {Anchor(fields, chosen) for chosen in product(*values)}
+    return sorted(map(number_of, anchors))
 
 
 def test_an_event_states_the_numbers_of_its_anchors_each_once(spark: SparkSession) -> None:
-    assert numbers(LOG, spark) == [expected(logged) for logged in LOG]
-    assert any(len(one) > len(COMBINATIONS) for one in map(expected, LOG))
+    assert numbers(LOG, spark) == [expected_numbers(logged) for logged in LOG]
+    assert any(len(one) > len(COMBINATIONS) for one in map(expected_numbers, LOG))
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_an_event_states_the_numbers_of_its_anchors_each_once(spark: SparkSessio
 )
 def test_a_name_is_cut_alike_however_odd(name: str, spark: SparkSession) -> None:
     odd = replace(LOG[0], event=LOG[0].event.model_copy(update={"entity_fully_qualified_name": name}))
-    assert numbers([odd], spark) == [expected(odd)]
+    assert numbers([odd], spark) == [expected_numbers(odd)]
 
 
 def test_what_an_event_says_twice_is_stated_once(spark: SparkSession) -> None:
     twice = replace(LOG[0], derived={**LOG[0].derived, "fieldsAdded": ["columns", "columns"]})
-    assert numbers([twice], spark) == [expected(twice)]
+    assert numbers([twice], spark) == [expected_numbers(twice)]
 
 
 def test_equal_values_of_other_fields_are_other_anchors() -> None:

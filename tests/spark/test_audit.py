@@ -14,9 +14,16 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, delete, insert, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.spark.test_match_stream import FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
-from tests.spark.test_streak_stream import caught_up as streaks_caught_up
+from tests.spark.test_match_stream import (
+    FOLLOWERS_BELL,
+    HOOK,
+    OWNERS_MAIL,
+    has_caught_up,
+    running,
+    stored_notifications,
+)
 from tests.spark.test_streak_stream import following
+from tests.spark.test_streak_stream import has_read_all_reports as streaks_caught_up
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -47,12 +54,12 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.clock.advance(1_000)
-    made.alert("mail", [OWNERS_MAIL, HOOK], "fieldChanged == 'description'", resources=("table",))
-    made.alert("bell", [FOLLOWERS_BELL], resources=("all",))
-    made.alert("nobody", [{"category": "Admins", "type": "ActivityFeed"}], resources=("table",))
-    return made
+    small_company = SmallCompany(store_engine)
+    small_company.clock.advance(1_000)
+    small_company.alert("mail", [OWNERS_MAIL, HOOK], "fieldChanged == 'description'", resources=("table",))
+    small_company.alert("bell", [FOLLOWERS_BELL], resources=("all",))
+    small_company.alert("nobody", [{"category": "Admins", "type": "ActivityFeed"}], resources=("table",))
+    return small_company
 
 
 @pytest.fixture
@@ -62,9 +69,9 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
     log = EventLog(engine)
     place = HistoryLocation(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
-    known = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
-    made = AuditRows(engine), Subscriptions(engine), log, Reports(engine), MatchResults(engine)
-    return AuditParts(history, *made, known, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
+    finding_log = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
+    sources = AuditRows(engine), Subscriptions(engine), log, Reports(engine), MatchResults(engine)
+    return AuditParts(history, *sources, finding_log, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
 
 
 def notified_events(company: SmallCompany, count: int = 4) -> None:
@@ -79,7 +86,7 @@ def processed_events(spark: SparkSession, company: SmallCompany, checkpoint: Pat
     with running(spark, company.engine, checkpoint, batch=25):
         for number in range(count):
             company.describe("orders", f"text {number}")
-        until(lambda: caught_up(company.engine), within_s=120)
+        until(lambda: has_caught_up(company.engine), within_s=120)
 
 
 def kinds(audited: Audited) -> list[str]:
@@ -103,7 +110,7 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
         for number in range(2):
             company.describe("orders", f"text {number}")
             assert audit(parts).findings == ()
-        until(lambda: caught_up(company.engine), within_s=120)
+        until(lambda: has_caught_up(company.engine), within_s=120)
     audited = audit(parts)
     assert (audited.findings, audited.through) == ((), parts.log.readable_end())
     assert audited.judged >= 2 * 3
@@ -141,12 +148,12 @@ def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     processed_events(spark, company, tmp_path / "first")
-    before = stored(company.engine)
+    before = stored_notifications(company.engine)
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'columns'", resources=("table",))
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
     processed_events(spark, company, tmp_path / "second")  # takes the whole log anew
-    assert before.items() <= stored(company.engine).items()
+    assert before.items() <= stored_notifications(company.engine).items()
     audited = audit(parts)
     assert audited.findings == ()
     assert audited.unjudged >= 4
@@ -158,16 +165,16 @@ def test_relations_that_are_lost_before_a_deletion_is_reported_are_found(
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     change(company.engine, delete(past_relation).where(past_relation.c.relation == "follower"))
     processed_events(spark, company, tmp_path / "checkpoint", count=0)
-    found = [(one.kind.value, one.expected, one.actual) for one in audit(parts).findings]
-    assert found == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
+    findings = [(one.kind.value, one.expected, one.actual) for one in audit(parts).findings]
+    assert findings == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
 
 
 Break = Callable[[SmallCompany], object]
 
 
 def _lost_notification(company: SmallCompany) -> object:
-    some = select(notification.c.id).where(notification.c.channel == "ActivityFeed").limit(1)
-    return delete(notification).where(notification.c.id == some.scalar_subquery())
+    first_of_feed = select(notification.c.id).where(notification.c.channel == "ActivityFeed").limit(1)
+    return delete(notification).where(notification.c.id == first_of_feed.scalar_subquery())
 
 
 def _copied_notification(company: SmallCompany) -> object:
@@ -179,38 +186,42 @@ def _copied_notification(company: SmallCompany) -> object:
 
 
 def _lost_message(company: SmallCompany) -> object:
-    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
-    return delete(message).where(message.c.id == some.scalar_subquery())
+    first_of_webhook = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
+    return delete(message).where(message.c.id == first_of_webhook.scalar_subquery())
 
 
 def _sent_twice(company: SmallCompany) -> object:
-    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
+    first_of_webhook = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
     with company.engine.connect() as connection:
-        made = {"message_id": connection.execute(some).scalar_one(), "outcome": "delivered", "reason": "ok"}
+        attempt_values = {
+            "message_id": connection.execute(first_of_webhook).scalar_one(),
+            "outcome": "delivered",
+            "reason": "ok",
+        }
     times = {"started_at_ms": 1, "duration_ms": 1}
-    return insert(attempt).values([{**made, **times, "number": number} for number in (1, 2)])
+    return insert(attempt).values([{**attempt_values, **times, "number": number} for number in (1, 2)])
 
 
 def _stuck_message(company: SmallCompany) -> object:
-    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
+    first_of_webhook = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
     overdue = company.clock.now_ms() - 2 * HOUR_MS
-    return update(message).where(message.c.id == some.scalar_subquery()).values(due_at_ms=overdue)
+    return update(message).where(message.c.id == first_of_webhook.scalar_subquery()).values(due_at_ms=overdue)
 
 
 def _never_notified(company: SmallCompany) -> object:
-    one = match_result.c
-    some = select(one.log_offset).where(one.subscription_id == company.ids["nobody"]).limit(1)
-    mine = one.subscription_id == company.ids["nobody"]
-    return delete(match_result).where(one.log_offset == some.scalar_subquery(), mine)
+    columns = match_result.c
+    first_offset = select(columns.log_offset).where(columns.subscription_id == company.ids["nobody"]).limit(1)
+    is_of_nobody = columns.subscription_id == company.ids["nobody"]
+    return delete(match_result).where(columns.log_offset == first_offset.scalar_subquery(), is_of_nobody)
 
 
 def _notified_without_match(company: SmallCompany) -> object:
-    one = match_result.c
-    some = select(one.log_offset).where(one.subscription_id == company.ids["bell"])
-    tables = select(one.log_offset).where(one.subscription_id == company.ids["mail"])
+    columns = match_result.c
+    offsets_of_bell = select(columns.log_offset).where(columns.subscription_id == company.ids["bell"])
+    tables = select(columns.log_offset).where(columns.subscription_id == company.ids["mail"])
     with company.engine.connect() as connection:
         offset = connection.execute(
-            some.where(one.log_offset.not_in(tables)).order_by(one.log_offset.desc()).limit(1)
+            offsets_of_bell.where(columns.log_offset.not_in(tables)).order_by(columns.log_offset.desc()).limit(1)
         ).scalar_one()
     row = {"log_offset": offset, "subscription_id": company.ids["mail"], "notified_count": 0, "resolved_at_ms": 1}
     return insert(match_result).values(row)
@@ -230,19 +241,19 @@ BROKEN: dict[str, Break] = {
 @ON_BOTH_STORES
 def test_each_thing_that_is_broken_is_named_and_reported_once(company: SmallCompany, parts: AuditParts) -> None:
     notified_events(company)
-    known: list[str] = []
-    for some in (tuple(BROKEN)[:3], tuple(BROKEN)[3:]):
-        for kind in some:
+    broken_kinds: list[str] = []
+    for kinds_to_break in (tuple(BROKEN)[:3], tuple(BROKEN)[3:]):
+        for kind in kinds_to_break:
             change(company.engine, BROKEN[kind](company))
         audited = audit(parts)
-        known += some
-        assert sorted(kinds(audited)) == sorted(known)
-        assert audited.notified == len(some)
+        broken_kinds += kinds_to_break
+        assert sorted(kinds(audited)) == sorted(broken_kinds)
+        assert audited.notified == len(kinds_to_break)
     events = [one.event for one in findings_in(parts.log)]
     assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
-    said = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
-    assert sorted(one["kind"] for one in said) == sorted(known)
-    assert all(parts.log.find(one["eventId"]) for one in said)
+    reported = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
+    assert sorted(one["kind"] for one in reported) == sorted(broken_kinds)
+    assert all(parts.log.find(one["eventId"]) for one in reported)
     assert audit(parts).notified == 0
     assert len(findings_in(parts.log)) == len(BROKEN)
 
@@ -257,7 +268,7 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     with running(spark, company.engine, tmp_path / "match"), following(spark, company.engine, tmp_path / "streaks"):
         for _ in range(4):
             company.run("etl", "Failed")
-        until(lambda: caught_up(company.engine) and streaks_caught_up(company.engine), within_s=120)
+        until(lambda: has_caught_up(company.engine) and streaks_caught_up(company.engine), within_s=120)
     notified = audit(parts)
     assert notified.findings == ()
     with company.engine.connect() as connection:
@@ -266,7 +277,7 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
 
     company.run("etl", "Failed")
     with running(spark, company.engine, tmp_path / "match"):
-        until(lambda: caught_up(company.engine), within_s=120)
+        until(lambda: has_caught_up(company.engine), within_s=120)
     late = audit(parts)
     assert (late.findings, late.through) == ((), parts.log.readable_end()), "who tells of reports has yet to come to it"
     assert (late.judged > notified.judged, late.unjudged) == (True, notified.unjudged)
@@ -288,7 +299,9 @@ def test_whoever_has_an_alert_on_findings_is_notified_of_them(company: SmallComp
     assert audit(parts).notified == 1
     notify_all(company.engine, now_ms=company.clock.now_ms())
     (event,) = findings_in(parts.log)
-    assert [row[3] for row in stored(company.engine).values() if row[0] == event.event.id] == [company.ids["dia"]]
+    assert [row[3] for row in stored_notifications(company.engine).values() if row[0] == event.event.id] == [
+        company.ids["dia"]
+    ]
     assert kinds(audit(parts)) == ["notificationMissing"]
 
 

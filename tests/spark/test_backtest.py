@@ -18,9 +18,17 @@ from pyspark.sql import functions as F
 from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
 from tests.notifying import dependencies_of
-from tests.spark.test_match_stream import DOWNSTREAM_BELL, FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
-from tests.spark.test_streak_stream import caught_up as streaks_caught_up
+from tests.spark.test_match_stream import (
+    DOWNSTREAM_BELL,
+    FOLLOWERS_BELL,
+    HOOK,
+    OWNERS_MAIL,
+    has_caught_up,
+    running,
+    stored_notifications,
+)
 from tests.spark.test_streak_stream import company_with_alerts, following
+from tests.spark.test_streak_stream import has_read_all_reports as streaks_caught_up
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -67,20 +75,20 @@ def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
     return replace(build(history, store_engine), events_per_step=40)  # two steps
 
 
-def asked(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
+def backtest_of(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
     limits = {"since_ms": None, "until_ms": None, **window}
     return Backtest("b0", company.ids[by], STARTED_MS, alert, state=BacktestState.WAITING, **limits)
 
 
 def stored_alert(company: SmallCompany, name: str) -> Document:
-    (found,) = [one for one in Subscriptions(company.engine).list_enabled() if one.name == name]
-    return found.to_wire()
+    (stored,) = [one for one in Subscriptions(company.engine).list_enabled() if one.name == name]
+    return stored.to_wire()
 
 
-def ran(company: SmallCompany, parts: BacktestParts, alert: Document, **more: Any) -> Document:
-    seen: list[tuple[int, int]] = []
-    result = backtest(asked(company, alert, **more), parts, lambda done, total: seen.append((done, total)))
-    assert seen[0] == (0, seen[-1][1]) and seen[-1][0] == seen[-1][1]
+def ran(company: SmallCompany, parts: BacktestParts, alert: Document, **options: Any) -> Document:
+    progress: list[tuple[int, int]] = []
+    result = backtest(backtest_of(company, alert, **options), parts, lambda done, total: progress.append((done, total)))
+    assert progress[0] == (0, progress[-1][1]) and progress[-1][0] == progress[-1][1]
     return result
 
 
@@ -88,7 +96,7 @@ def matches_in(result: Document) -> tuple[int, int]:
     return result["matched"], result["notifiedNobody"]
 
 
-def notified_in(result: Document) -> Counter[tuple[str, str]]:
+def counts_by_recipient(result: Document) -> Counter[tuple[str, str]]:
     who = [(one["channel"], one.get("id") or one.get("target"), one["notified"]) for one in result["recipients"]]
     return Counter({(channel, key): notified for channel, key, notified in who})
 
@@ -98,31 +106,35 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
 
     Matches and how many of them notified nobody, notifications by (channel, recipient), and reasons merged away.
     """
-    engine, one = company.engine, alert_of(alert, created_at_ms=0)
-    dependencies = dependencies_of(engine, [one], FixedClock(STARTED_MS))
+    engine, subscription = company.engine, alert_of(alert, created_at_ms=0)
+    dependencies = dependencies_of(engine, [subscription], FixedClock(STARTED_MS))
     earlier = Reports(engine).before
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
-    found = [logged for logged in log if matches(plan_of(one), logged)]
-    each = [notifications_for(logged, [one], dependencies) for logged in found]
-    drafts = [scheduled.draft for some in each for scheduled in some]
+    matched = [logged for logged in log if matches(plan_of(subscription), logged)]
+    notifications_by_event = [notifications_for(logged, [subscription], dependencies) for logged in matched]
+    drafts = [scheduled.draft for some in notifications_by_event for scheduled in some]
     notified = Counter((str(draft.channel), draft.recipient_id or draft.target) for draft in drafts)
     merged = sum(len(draft.reasons.in_order) - 1 for draft in drafts)
-    return (len(found), sum(not some for some in each)), notified, merged
+    return (len(matched), sum(not some for some in notifications_by_event)), notified, merged
 
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
-    made.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
-    made.clock.advance(1_000)
-    made.alert("schema", [OWNERS_MAIL, FOLLOWERS_BELL, HOOK], "fieldChanged == 'description'", resources=("table",))
-    made.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL, {**OWNERS_MAIL, "config": {"sendToFollowers": True}}])
-    some = {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "cem", "dia"]}}
-    made.alert("mine", [some], "user.follows(entity) || user.owns(entity)", "fieldChanged == 'description'")
+    small_company = SmallCompany(store_engine)
+    small_company.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    small_company.clock.advance(1_000)
+    small_company.alert(
+        "schema", [OWNERS_MAIL, FOLLOWERS_BELL, HOOK], "fieldChanged == 'description'", resources=("table",)
+    )
+    small_company.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL, {**OWNERS_MAIL, "config": {"sendToFollowers": True}}])
+    users = {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "cem", "dia"]}}
+    small_company.alert("mine", [users], "user.follows(entity) || user.owns(entity)", "fieldChanged == 'description'")
     for number in range(40):
-        made.describe("orders" if number % 3 else "revenue", f"text {number}", by=("ana", "dia", "cem")[number % 3])
-        made.clock.advance(6 * 3_600_000)
-    return made
+        small_company.describe(
+            "orders" if number % 3 else "revenue", f"text {number}", by=("ana", "dia", "cem")[number % 3]
+        )
+        small_company.clock.advance(6 * 3_600_000)
+    return small_company
 
 
 @ON_BOTH_STORES
@@ -130,22 +142,22 @@ def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
     spark: SparkSession, company: SmallCompany, parts: BacktestParts, tmp_path: Path
 ) -> None:
     with running(spark, company.engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(company.engine), within_s=120)
-    notes = stored(company.engine)
+        until(lambda: has_caught_up(company.engine), within_s=120)
+    notes = stored_notifications(company.engine)
     grow(parts.history)
     company.describe("orders", "In the log alone.", by="dia")
     for name in ("schema", "bell", "mine"):
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
         matched, notified, merged = by_oracle(company, alert)
-        assert (matches_in(result), notified_in(result), result["merged"]) == (matched, notified, merged)
+        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (matched, notified, merged)
         assert sum(day["matched"] for day in result["perDay"]) == result["matched"]
         assert result["notified"] == notified.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
     of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in of_alert)
-    assert notified_in(result) == by_pipeline
+    assert counts_by_recipient(result) == by_pipeline
     assert result["assets"][0]["fullyQualifiedName"] == "pg.store.public.orders"
     assert len(result["perDay"]) == 11
 
@@ -164,7 +176,11 @@ def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
     alert = stored_alert(company, "streak")
     everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
     matched, notified, merged = by_oracle(company, alert)
-    assert (matches_in(everything), notified_in(everything), everything["merged"]) == (matched, notified, merged)
+    assert (matches_in(everything), counts_by_recipient(everything), everything["merged"]) == (
+        matched,
+        notified,
+        merged,
+    )
     assert (everything["matched"], lately["matched"]) == (43, 2), (
         "what was reported before the window counts all the same"
     )
@@ -216,9 +232,9 @@ def test_what_asks_of_earlier_reports_counts_as_it_is_reported(
     with running(spark, store_engine, tmp_path / "match"), following(spark, store_engine, tmp_path / "streaks"):
         for status in ("Successful", "Failed", "Failed", "Failed", "Successful", "Failed"):
             reported.run("etl", status)
-        until(lambda: caught_up(store_engine) and streaks_caught_up(store_engine), within_s=120)
+        until(lambda: has_caught_up(store_engine) and streaks_caught_up(store_engine), within_s=120)
     grow(history)
-    notes = stored(store_engine).values()
+    notes = stored_notifications(store_engine).values()
     for name in ("began", "first", "third", "resolved"):
         result = ran(reported, build(history, store_engine), stored_alert(reported, name))
         notified = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
@@ -233,22 +249,30 @@ LINKED = ("tables", "oncall", "deputy")
 @pytest.fixture
 def linked(store_engine: Engine) -> SmallCompany:
     """The pipeline ``load`` feeds ``orders``; changes of tables are told by ``tables`` and by what that triggers."""
-    made = SmallCompany(store_engine)
-    made.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
-    made.pipeline("load")
+    small_company = SmallCompany(store_engine)
+    small_company.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    small_company.pipeline("load")
     ends = {"fromEntity": ("load", "pipeline"), "toEntity": ("orders", "table")}
-    edge = {side: {"id": made.ids[name], "type": kind} for side, (name, kind) in ends.items()}
-    made.writes.put_edge(edge, actor=SYSTEM)
-    made.clock.advance(1_000)
-    made.alert("loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",))
-    made.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
-    made.alert("oncall", [HOOK, {**OWNERS_MAIL, "notifyDownstream": True}], "eventType == 'entityDeleted'")
-    made.alert("deputy", [DOWNSTREAM_BELL], "eventType == 'entityDeleted'")
+    edge = {side: {"id": small_company.ids[name], "type": kind} for side, (name, kind) in ends.items()}
+    small_company.writes.put_edge(edge, actor=SYSTEM)
+    small_company.clock.advance(1_000)
+    small_company.alert("loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",))
+    small_company.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
+    small_company.alert("oncall", [HOOK, {**OWNERS_MAIL, "notifyDownstream": True}], "eventType == 'entityDeleted'")
+    small_company.alert("deputy", [DOWNSTREAM_BELL], "eventType == 'entityDeleted'")
     links = (("tables", "triggers", "oncall"), ("oncall", "triggers", "deputy"))
-    for one, key, other in (*links, ("tables", "dependsOn", "loads"), ("oncall", "dependsOn", "loads")):
-        link = {"op": "add", "path": f"/{key}", "value": [{"id": made.ids[other], "type": "eventsubscription"}]}
-        made.writes.patch("eventsubscription", made.key(one), [link], actor=SYSTEM)
-    return made
+    for alert_name, key, other_alert_name in (
+        *links,
+        ("tables", "dependsOn", "loads"),
+        ("oncall", "dependsOn", "loads"),
+    ):
+        link = {
+            "op": "add",
+            "path": f"/{key}",
+            "value": [{"id": small_company.ids[other_alert_name], "type": "eventsubscription"}],
+        }
+        small_company.writes.patch("eventsubscription", small_company.key(alert_name), [link], actor=SYSTEM)
+    return small_company
 
 
 def tell_of_an_outage(company: SmallCompany) -> None:
@@ -267,13 +291,13 @@ def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_st
 ) -> None:
     tell_of_an_outage(linked)
     with running(spark, linked.engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(linked.engine), within_s=240)
-    rows = stored(linked.engine).values()
-    by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in rows)
-    reasons = Counter(one for row in rows for one in {reason["subscriptionName"] for reason in row[4]})
+        until(lambda: has_caught_up(linked.engine), within_s=240)
+    stored_rows = stored_notifications(linked.engine).values()
+    by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in stored_rows)
+    reasons = Counter(one for row in stored_rows for one in {reason["subscriptionName"] for reason in row[4]})
     for steps in (2, 40):  # many parts, and few
         result = ran(linked, replace(parts, events_per_step=steps), stored_alert(linked, "tables"))
-        assert notified_in(result) == by_pipeline
+        assert counts_by_recipient(result) == by_pipeline
         assert (result["matched"], result["heldBack"], result["notifiedNobody"]) == (5, 2, 0)
         assert {one["name"]: (one["notified"], one["heldBack"]) for one in result["triggered"]} == {
             "oncall": (reasons["oncall"], 2),
@@ -298,15 +322,15 @@ def test_who_is_reached_only_by_alerts_that_the_asker_may_not_see_has_no_name(
     roles = [{"id": linked.ids["r"], "type": "role"}]
     linked.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
     alert = stored_alert(linked, "tables")
-    whole, narrowed = ran(linked, parts, alert), ran(linked, parts, alert, by="ben")
-    assert narrowed["channels"] == whole["channels"] and narrowed["matched"] == whole["matched"] == 5
-    assert {one.get("name") for one in whole["triggered"]} == {"oncall", "deputy"}
+    complete, narrowed = ran(linked, parts, alert), ran(linked, parts, alert, by="ben")
+    assert narrowed["channels"] == complete["channels"] and narrowed["matched"] == complete["matched"] == 5
+    assert {one.get("name") for one in complete["triggered"]} == {"oncall", "deputy"}
     assert [sorted(one) for one in narrowed["triggered"]] == [["heldBack", "notified"]] * 2
     hidden = [one for one in narrowed["recipients"] if linked.ids["tables"] not in one["alerts"]]
     assert {one["channel"] for one in hidden} == {"Webhook", "ActivityFeed"}
     assert not any(key in one for one in hidden for key in ("id", "name", "target"))
-    named = [one for one in narrowed["recipients"] if one not in hidden]
-    assert [one["name"] for one in named] == ["ben"], "nobody else may view tables"
+    named_recipients = [one for one in narrowed["recipients"] if one not in hidden]
+    assert [one["name"] for one in named_recipients] == ["ben"], "nobody else may view tables"
 
 
 def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts: BacktestParts) -> None:
@@ -315,8 +339,8 @@ def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts:
     policy = {"name": "p", "rules": [{**rule, "condition": "matchAnyTag('PII.Sensitive')"}]}
     company.put("policy", policy)
     company.put("role", {"name": "r", "policies": [{"id": company.ids["p"], "type": "policy"}]})
-    allowed = {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]}
-    company.put("policy", {"name": "open", "rules": [allowed]})
+    allow_everything = {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]}
+    company.put("policy", {"name": "open", "rules": [allow_everything]})
     role = {"name": "every", "policies": [{"id": company.ids["open"], "type": "policy"}]}
     company.put("role", role)
     roles = [{"id": company.ids["r"], "type": "role"}, {"id": company.ids["every"], "type": "role"}]
@@ -329,11 +353,11 @@ def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts:
     company.table("revenue", owners=[{"type": "user", "name": "dia"}], **tagged)
     company.describe("revenue", "Hidden from ben.")
     company.describe("orders", "Shown to ben.")
-    whole, narrowed = ran(company, parts, alert), ran(company, parts, alert, by="ben")
+    complete, narrowed = ran(company, parts, alert), ran(company, parts, alert, by="ben")
     log = list(EventLog(company.engine).read(0, 1_000))
     hidden = [one for one in log if one.event.entity_id == company.ids["revenue"]]
     plan = plan_of(alert_of(alert, created_at_ms=0))
-    assert whole["matched"] - narrowed["matched"] == sum(matches(plan, one) for one in hidden) > 1
+    assert complete["matched"] - narrowed["matched"] == sum(matches(plan, one) for one in hidden) > 1
     assert [one["id"] for one in hidden_samples(narrowed, hidden)] == []
 
 
@@ -363,21 +387,21 @@ def runner(spark: SparkSession, engine: Engine, compute: Any) -> Runner:
 
 
 def waiting(engine: Engine) -> Backtest:
-    wanted = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, BacktestState.WAITING)
-    Backtests(engine).add(wanted)
-    return wanted
+    backtest_row = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, BacktestState.WAITING)
+    Backtests(engine).add(backtest_row)
+    return backtest_row
 
 
 def state_of(engine: Engine) -> str:
-    found = Backtests(engine).find("b0")
-    assert found is not None
-    return found.state.value
+    backtest_row = Backtests(engine).find("b0")
+    assert backtest_row is not None
+    return backtest_row.state.value
 
 
 class Running:
-    def __init__(self, made: Runner) -> None:
+    def __init__(self, runner: Runner) -> None:
         self.stopping = threading.Event()
-        self.thread = threading.Thread(target=made.run, args=(self.stopping,))
+        self.thread = threading.Thread(target=runner.run, args=(self.stopping,))
 
     def __enter__(self) -> Running:
         self.thread.start()
@@ -400,12 +424,12 @@ def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engin
         finally:
             ended.set()
 
-    wanted, tracker = waiting(store_engine), spark.sparkContext.statusTracker()
+    backtest_row, tracker = waiting(store_engine), spark.sparkContext.statusTracker()
     with Running(runner(spark, store_engine, endless)):
         until(lambda: bool({*tracker.getJobIdsForGroup("tocsin-backtest-b0")} & {*tracker.getActiveJobsIds()}))
         assert state_of(store_engine) == "running"
         assert ScheduledJobs(store_engine).seen_at_ms(JOB) > 0
-        assert Backtests(store_engine).cancel(wanted, now_ms=1)
+        assert Backtests(store_engine).cancel(backtest_row, now_ms=1)
         until(ended.is_set, within_s=30)
         until(lambda: not tracker.getActiveJobsIds(), within_s=30)
     assert state_of(store_engine) == "cancelled"
@@ -427,15 +451,15 @@ def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_eng
 
 @ON_BOTH_STORES
 def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine: Engine) -> None:
-    def broken(_asked: Backtest, _report: ReportProgress) -> Document:
+    def fail(_asked: Backtest, _report: ReportProgress) -> Document:
         spark.sql("SELECT raise_error('no such luck')").collect()
         return {}
 
     waiting(store_engine)
-    with Running(runner(spark, store_engine, broken)):
+    with Running(runner(spark, store_engine, fail)):
         until(lambda: state_of(store_engine) == "failed", within_s=30)
-    found = Backtests(store_engine).find("b0")
-    assert found is not None and "no such luck" in str(found.reason)
+    ended = Backtests(store_engine).find("b0")
+    assert ended is not None and "no such luck" in str(ended.reason)
 
 
 def test_events_before_a_rename_match_what_is_called_otherwise_now(company: SmallCompany, parts: BacktestParts) -> None:

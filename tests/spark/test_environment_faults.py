@@ -19,7 +19,14 @@ from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.soak import SOAK
-from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, caught_up, expected, parts_of, stored
+from tests.spark.test_match_stream import (
+    FOLLOWERS_BELL,
+    OWNERS_MAIL,
+    expected_notifications,
+    has_caught_up,
+    parts_of,
+    stored_notifications,
+)
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
@@ -55,7 +62,7 @@ class Heard(Waits):
 
 
 @contextmanager
-def kept(
+def keep_main_query(
     spark: SparkSession,
     engine: Engine,
     checkpoint: Path,
@@ -95,8 +102,8 @@ def cluster() -> Iterator[Cluster]:
     programs = binaries()
     if programs is None:
         pytest.skip(MISSING)
-    with running_cluster(programs, durable=True) as made:
-        yield made
+    with running_cluster(programs, durable=True) as running:
+        yield running
 
 
 @pytest.mark.postgres
@@ -108,7 +115,7 @@ def test_postgresql_ends_and_comes_back(spark: SparkSession, cluster: Cluster, t
     migrate(engine)
     company = company_in(engine)
     ends = {"stop": cluster.stop, "kill": cluster.kill, "stop_fast": partial(cluster.stop, "fast")}
-    with kept(spark, engine, tmp_path / "match_stream") as heard:
+    with keep_main_query(spark, engine, tmp_path / "match_stream") as heard:
         for number, end in enumerate(ENDS):
             company.describe("orders", f"before {number}", by="dia")
             before = len(heard.begun)
@@ -116,11 +123,11 @@ def test_postgresql_ends_and_comes_back(spark: SparkSession, cluster: Cluster, t
             until(lambda: len(heard.begun) > before, within_s=120)  # noqa: B023  # asked at once
             cluster.start()
             company.describe("orders", f"after {number}", by="dia")
-            until(lambda: caught_up(engine), within_s=120)
+            until(lambda: has_caught_up(engine), within_s=120)
         assert set(heard.begun) == {"store_away"}
         until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)
-    assert stored(engine) == expected(company)
-    assert len({row[0] for row in stored(engine).values()}) == 2 * len(ENDS)
+    assert stored_notifications(engine) == expected_notifications(company)
+    assert len({row[0] for row in stored_notifications(engine).values()}) == 2 * len(ENDS)
     engine.dispose()
 
 
@@ -143,8 +150,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.timeout(600)
 def test_the_disk_of_the_checkpoint_is_full(spark: SparkSession, sqlite_engine: Engine, small_disk: Path) -> None:
     company = company_in(sqlite_engine)
-    with kept(spark, sqlite_engine, small_disk / "match_stream") as heard:
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+    with keep_main_query(spark, sqlite_engine, small_disk / "match_stream") as heard:
+        until(lambda: has_caught_up(sqlite_engine), within_s=60)
         ballast = small_disk / "ballast"
         with pytest.raises(OSError, match="No space left"), ballast.open("wb", buffering=0) as file:
             while True:
@@ -153,10 +160,10 @@ def test_the_disk_of_the_checkpoint_is_full(spark: SparkSession, sqlite_engine: 
             company.describe("orders", f"while full {number}", by="dia")
         until(lambda: [one.waits_for for one in heard.health()] == ["disk_full"], within_s=120)
         ballast.unlink()
-        until(lambda: caught_up(sqlite_engine), within_s=120)
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
         until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)
-    assert stored(sqlite_engine) == expected(company)
-    assert len({row[0] for row in stored(sqlite_engine).values()}) == 3
+    assert stored_notifications(sqlite_engine) == expected_notifications(company)
+    assert len({row[0] for row in stored_notifications(sqlite_engine).values()}) == 3
 
 
 def bind(engine: Engine, fault: str, has_fault: Path) -> None:
@@ -191,8 +198,8 @@ def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path:
     bind(pipelines, fault, has_fault)
     register_pickle_by_value(sys.modules[__name__])
     work = partial(Bound, fault=fault, has_fault=has_fault)
-    with kept(spark, pipelines, tmp_path / "match_stream", work) as heard:
-        until(lambda: caught_up(engine), within_s=60)
+    with keep_main_query(spark, pipelines, tmp_path / "match_stream", work) as heard:
+        until(lambda: has_caught_up(engine), within_s=60)
         with closing(sqlite3.connect(str(engine.url.database), isolation_level=None)) as connection:
             connection.execute("VACUUM")  # no page of the file is free
         has_fault.touch()
@@ -200,8 +207,8 @@ def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path:
             company.describe("orders", f"while nothing is taken {number}", by="dia")
         until(lambda: fault in heard.begun, within_s=120)
         has_fault.unlink()
-        until(lambda: caught_up(engine), within_s=120)
-    assert stored(engine) == expected(company)
-    assert len({row[0] for row in stored(engine).values()}) == EDITS
+        until(lambda: has_caught_up(engine), within_s=120)
+    assert stored_notifications(engine) == expected_notifications(company)
+    assert len({row[0] for row in stored_notifications(engine).values()}) == EDITS
     engine.dispose()
     pipelines.dispose()

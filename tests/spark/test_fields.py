@@ -42,8 +42,8 @@ def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked
         timeout=120,
     )
     assert ended.returncode == 0, ended.stderr
-    made = json.loads(ended.stdout)
-    schema = StructType.fromJson(json.loads(made["schema"]))
+    results = json.loads(ended.stdout)
+    schema = StructType.fromJson(json.loads(results["schema"]))
     added = schema.fields[len(EVENTS) - 1 : -1]
     assert {field.name: field.dataType.simpleString() for field in added} == {
         "cost_center": "string",
@@ -53,5 +53,5 @@ def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked
         "fill_ratio": "decimal(10,2)",
         "is_urgent": "boolean",
     }
-    assert made["spark"] == made["python"]
-    assert all(len(set(answers)) == 2 for answers in made["python"].values()), "each holds for one event of the two"
+    assert results["spark"] == results["python"]
+    assert all(len(set(answers)) == 2 for answers in results["python"].values()), "each holds for one event of the two"

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany, destination_id
-from tests.spark.test_match_stream import FOLLOWERS_BELL, caught_up, parts_of, stored
+from tests.spark.test_match_stream import FOLLOWERS_BELL, has_caught_up, parts_of, stored_notifications
 from tests.store.catalogues import add_tags
 from tests.store.test_resolving import restrict
 from tests.waiting import until
@@ -56,10 +56,10 @@ def _findings(engine: Engine) -> list[dict[str, object]]:
     query = select(change_event.c.id).where(change_event.c.event_type == EventType.AUDIT_FINDING.value)
     with engine.connect() as connection:
         ids = list(connection.execute(query.order_by(change_event.c.log_offset)).scalars())
-    found = [logged.event for one in ids if (logged := EventLog(engine).find(one))]
+    events = [logged.event for one in ids if (logged := EventLog(engine).find(one))]
     return [
         {"alert": event.entity_id, **dict(change.new_value)}
-        for event in found
+        for event in events
         if event.change_description
         for change in event.change_description.fields_added
     ]
@@ -82,17 +82,17 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), match_limit_s=LIMIT_S)
     warm_up(parts)
     with streaming(parts):
-        until(lambda: caught_up(sqlite_engine), within_s=400)
+        until(lambda: has_caught_up(sqlite_engine), within_s=400)
         company.describe("orders", "afterwards")
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: has_caught_up(sqlite_engine), within_s=60)
     (finding,) = _findings(sqlite_engine)
     assert finding.keys().isdisjoint({"eventId", "offset"}), "the micro-batch's first event may be hidden"
     assert (finding["alert"], finding["kind"], finding["expected"]) == (slow, "tooSlow", LIMIT_S * 1000)
     assert {one.id for one in Subscriptions(sqlite_engine).list_enabled()} >= {quick}
     assert slow not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
-    notified = [row for row in stored(sqlite_engine).values() if "quick" in str(row[4])]
+    notified = [row for row in stored_notifications(sqlite_engine).values() if "quick" in str(row[4])]
     assert len(notified) == _CHANGES + 2
-    about_slow = {row[0] for row in stored(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
+    about_slow = {row[0] for row in stored_notifications(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
         row[0] for row in notified
     }
     with sqlite_engine.connect() as connection:
@@ -114,11 +114,11 @@ def test_an_alert_that_an_earlier_version_stored_and_this_one_refuses_is_a_findi
     with streaming(parts_of(spark, store_engine, tmp_path / "checkpoint")):
         for number in range(3):
             company.describe("orders", f"text {number}")
-            until(lambda: caught_up(store_engine), within_s=60)
+            until(lambda: has_caught_up(store_engine), within_s=60)
     (finding,) = _findings(store_engine)
     assert (finding["alert"], finding["kind"]) == (stale, "unreadable")
     assert "regular expression rejected" in str(finding["about"])
-    assert len(stored(store_engine)) == 3
+    assert len(stored_notifications(store_engine)) == 3
 
 
 def test_work_that_is_late_is_cancelled_and_other_work_is_not(spark: SparkSession) -> None:
@@ -129,14 +129,14 @@ def test_work_that_is_late_is_cancelled_and_other_work_is_not(spark: SparkSessio
 
 
 def test_work_that_is_late_goes_on_if_it_may(spark: SparkSession) -> None:
-    asked: list[bool] = []
+    calls: list[bool] = []
 
     def may_go_on() -> bool:
-        asked.append(True)
+        calls.append(True)
         return True
 
     def wait_until_asked() -> int:
-        until(lambda: bool(asked), within_s=30)
+        until(lambda: bool(calls), within_s=30)
         return spark.range(10).count()
 
     assert within(spark, 0.1, wait_until_asked, unless=may_go_on) == 10
@@ -153,19 +153,19 @@ def test_many_recipients_are_no_slow_alert(spark: SparkSession, sqlite_engine: E
     index, tries = parts.alerts.read().index, 0
 
     slow = f"reflect('java.lang.Thread', 'sleep', {2_000 * _SHORT_S:.0f}L)"
-    found = matches(events, index).count()  # and what Spark does for the first time is done
+    match_count = matches(events, index).count()  # and what Spark does for the first time is done
 
-    def work(given: Index) -> int:
+    def work(narrowed: Index) -> int:
         nonlocal tries
         tries += 1
         spark.range(1).selectExpr(slow).collect()
-        return matches(events, given).count()
+        return matches(events, narrowed).count()
 
-    def match(given: Index) -> int:
-        return matches(events, given).count()
+    def match(narrowed: Index) -> int:
+        return matches(events, narrowed).count()
 
     processing = Processing(spark, work, match, match, costs={})
-    assert isolating(processing, index, limit_s=_SHORT_S) == (found, [])
+    assert isolating(processing, index, limit_s=_SHORT_S) == (match_count, [])
     assert tries == 1, "it is not stopped and begun again"
 
 
@@ -189,8 +189,8 @@ class Batch:
     def run(self, index: Index) -> int:
         bad = len(self.bad.intersection(index.subscription_ids()))
         if self.is_store_away or bad >= self.together:
-            said = "connection refused" if self.is_store_away else "cannot be evaluated"
-            self.spark.range(1).selectExpr(f"raise_error('{said}')").collect()
+            message = "connection refused" if self.is_store_away else "cannot be evaluated"
+            self.spark.range(1).selectExpr(f"raise_error('{message}')").collect()
         return len(index.subscription_ids())
 
 
@@ -229,14 +229,14 @@ def test_no_alert_is_set_aside_for_a_failure_that_nothing_has_as_well(spark: Spa
     assert batch.done == []
 
 
-@pytest.mark.parametrize("said", ["database or disk is full", "sqlite3.OperationalError: no such column"])
-def test_no_alert_is_set_aside_for_a_fault_of_the_store_that_only_some_meet(spark: SparkSession, said: str) -> None:
+@pytest.mark.parametrize("message", ["database or disk is full", "sqlite3.OperationalError: no such column"])
+def test_no_alert_is_set_aside_for_a_fault_of_the_store_that_only_some_meet(spark: SparkSession, message: str) -> None:
     """A disk that is full lets those pass that notify nobody."""
     batch = Batch(spark, "b")
 
     def store(index: Index) -> int:
         if "b" in index.subscription_ids():
-            spark.range(1).selectExpr(f"raise_error('{said}')").collect()
+            spark.range(1).selectExpr(f"raise_error('{message}')").collect()
         return 1
 
     processing = replace(batch.processing(fails_in_matching=False), rehearse=store)
@@ -252,12 +252,12 @@ def test_alerts_are_set_aside_though_no_other_matches_if_the_event_can_be_read(s
     assert [one.subscription_id for one in aside] == ["b", "c"]
 
 
-@pytest.mark.parametrize("own", [frozenset(), frozenset({"c"})])
+@pytest.mark.parametrize("own_alert_ids", [frozenset(), frozenset({"c"})])
 def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
-    spark: SparkSession, own: frozenset[str]
+    spark: SparkSession, own_alert_ids: frozenset[str]
 ) -> None:
     batch = Batch(spark, "b", "c", CONTROL)
-    processing = replace(batch.processing(), own_alert_ids=own, rehearse=lambda _index: len(own))
+    processing = replace(batch.processing(), own_alert_ids=own_alert_ids, rehearse=lambda _index: len(own_alert_ids))
     with pytest.raises(PySparkException):
         isolating(processing, _index(), limit_s=60)
     assert batch.done == []
@@ -273,12 +273,12 @@ def test_a_failure_that_does_not_recur_sets_no_alert_aside(spark: SparkSession) 
 class Failing(Notify):
     """Work that cannot resolve the matches of one alert."""
 
-    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
+    def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
         for event in events:
             for subscription_id in event.answers_by_alert:
                 if any(rule.subscription_name == "bad" for rule in self.alerts.value.rules.get(subscription_id, ())):
                     raise ValueError("this alert cannot be resolved")
-        return super()._store(events, asked)
+        return super()._store(events, resolving)
 
 
 @pytest.mark.timeout(600)
@@ -293,16 +293,16 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     register_pickle_by_value(sys.modules[__name__])
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), work=Failing)
     with streaming(parts):
-        until(lambda: caught_up(sqlite_engine), within_s=400)
+        until(lambda: has_caught_up(sqlite_engine), within_s=400)
         company.describe("orders", "afterwards")
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: has_caught_up(sqlite_engine), within_s=60)
     (finding,) = _findings(sqlite_engine)
     assert (finding["alert"], finding["kind"]) == (bad, "failing")
     assert "ValueError" in str(finding["about"])
     assert "cannot be resolved" not in str(finding["about"]), "an error may repeat values that its owner may not view"
     assert finding.keys().isdisjoint({"eventId", "offset"}), "the micro-batch's first event may be hidden"
     assert bad not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
-    notified = list(stored(sqlite_engine).values())
+    notified = list(stored_notifications(sqlite_engine).values())
     assert len(notified) == 4
     assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notified)
 
@@ -310,15 +310,15 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
 class FailingWhereHidden(Notify):
     """Work that fails at what one alert matches of a table that its editor may not view."""
 
-    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
-        _refuse(self, events, asked)
-        return super()._store(events, asked)
+    def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
+        _refuse(self, events, resolving)
+        return super()._store(events, resolving)
 
 
-def _refuse(work: Notify, events: Sequence[MatchedEvent], asked: Resolving) -> None:
+def _refuse(work: Notify, events: Sequence[MatchedEvent], resolving: Resolving) -> None:
     hidden = {
         name
-        for name, table in asked.events.entities({one.head.entity_id for one in events}).items()
+        for name, table in resolving.events.entities({one.head.entity_id for one in events}).items()
         if table[1].get("name") == "revenue"
     }
     for event in events:
@@ -343,7 +343,7 @@ def test_an_alert_that_fails_only_on_what_its_editor_may_not_view_goes_on(
     restrict(company, "ana", {"name": "No", "condition": "matchAnyTag('Secret.Yes')", **no_revenue})
     condition = "entity.description matches '.*text.*'"
     hers = _alert_by(company, "hers", "ana", condition)
-    others = company.alert("others", [FOLLOWERS_BELL], condition)
+    other_alert_id = company.alert("others", [FOLLOWERS_BELL], condition)
     register_pickle_by_value(sys.modules[__name__])
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), work=FailingWhereHidden)
     with streaming(parts):
@@ -351,18 +351,20 @@ def test_an_alert_that_fails_only_on_what_its_editor_may_not_view_goes_on(
             company.describe("revenue", f"text {number}")
             company.describe("orders", f"text {number}")
             company.describe("revenue", f"without {number}")
-            until(lambda: caught_up(sqlite_engine), within_s=300)
+            until(lambda: has_caught_up(sqlite_engine), within_s=300)
     assert _findings(sqlite_engine) == []
     assert hers in {alert.id for alert in Subscriptions(sqlite_engine).list_enabled()}
     assert parts.unevaluated.among(parts.alerts.read()) == {hers}
-    reasons = [{reason["subscriptionName"] for reason in row[4]} for row in stored(sqlite_engine).values()]
+    reasons = [
+        {reason["subscriptionName"] for reason in row[4]} for row in stored_notifications(sqlite_engine).values()
+    ]
     assert sorted(map(sorted, reasons)) == [["hers", "others"], ["hers", "others"], ["others"], ["others"]]
     with sqlite_engine.connect() as connection:
         results = connection.execute(select(match_result)).all()
     withheld = [row for row in results if row.withheld_for is not None]
     assert {(row.subscription_id, row.withheld_for) for row in withheld} == {(hers, company.ids["ana"])}
     assert len(withheld) >= 2, "administrators learn of what is withheld"
-    assert len([row for row in results if row.subscription_id == others]) == 4
+    assert len([row for row in results if row.subscription_id == other_alert_id]) == 4
 
 
 def _alert_by(company: SmallCompany, name: str, who: str, condition: str) -> str:

@@ -70,24 +70,24 @@ def everything(parts: LakeParts) -> list[object]:
     return rows(log_events(parts.session, parts.place, 0, parts.log.readable_end()))
 
 
-def seen(parts: LakeParts) -> list[object]:
+def read_rows(parts: LakeParts) -> list[object]:
     return rows(history(parts.session, parts.place, parts.extent()))
 
 
 @ON_BOTH_STORES
 def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts) -> None:
-    assert seen(parts) == everything(parts)
+    assert read_rows(parts) == everything(parts)
     grown = grow(parts)
     assert (grown.added, grown.end) == (parts.log.readable_end(), parts.log.readable_end())
     for number in range(3):
         company.describe("orders", f"text {number}")
     extent = parts.extent()
     assert extent.lake_end + 3 == extent.log_end
-    assert seen(parts) == everything(parts)
+    assert read_rows(parts) == everything(parts)
     assert history(parts.session, parts.place, extent).schema.names == EVENTS.names
     assert grow(parts).added == 3
     assert grow(parts).added == 0
-    assert seen(parts) == everything(parts)
+    assert read_rows(parts) == everything(parts)
 
 
 def test_a_crash_before_a_segment_is_recorded_changes_nothing(
@@ -103,12 +103,12 @@ def test_a_crash_before_a_segment_is_recorded_changes_nothing(
         grow(parts)
     assert parts.lake.end() == 0
     assert list(Path(parts.place.root).iterdir())  # written, and part of nothing
-    assert seen(parts) == before
+    assert read_rows(parts) == before
     assert grow(parts).added == len(before)
-    assert seen(parts) == before
+    assert read_rows(parts) == before
     assert sweep(parts, before_ms=2) == 1
     assert len(list(Path(parts.place.root).iterdir())) == len(parts.lake.segments())
-    assert seen(parts) == before
+    assert read_rows(parts) == before
 
 
 @ON_BOTH_STORES
@@ -120,13 +120,13 @@ def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_fo
     second = parts.lake.segments()[1]
     shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that was restored here
     assert grow(parts).added == len(before) - second.after
-    assert seen(parts) == before
+    assert read_rows(parts) == before
     root = Path(parts.place.root)
     root.rename(tmp_path / "elsewhere")
     with pytest.raises(Unavailable, match="does not exist"):
         grow(parts)
     (tmp_path / "elsewhere").rename(root)
-    assert (grow(parts).added, seen(parts)) == (0, before)
+    assert (grow(parts).added, read_rows(parts)) == (0, before)
 
 
 @ON_BOTH_STORES
@@ -135,7 +135,7 @@ def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: L
     grow(parts)
     (first, *_) = parts.lake.segments()
     assert [parts.lake.keep(replace(first, id=one, after=0), now_ms=1) for one in staged] == [False, False]
-    assert seen(parts) == everything(parts)
+    assert read_rows(parts) == everything(parts)
 
 
 def test_small_segments_become_one_and_nothing_else_changes(company: SmallCompany, parts: LakeParts) -> None:
@@ -149,10 +149,10 @@ def test_small_segments_become_one_and_nothing_else_changes(company: SmallCompan
     before = everything(parts)
     assert compact(parts) == len(small) + 1
     assert len(parts.lake.segments()) == 2
-    assert seen(parts) == before
-    for one in small:
-        shutil.rmtree(folder_of(parts.place.root, one.id))  # as sweeping does later
-    assert seen(parts) == before
+    assert read_rows(parts) == before
+    for segment in small:
+        shutil.rmtree(folder_of(parts.place.root, segment.id))  # as sweeping does later
+    assert read_rows(parts) == before
 
 
 def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: LakeParts) -> None:
@@ -162,13 +162,13 @@ def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: 
         company.describe("orders", f"text {number}")
     since_ms = company.clock.now_ms() - 2_500
     window = Window(since_ms=since_ms, until_ms=since_ms + 2_000)
-    wanted = [row for row in everything(parts) if window.since_ms <= row.timestamp_ms <= window.until_ms]
-    assert len(wanted) == 2
+    expected_rows = [row for row in everything(parts) if window.since_ms <= row.timestamp_ms <= window.until_ms]
+    assert len(expected_rows) == 2
     for _ in range(2):
         extent = parts.extent()
         steps = list(extent.steps(window, 3))
-        assert rows(history(parts.session, parts.place, extent, window)) == wanted
-        assert [row for step in steps for row in rows(part(parts.session, parts.place, step, window))] == wanted
+        assert rows(history(parts.session, parts.place, extent, window)) == expected_rows
+        assert [row for step in steps for row in rows(part(parts.session, parts.place, step, window))] == expected_rows
         grow(parts)
     steps = list(parts.extent().steps(Window(), 3))
     assert sum(step.event_count for step in steps) == len(everything(parts))
@@ -179,12 +179,12 @@ def test_the_seeds_audit_runs_unchanged(company: SmallCompany, parts: LakeParts)
     grow(parts)
     company.describe("orders", "In the log alone.", by="ana")
     show_history(parts)
-    found = parts.session.sql(SEEDS_AUDIT.strip().rstrip(";")).collect()
-    assert found[0].entityFullyQualifiedName == "pg.store.public.orders"
-    assert found[0].userName == "ana"
-    assert found[0].changeDescription.fieldsAdded[0].newValue == "In the log alone."
-    assert len(found) == len([row for row in everything(parts) if row.entity_type == "table"])
-    assert [row.timestamp for row in found] == sorted((row.timestamp for row in found), reverse=True)
+    audit_rows = parts.session.sql(SEEDS_AUDIT.strip().rstrip(";")).collect()
+    assert audit_rows[0].entityFullyQualifiedName == "pg.store.public.orders"
+    assert audit_rows[0].userName == "ana"
+    assert audit_rows[0].changeDescription.fieldsAdded[0].newValue == "In the log alone."
+    assert len(audit_rows) == len([row for row in everything(parts) if row.entity_type == "table"])
+    assert [row.timestamp for row in audit_rows] == sorted((row.timestamp for row in audit_rows), reverse=True)
 
 
 def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engine, parts: LakeParts) -> None:
@@ -196,10 +196,12 @@ def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engin
 
 def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, parts: LakeParts) -> None:
     company.describe("orders", "In the log alone.", by="ana")
-    asked = "SELECT 1 AS a, CASE WHEN offset % 2 = 0 THEN 'even' END AS b, 5 AS c FROM change_events ORDER BY offset"
-    found = LakeQueries(parts).answers(asked)
-    assert {tuple(row) for row in found} == {("a", "b", "c")}
-    assert [row["b"] for row in found[:2]] == [None, "even"]
+    statement = (
+        "SELECT 1 AS a, CASE WHEN offset % 2 = 0 THEN 'even' END AS b, 5 AS c FROM change_events ORDER BY offset"
+    )
+    answers = LakeQueries(parts).answers(statement)
+    assert {tuple(row) for row in answers} == {("a", "b", "c")}
+    assert [row["b"] for row in answers[:2]] == [None, "even"]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +221,8 @@ def test_a_wrong_question_is_refused_without_sparks_plan(
         LakeQueries(parts).answers(question)
     assert says in refused.value.message
     assert "Project" not in refused.value.message
-    assert "Traceback" not in (said := capfd.readouterr()).err + said.out
-    assert "SQLQueryContextLogger" not in said.err + said.out
+    assert "Traceback" not in (output := capfd.readouterr()).err + output.out
+    assert "SQLQueryContextLogger" not in output.err + output.out
 
 
 def test_a_running_pipeline_answers_questions_until_it_stops(
@@ -238,9 +240,9 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         for question in ("SELECT nothing FROM change_events", "DROP VIEW change_events"):
             with pytest.raises(InvalidInput):
                 answered_by_the_pipeline(question)
-        with socket.socket(socket.AF_UNIX) as gone:
-            gone.connect(str(path))
-            gone.sendall(b"no question\n")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(b"no question\n")
         monkeypatch.setattr(lake_queries, "LIMITS", QueryLimits(row_count=1, seconds=60))
         assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
         assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession) -> LakeSql:
     session = spark.newSession()
-    rows = session.createDataFrame([(1, "table", "{}")], "offset long, entityType string, entity string")
-    rows.createOrReplaceTempView("change_events")
+    event_row = session.createDataFrame([(1, "table", "{}")], "offset long, entityType string, entity string")
+    event_row.createOrReplaceTempView("change_events")
     spark.createDataFrame([("hidden",)], "secret string").createOrReplaceGlobalTempView("elsewhere")
     return LakeSql(session)
 

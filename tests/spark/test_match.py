@@ -36,26 +36,26 @@ def plan(
     return Plan(name, resources, node, created_at_ms, since_offset=offset)
 
 
-def found(spark: SparkSession, *plans: Plan) -> list[tuple[str, int]]:
-    rows = matches(events_frame(spark, LOG), index_of(plans)).collect()
-    return sorted((row.subscription_id, row.log_offset) for row in rows)
+def found_matches(spark: SparkSession, *plans: Plan) -> list[tuple[str, int]]:
+    match_rows = matches(events_frame(spark, LOG), index_of(plans)).collect()
+    return sorted((row.subscription_id, row.log_offset) for row in match_rows)
 
 
-def expected(*plans: Plan) -> list[tuple[str, int]]:
+def expected_matches(*plans: Plan) -> list[tuple[str, int]]:
     return sorted((p.subscription_id, one.offset) for p in plans for one in LOG if local.matches(p, one))
 
 
 def test_replayed_events_have_the_time_of_the_history_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
     log = [replace(one, derived=one.derived | {"recorded": True}) if one.offset % 2 else one for one in LOG]
     moment = sorted(one.event.timestamp for one in LOG)[len(LOG) // 2]
-    asked = plan("since", at=(LOG[2].offset, moment))
-    rows = matches(events_frame(compiling_spark, log), index_of([asked])).collect()
-    held = {one.offset for one in log if local.matches(asked, one)}
-    assert {row.log_offset for row in rows} == held
+    subscription_plan = plan("since", at=(LOG[2].offset, moment))
+    match_rows = matches(events_frame(compiling_spark, log), index_of([subscription_plan])).collect()
+    offsets = {one.offset for one in log if local.matches(subscription_plan, one)}
+    assert {row.log_offset for row in match_rows} == offsets
     placed = {one.offset for one in log if one.offset >= LOG[2].offset}
     has_a_time = {one.offset for one in log if one.is_recorded or one.reported_at_ms is not None}
-    assert held == placed - {one.offset for one in log if one.offset in has_a_time and one.event.timestamp < moment}
-    assert held != placed
+    assert offsets == placed - {one.offset for one in log if one.offset in has_a_time and one.event.timestamp < moment}
+    assert offsets != placed
 
 
 def test_late_reports_match_nothing_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
@@ -64,12 +64,14 @@ def test_late_reports_match_nothing_on_spark_and_in_python(compiling_spark: Spar
     late = [replace(one, offset=one.offset + 1_000, derived=one.derived | {"late": True}) for one in reports]
     log = [*(one for one in LOG if one not in reports), *older, *late]
     for moment in {one.reported_at_ms for one in reports}:
-        asked = plan("since", at=(0, moment))
-        rows = matches(events_frame(compiling_spark, log), index_of([asked])).collect()
-        held = {one.offset for one in log if local.matches(asked, one)}
-        assert {row.log_offset for row in rows} == held
-        assert held.isdisjoint({one.offset for one in (*late, *(one for one in older if one.reported_at_ms < moment))})
-        assert {one.offset for one in LOG if one not in reports} <= held
+        subscription_plan = plan("since", at=(0, moment))
+        match_rows = matches(events_frame(compiling_spark, log), index_of([subscription_plan])).collect()
+        offsets = {one.offset for one in log if local.matches(subscription_plan, one)}
+        assert {row.log_offset for row in match_rows} == offsets
+        assert offsets.isdisjoint(
+            {one.offset for one in (*late, *(one for one in older if one.reported_at_ms < moment))}
+        )
+        assert {one.offset for one in LOG if one not in reports} <= offsets
 
 
 def test_spark_finds_what_python_finds_whatever_the_plan(compiling_spark: SparkSession) -> None:
@@ -90,18 +92,18 @@ def test_spark_finds_what_python_finds_whatever_the_plan(compiling_spark: SparkS
         plan("test and fact", "entity.name matches '.*s' || tags == 'PII.Sensitive'", resources=("table", "policy")),
         Plan("disabled", ("all",), None, 0, enabled=False),
     ]
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def test_a_condition_too_large_for_the_index_is_evaluated_as_it_stands(compiling_spark: SparkSession) -> None:
     many = Has("entityId", tuple(sorted(f"entity-{n}" for n in range(300))))
     node = Or((many, parse_and_check("isBot()")))
     plans = [Plan("large", ("table", "pipeline"), node, 0), Plan("large everywhere", ("all",), node, 0)]
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def test_an_empty_index_finds_nothing(compiling_spark: SparkSession) -> None:
-    assert found(compiling_spark) == []
+    assert found_matches(compiling_spark) == []
 
 
 def test_event_columns_come_along_when_asked_for(compiling_spark: SparkSession) -> None:
@@ -114,7 +116,7 @@ def test_event_columns_come_along_when_asked_for(compiling_spark: SparkSession) 
 
 def test_a_text_with_quotes_and_backslashes_is_taken_as_it_is(compiling_spark: SparkSession) -> None:
     plans = [plan("a", r"""userName != 'it''s \ a "b" ${x} %'"""), plan("b", r"entity.name != 'it''s \n'")]
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def questions(index: Index) -> tuple[str, ...]:
@@ -159,7 +161,7 @@ def test_a_condition_that_is_too_large_for_a_normal_form_adds_no_question(compil
     large = [plan(f"large {n}", f"{pairs(20 * n)} || entity.name != 'o{n}'") for n in range(30)]
     assert all(normal_form(one.node) is None for one in large if one.node is not None)
     assert len({questions(index_of([*small, *large[:count]]))[2] for count in (1, 2, 5)}) == 1
-    assert found(compiling_spark, *small, *large) == expected(*small, *large)
+    assert found_matches(compiling_spark, *small, *large) == expected_matches(*small, *large)
 
 
 def test_tests_of_one_shape_are_distinguished_by_their_constants(compiling_spark: SparkSession) -> None:
@@ -167,7 +169,7 @@ def test_tests_of_one_shape_are_distinguished_by_their_constants(compiling_spark
     plans += [plan(f"named {name}", f"entity.name == '{name}'") for name in ("orders", "customers", "it''s", "")]
     plans += [plan(f"like {text}", f"userName matches '{text}'") for text in ("a.*", ".*n", "b[eo]b", "ann")]
     plans += [plan(f"below {n}", f"currentVersion < {n}") for n in (0.1, 0.3, 99)]
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def test_many_alerts_on_what_every_event_states_are_distinguished_by_more(compiling_spark: SparkSession) -> None:
@@ -198,12 +200,14 @@ def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(compiling_spark:
         plan("one way bars", "userName == 'ann' && tags == 'PII.Sensitive' || owners == 'ann' && !isBot()"),
         plan("of some", "userName == 'ann' && (tags == 'PII.Sensitive' || entity.name == 'orders')"),
     ]
-    rows = index_of(plans).table.to_pylist()
-    facts = {row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["program"])) for row in rows}
+    index_rows = index_of(plans).table.to_pylist()
+    facts = {
+        row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["program"])) for row in index_rows
+    }
     assert facts["needed"] == (2, 0, 0)
     assert facts["barred"] == (0, 3, 0)
     assert facts["of some"] == (0, 0, 2)
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def test_texts_that_many_search_are_found_by_their_words(compiling_spark: SparkSession) -> None:
@@ -223,7 +227,7 @@ def test_texts_that_many_search_are_found_by_their_words(compiling_spark: SparkS
     plans += [plan("like", "entity.description matches 'One .* per order; .*'")]
     index = index_of(plans)
     assert sum(fields.endswith("_words") for fields in index.table["fields"].to_pylist()) > len(texts)
-    assert found(compiling_spark, *plans) == expected(*plans)
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_spark: SparkSession) -> None:
@@ -234,7 +238,7 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_
     ]
     after = [before[0], plan("b", "!isBot()"), plan("d", "owners == 'ann'")]
     index = index_of(before).with_plans({"c"}, after[1:])
-    rows = matches(events_frame(compiling_spark, LOG), index).collect()
-    assert sorted((row.subscription_id, row.log_offset) for row in rows) == expected(*after)
+    match_rows = matches(events_frame(compiling_spark, LOG), index).collect()
+    assert sorted((row.subscription_id, row.log_offset) for row in match_rows) == expected_matches(*after)
     assert index.unindexed_ids() == ["b"]
     assert index.with_plans({"a", "b", "d"}, []).table.num_rows == 0

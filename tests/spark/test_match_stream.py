@@ -77,7 +77,7 @@ def running(
     return streaming(parts_of(spark, engine, checkpoint, batch=batch))
 
 
-def caught_up(engine: Engine) -> bool:
+def has_caught_up(engine: Engine) -> bool:
     log = EventLog(engine)
     return log.progress(QUERY_NAME) == log.readable_end()
 
@@ -90,15 +90,22 @@ def is_restored(backup: Path, settings: Settings, clock: FixedClock) -> bool:
     return True
 
 
-def stored(engine: Engine) -> dict[str, tuple[object, ...]]:
-    one = notification.c
-    columns = (one.id, one.event_id, one.channel, one.recipient, one.recipient_id, one.reasons)
+def stored_notifications(engine: Engine) -> dict[str, tuple[object, ...]]:
+    row_columns = notification.c
+    columns = (
+        row_columns.id,
+        row_columns.event_id,
+        row_columns.channel,
+        row_columns.recipient,
+        row_columns.recipient_id,
+        row_columns.reasons,
+    )
     with engine.connect() as connection:
-        rows = connection.execute(select(*columns)).all()
-    return {row.id: (*row[1:5], json.loads(row.reasons)) for row in rows}
+        notification_rows = connection.execute(select(*columns)).all()
+    return {row.id: (*row[1:5], json.loads(row.reasons)) for row in notification_rows}
 
 
-def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object, ...]]:
+def expected_notifications(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object, ...]]:
     """What ``flow/once`` says of every event in the log after an offset."""
     engine = company.engine
     alerts = Subscriptions(engine).list_enabled()
@@ -109,9 +116,9 @@ def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         for due in notifications_for(logged, matched, dependencies):
-            one = due.draft
-            reasons = [reason.to_wire() for reason in one.reasons.in_order]
-            notified[due.id] = (one.event.event_id, str(one.channel), one.key, one.recipient_id, reasons)
+            draft = due.draft
+            reasons = [reason.to_wire() for reason in draft.reasons.in_order]
+            notified[due.id] = (draft.event.event_id, str(draft.channel), draft.key, draft.recipient_id, reasons)
     return notified
 
 
@@ -123,13 +130,13 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
     company.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL])
     company.alert("also", [FOLLOWERS_BELL, OWNERS_MAIL], "eventType == 'entityUpdated'")
     warm_up(parts_of(spark, store_engine, tmp_path / "checkpoint"))  # as the pipeline does: it tells of nothing
-    assert stored(store_engine) == {}
+    assert stored_notifications(store_engine) == {}
     with running(spark, store_engine, tmp_path / "checkpoint", batch=12):
         for number in range(9):
             company.describe("orders", f"text {number}", by="dia" if number % 2 else "ana")
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified = stored(store_engine)
-    assert notified == expected(company)
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified = stored_notifications(store_engine)
+    assert notified == expected_notifications(company)
     last = [row for row in notified.values() if row[2] == "ben@example.com"]
     assert len(last) == 9
     assert {reason["subscriptionName"] for row in last for reason in row[4]} == {"schema", "also"}
@@ -147,8 +154,8 @@ def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
         company.describe("orders", f"after {hours} hours", by="dia")
     parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
     with streaming(replace(parts, clock=FixedClock(company.clock.now_ms()), max_event_age_ms=3_600_000)):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    notified = {row[0] for row in stored(sqlite_engine).values()}
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    notified = {row[0] for row in stored_notifications(sqlite_engine).values()}
     with sqlite_engine.connect() as connection:
         ends = connection.execute(
             select(match_result.c.log_offset, match_result.c.notified_count).order_by(match_result.c.log_offset)
@@ -173,17 +180,19 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
     with running(spark, store_engine, tmp_path / "checkpoint"):
         company.describe("orders", "one", by="dia")
         company.describe("revenue", "two", by="ana")
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified = stored(store_engine)
-    assert notified == expected(company)
-    named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in notified.values() for reason in row[4]}
-    assert {one for one in named if one[1] == "seed"} == {
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified = stored_notifications(store_engine)
+    assert notified == expected_notifications(company)
+    reasons_by_recipient = {
+        (row[2], reason["subscriptionName"], reason["kind"]) for row in notified.values() for reason in row[4]
+    }
+    assert {one for one in reasons_by_recipient if one[1] == "seed"} == {
         (company.ids["cem"], "seed", "follower"),
         (f"{company.ids['seed']}:http://127.0.0.1:9/hook", "seed", "external"),
     }
-    assert {one[0] for one in named if one[1] == "mixed"} == {"ana@example.com", "ben@example.com"}
-    assert ("cem@example.com", "others", "user") in named, "of revenue, not of orders"
-    assert {name for _, name, kind in named if kind == "external"} == {"seed", "of who follows"}
+    assert {one[0] for one in reasons_by_recipient if one[1] == "mixed"} == {"ana@example.com", "ben@example.com"}
+    assert ("cem@example.com", "others", "user") in reasons_by_recipient, "of revenue, not of orders"
+    assert {name for _, name, kind in reasons_by_recipient if kind == "external"} == {"seed", "of who follows"}
 
 
 def _shop(company: SmallCompany) -> dict[str, str]:
@@ -203,9 +212,9 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
         Mutes(sqlite_engine).put(Mute(company.ids[who], kind, about, since_ms=company.clock.now_ms()))
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "quiet", by="dia")
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    notified = stored(sqlite_engine)
-    assert notified == expected(company)
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    notified = stored_notifications(sqlite_engine)
+    assert notified == expected_notifications(company)
     bells = {company.ids["ana"], company.ids["ben"]}
     assert {row[2] for row in notified.values()} == {*bells, "ben@example.com"}
     tallies = Firings(sqlite_engine).tallies(0)
@@ -226,8 +235,8 @@ def test_mail_waits_for_the_time_that_its_recipient_prefers(
     with running(spark, store_engine, tmp_path / "checkpoint"):
         for text in ("one", "two"):
             company.describe("orders", text)
-        until(lambda: caught_up(store_engine), within_s=120)
-    assert stored(store_engine) == expected(company)
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    assert stored_notifications(store_engine) == expected_notifications(company)
     with store_engine.connect() as connection:
         query = select(message.c.due_at_ms).where(message.c.recipient == "ana@example.com")
         due_at_ms = sorted(connection.execute(query.where(message.c.grouping_key.is_not(None))).scalars())
@@ -246,14 +255,14 @@ def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Eng
     details = {"type": "RequestDescription", "assignees": [{"type": "user", "name": "dia"}]}
     request = {"about": about, "message": "<#E::team::tills>?", "type": "Task", "taskDetails": details}
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        asked = feed.create(request, actor=company.actor("ana"))
+        thread = feed.create(request, actor=company.actor("ana"))
         company.clock.advance(1_000)
-        feed.reply(asked.document["id"], {"message": "Soon, <#E::user::cem>"}, actor=company.actor("dia"))
+        feed.reply(thread.document["id"], {"message": "Soon, <#E::user::cem>"}, actor=company.actor("dia"))
         company.clock.advance(1_000)
-        feed.resolve(asked.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified = stored(store_engine)
-    assert notified == expected(company)
+        feed.resolve(thread.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified = stored_notifications(store_engine)
+    assert notified == expected_notifications(company)
     kinds = {(row[2], reason["kind"]) for row in notified.values() for reason in row[4]}
     assert (company.ids["dia"], "assignee") in kinds
     assert {(company.ids["cem"], "mention"), (company.ids["cem"], "participant")} <= kinds
@@ -266,13 +275,13 @@ def test_an_alert_made_while_the_query_runs_takes_effect(
     company = SmallCompany(sqlite_engine)
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "before")
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-        assert stored(sqlite_engine) == {}
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+        assert stored_notifications(sqlite_engine) == {}
         company.clock.advance(1)
         company.alert("new", [FOLLOWERS_BELL])
         company.describe("orders", "after")
-        until(lambda: bool(stored(sqlite_engine)))
-        (notified,) = stored(sqlite_engine).values()
+        until(lambda: bool(stored_notifications(sqlite_engine)))
+        (notified,) = stored_notifications(sqlite_engine).values()
         assert notified[2] == company.ids["cem"]
 
 
@@ -284,10 +293,10 @@ def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
     def tells(text: str) -> bool:
         """Change an asset right after the alert; say whether anybody is notified once the pipeline is done."""
         company.clock.advance(1)
-        before = len(stored(sqlite_engine))
+        before = len(stored_notifications(sqlite_engine))
         company.describe("orders", text)
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-        return len(stored(sqlite_engine)) > before
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+        return len(stored_notifications(sqlite_engine)) > before
 
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         assert not tells("before")
@@ -316,8 +325,8 @@ def test_what_happened_before_an_alert_was_made_notifies_nobody(
     company.clock.advance(1_000)
     company.alert("late", [FOLLOWERS_BELL, OWNERS_MAIL])
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    assert stored(sqlite_engine) == {}
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    assert stored_notifications(sqlite_engine) == {}
 
 
 def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:
@@ -325,13 +334,13 @@ def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: E
     company.alert("mail", [OWNERS_MAIL])
     company.describe("orders", "once")
     with running(spark, sqlite_engine, tmp_path / "first"):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    before = stored(sqlite_engine)
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    before = stored_notifications(sqlite_engine)
     company.describe("orders", "again")
     with running(spark, sqlite_engine, tmp_path / "second"):
-        until(lambda: len(stored(sqlite_engine)) > len(before), within_s=120)
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    assert stored(sqlite_engine) == expected(company)
+        until(lambda: len(stored_notifications(sqlite_engine)) > len(before), within_s=120)
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    assert stored_notifications(sqlite_engine) == expected_notifications(company)
     with sqlite_engine.connect() as connection:
         messages = set(connection.execute(select(message.c.id)).scalars())
         carrying = set(connection.execute(select(notification.c.message_id).where(MAILED)).scalars())
@@ -346,12 +355,12 @@ def test_a_cut_checkpoint_is_mended_from_the_store(
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
     checkpoint = tmp_path / "match_stream"
-    for said in ("one", "two"):
-        company.describe("orders", said)
+    for text in ("one", "two"):
+        company.describe("orders", text)
         with running(spark, postgres_engine, checkpoint):
-            until(lambda: caught_up(postgres_engine), within_s=120)
+            until(lambda: has_caught_up(postgres_engine), within_s=120)
         last_of(checkpoint).write_bytes(last_of(checkpoint).read_bytes()[:7])
-    notified, reader = stored(postgres_engine), EventLog(postgres_engine)
+    notified, reader = stored_notifications(postgres_engine), EventLog(postgres_engine)
     with postgres_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
             update(change_event)
@@ -360,9 +369,11 @@ def test_a_cut_checkpoint_is_mended_from_the_store(
         )
     with running(spark, postgres_engine, checkpoint):
         company.describe("orders", "three")
-        until(lambda: caught_up(postgres_engine), within_s=120)
+        until(lambda: has_caught_up(postgres_engine), within_s=120)
     assert (
-        len({row[0] for row in stored(postgres_engine).values()}) == len({row[0] for row in notified.values()}) + 1 == 3
+        len({row[0] for row in stored_notifications(postgres_engine).values()})
+        == len({row[0] for row in notified.values()}) + 1
+        == 3
     )
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
@@ -374,18 +385,18 @@ def test_a_changed_digit_of_a_checkpoint_loses_and_repeats_nothing(
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
     checkpoint = tmp_path / "match_stream"
-    for said in ("one", "two"):
-        company.describe("orders", said)
+    for text in ("one", "two"):
+        company.describe("orders", text)
         with running(spark, sqlite_engine, checkpoint):
-            until(lambda: caught_up(sqlite_engine), within_s=120)
+            until(lambda: has_caught_up(sqlite_engine), within_s=120)
     assert not list(checkpoint.rglob("*.crc")), "checksums are not what finds this"
     version, metadata, offset = last_of(checkpoint).read_text().splitlines()
     earlier = json.dumps(json.loads(offset) | {"offset": json.loads(offset)["offset"] - 1})
     last_of(checkpoint).write_text("\n".join((version, metadata, earlier)))
     company.describe("orders", "three")
     with running(spark, sqlite_engine, checkpoint):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    assert len({row[0] for row in stored(sqlite_engine).values()}) == 3
+        until(lambda: has_caught_up(sqlite_engine), within_s=120)
+    assert len({row[0] for row in stored_notifications(sqlite_engine).values()}) == 3
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 
@@ -417,17 +428,17 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     for number in range(5):
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified_before = {row[0] for row in stored(store_engine).values()}
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified_before = {row[0] for row in stored_notifications(store_engine).values()}
     store_engine.dispose()
     until(lambda: is_restored(backup, settings, company.clock), within_s=60)
-    assert len({row[0] for row in stored(store_engine).values()} & notified_before) == 1
+    assert len({row[0] for row in stored_notifications(store_engine).values()} & notified_before) == 1
     for number in range(8):  # the first of them have offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified = stored(store_engine)
-    assert notified == expected(company)
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified = stored_notifications(store_engine)
+    assert notified == expected_notifications(company)
     assert len({row[0] for row in notified.values()}) == 1 + 1 + 8
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
@@ -439,19 +450,19 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
     checkpoint = tmp_path / "match_stream"
-    kept = EventLog(store_engine).readable_end()
+    last_offset = EventLog(store_engine).readable_end()
     parts = parts_of(spark, store_engine, checkpoint)
     with streaming(parts) as query:
         company.describe("orders", "lost")
-        until(lambda: caught_up(store_engine), within_s=120)
-        lose(store_engine, kept)
+        until(lambda: has_caught_up(store_engine), within_s=120)
+        lose(store_engine, last_offset)
         until(lambda: not query.isActive, within_s=120)
         assert "LogDiverged" in str(query.exception())
     company.describe("orders", "after")
     with streaming(parts):
-        until(lambda: caught_up(store_engine), within_s=120)
-    notified = stored(store_engine)
-    assert notified == expected(company)
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    notified = stored_notifications(store_engine)
+    assert notified == expected_notifications(company)
     assert len({row[0] for row in notified.values()}) == 1
 
 
@@ -471,12 +482,12 @@ def test_an_event_before_a_rename_is_matched_after_it(
     company.writes.patch("tag", Key.by_name("Secret.Old"), rename, actor=SYSTEM)
     company.describe("orders", "after")
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(store_engine), within_s=120)
-    mailed = [row for row in stored(store_engine).values() if row[1] == "Email"]
+        until(lambda: has_caught_up(store_engine), within_s=120)
+    mailed = [row for row in stored_notifications(store_engine).values() if row[1] == "Email"]
     descriptions = {
-        one.event.id
-        for one in EventLog(store_engine).read(0, 1_000)
-        if one.event.entity_type == "table"
-        and "description" in one.derived["fieldsUpdated"] + one.derived["fieldsAdded"]
+        logged.event.id
+        for logged in EventLog(store_engine).read(0, 1_000)
+        if logged.event.entity_type == "table"
+        and "description" in logged.derived["fieldsUpdated"] + logged.derived["fieldsAdded"]
     }
     assert len(descriptions) == 2 and {row[0] for row in mailed} == descriptions

@@ -37,10 +37,10 @@ def python_workers(spark: SparkSession) -> None:
 
 def test_settings_are_on_no_command_line(spark: SparkSession) -> None:
     assert spark.sparkContext.getConf().get("spark.tocsin.secret") == CANARY
-    shown = list(command_lines(os.getpid()))
-    assert any("org.apache.spark.deploy.SparkSubmit" in line for line in shown)
-    assert any("daemon" in line for line in shown)
-    assert [line for line in shown if CANARY in line or "-Xlog:disable" in line] == []
+    lines = list(command_lines(os.getpid()))
+    assert any("org.apache.spark.deploy.SparkSubmit" in line for line in lines)
+    assert any("daemon" in line for line in lines)
+    assert [line for line in lines if CANARY in line or "-Xlog:disable" in line] == []
     assert os.environ.get("PYSPARK_SUBMIT_ARGS") is None
 
 
@@ -83,7 +83,7 @@ STORE = {"url": f"postgresql+psycopg://tocsin:{PASSWORD}@127.0.0.1:1/none", "aft
 """How a store that is not there is read."""
 
 
-def shown_of(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
+def texts_of(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
     """Yield what Spark writes of a query into its log, its event log and its pages."""
     execution, java = frame._jdf.queryExecution(), spark._jvm
     assert java is not None
@@ -99,14 +99,14 @@ def test_the_stores_password_is_in_no_plan_and_no_error(
     register_source(session, LogSource)
     part = session.read.format(LOG_FORMAT).options(**STORE).load()
     stream = session.readStream.format(LOG_FORMAT).options(**STORE).load()
-    shown = [*shown_of(session, part), stream._jdf.queryExecution().toString()]
+    texts = [*texts_of(session, part), stream._jdf.queryExecution().toString()]
     with pytest.raises(PySparkException) as failed:
         part.collect()
     query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
     with pytest.raises(StreamingQueryException) as ended:
         query.awaitTermination()
     progress = [one.json for one in query.recentProgress]
-    shown += [
+    texts += [
         str(failed.value),
         str(ended.value),
         str(query.exception()),
@@ -116,4 +116,4 @@ def test_the_stores_password_is_in_no_plan_and_no_error(
     ]
     files = [one.read_bytes().decode(errors="replace") for one in tmp_path.rglob("*") if one.is_file()]
     assert files and 'server at "127.0.0.1", port 1 failed' in str(failed.value), "it has tried"
-    assert [one for one in (*shown, *files, *command_lines(os.getpid())) if "word-of" in one] == []
+    assert [one for one in (*texts, *files, *command_lines(os.getpid())) if "word-of" in one] == []

@@ -47,6 +47,6 @@ except subprocess.TimeoutExpired:
 
 
 def test_java_ends_when_it_has_no_memory_and_the_pipeline_says_so() -> None:
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=250, check=False)
-    assert "ended with 3" in done.stdout, done.stderr[-2_000:]
-    assert "Spark has stopped" in done.stdout
+    process = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=250, check=False)
+    assert "ended with 3" in process.stdout, process.stderr[-2_000:]
+    assert "Spark has stopped" in process.stdout

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.random_changes import change, prepare
-from tests.spark.test_match_stream import caught_up, expected, running, stored
+from tests.spark.test_match_stream import expected_notifications, has_caught_up, running, stored_notifications
 from tests.stores import ON_BOTH_STORES
 from tests.stores import store_url as store_url
 from tests.waiting import until
@@ -26,15 +26,15 @@ def test_a_pipeline_started_at_the_end_stores_what_one_that_keeps_up_stores(
 ) -> None:
     company, chance = SmallCompany(store_engine), Random(7)
     prepare(company)
-    log, keeping_up, unseen = EventLog(store_engine), expected(company), set[str]()
+    log, keeping_up, unseen = EventLog(store_engine), expected_notifications(company), set[str]()
     for _ in range(60):
         read = log.readable_end()
         if change(company, chance):
             coming = {logged.event.id for logged in log.read(read, 100)}
-            keeping_up |= expected(company, after=read)
+            keeping_up |= expected_notifications(company, after=read)
             unseen |= coming if len(coming) > 1 else set()  # nobody can look between the events of one transaction
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(store_engine))
-    left = {key: row for key, row in stored(store_engine).items() if row[0] not in unseen}
-    assert left == {key: row for key, row in keeping_up.items() if row[0] not in unseen}
-    assert len(left) > 50
+        until(lambda: has_caught_up(store_engine))
+    remaining = {key: row for key, row in stored_notifications(store_engine).items() if row[0] not in unseen}
+    assert remaining == {key: row for key, row in keeping_up.items() if row[0] not in unseen}
+    assert len(remaining) > 50

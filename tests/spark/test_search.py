@@ -53,20 +53,20 @@ DOCUMENT: dict[str, Any] = {
 _FQN = {"fullyQualifiedName": "pg.x"}
 
 
-def on_spark(spark: SparkSession, rows: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+def on_spark(spark: SparkSession, documents: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     frame = spark.createDataFrame(
-        [(1, document["id"], kind, json.dumps(document)) for kind, document in rows],
+        [(1, document["id"], kind, json.dumps(document)) for kind, document in documents],
         "log_offset long, entity_id string, entity_type string, document string",
     )
     return sorted(entries(entities_to_index(frame)).toArrow().to_pylist(), key=lambda entry: str(entry["entity_id"]))
 
 
 def test_every_type_has_the_entry_of_the_oracle(spark: SparkSession) -> None:
-    rows = [(kind, {**DOCUMENT, "id": f"{number:03}"}) for number, kind in enumerate(SEARCHED)]
-    found = on_spark(spark, rows)
-    assert found == [entry_of(kind, document) for kind, document in rows]
+    documents = [(kind, {**DOCUMENT, "id": f"{number:03}"}) for number, kind in enumerate(SEARCHED)]
+    search_entries = on_spark(spark, documents)
+    assert search_entries == [entry_of(kind, document) for kind, document in documents]
     inherited = {token_of("domains.name", "sales"), token_of(EXISTS, "domains")}
-    assert not any(inherited & set(str(entry["keys"]).split()) for entry in found)
+    assert not any(inherited & set(str(entry["keys"]).split()) for entry in search_entries)
 
 
 _SIGNS = string.printable + "ÀÉîõüßøŁđĂằẞŻΑβγΣςДжщ表格かな한국١٣🚀—…“”·€"
@@ -75,11 +75,11 @@ _SIGNS = string.printable + "ÀÉîõüßøŁđĂằẞŻΑβγΣςДжщ表格�
 def test_any_text_becomes_the_same_words(spark: SparkSession) -> None:
     rng = Random(7)
     texts = ["".join(rng.choices(_SIGNS, k=rng.randrange(25))) for _ in range(1_500)]
-    rows = [
+    documents = [
         ("table", {"id": f"{at:05}", "name": f"{text}x", "displayName": text, "columns": [{"name": text}], **_FQN})
         for at, text in enumerate(texts)
     ]
-    assert on_spark(spark, rows) == [entry_of(kind, document) for kind, document in rows]
+    assert on_spark(spark, documents) == [entry_of(kind, document) for kind, document in documents]
 
 
 def test_only_the_last_event_of_an_entity_counts(spark: SparkSession, sqlite_engine: Engine) -> None:
@@ -90,10 +90,12 @@ def test_only_the_last_event_of_an_entity_counts(spark: SparkSession, sqlite_eng
     reader = LogReader({"url": sqlite_engine.url.render_as_string(hide_password=False)})
     batches = list(reader.read(OffsetRange(0, logged[-1].offset)))
     frame = spark.createDataFrame([row for batch in batches for row in batch.to_pylist()], schema.EVENTS)
-    found = {entry["entity_id"]: entry for entry in last_of(entries(search_events(frame))).toArrow().to_pylist()}
+    last_entries = {entry["entity_id"]: entry for entry in last_of(entries(search_events(frame))).toArrow().to_pylist()}
     last = {one.event.entity_id: one for one in logged if one.event.entity_type in SEARCHED}
-    assert found == {
-        entity_id: entry_of(one.event.entity_type, one.event.entity or {}, log_offset=one.offset)
-        for entity_id, one in last.items()
+    assert last_entries == {
+        entity_id: entry_of(
+            logged_event.event.entity_type, logged_event.event.entity or {}, log_offset=logged_event.offset
+        )
+        for entity_id, logged_event in last.items()
     }
-    assert found[company.ids["orders"]]["description"] == "last words"
+    assert last_entries[company.ids["orders"]]["description"] == "last words"

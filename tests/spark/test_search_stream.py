@@ -51,8 +51,8 @@ class Failing:
             raise OSError("the disk is gone")
         return count
 
-    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
-        return self.real.relabelled_cuts(after, through, every)
+    def relabelled_cuts(self, after: int, through: int, portion: int) -> list[str]:
+        return self.real.relabelled_cuts(after, through, portion)
 
 
 def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[object]:
@@ -76,11 +76,11 @@ def url_of(engine: Engine) -> str:
     return engine.url.render_as_string(hide_password=False)
 
 
-def caught_up(engine: Engine) -> bool:
+def has_caught_up(engine: Engine) -> bool:
     return EventLog(engine).lag(QUERY_NAME) == 0
 
 
-def found(engine: Engine, q: str) -> list[str]:
+def fqns_for(engine: Engine, q: str) -> list[str]:
     return [str(hit.sort[2]) for hit in SearchIndex(engine).hits(Search(parse(q)))]
 
 
@@ -92,18 +92,18 @@ def state(engine: Engine) -> set[tuple[object, ...]]:
 def test_the_index_follows_the_log(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
     company = SmallCompany(store_engine)
     with running(spark, store_engine, tmp_path / "first"):
-        until(lambda: caught_up(store_engine), within_s=90)
-        assert found(store_engine, "orders") == ["pg.store.public.orders"]
+        until(lambda: has_caught_up(store_engine), within_s=90)
+        assert fqns_for(store_engine, "orders") == ["pg.store.public.orders"]
         company.describe("orders", "What was bought, by whom")
         company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM, hard=True, recursive=True)
-        until(lambda: caught_up(store_engine), within_s=90)
-    assert found(store_engine, "bought owner:shop") == ["pg.store.public.orders"]
-    assert found(store_engine, "revenue") == []
+        until(lambda: has_caught_up(store_engine), within_s=90)
+    assert fqns_for(store_engine, "bought owner:shop") == ["pg.store.public.orders"]
+    assert fqns_for(store_engine, "revenue") == []
     before = state(store_engine)
     company.describe("orders", "What was sold")
     with running(spark, store_engine, tmp_path / "second"):  # a lost checkpoint: it goes on where the store knows
-        until(lambda: caught_up(store_engine), within_s=90)
-    assert found(store_engine, "sold owner:shop") == ["pg.store.public.orders"]
+        until(lambda: has_caught_up(store_engine), within_s=90)
+    assert fqns_for(store_engine, "sold owner:shop") == ["pg.store.public.orders"]
     assert len(state(store_engine) & before) == len(before) - 1
 
 
@@ -120,10 +120,12 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
     begun.set()
     with running_alongside(query, environment, begun, ends_within_s=60):
         until(lambda: failing.failures == 1, within_s=90)
-        until(lambda: caught_up(sqlite_engine), within_s=90)
-    assert found(sqlite_engine, "orders") == ["pg.store.public.orders"]
+        until(lambda: has_caught_up(sqlite_engine), within_s=90)
+    assert fqns_for(sqlite_engine, "orders") == ["pg.store.public.orders"]
     assert {row.entity_id for row in entries_of(sqlite_engine)} == {
-        one.event.entity_id for one in EventLog(sqlite_engine).read(0, 100) if one.event.entity_type in SEARCHED
+        logged.event.entity_id
+        for logged in EventLog(sqlite_engine).read(0, 100)
+        if logged.event.entity_type in SEARCHED
     }
 
 
@@ -138,22 +140,22 @@ def test_a_rebuild_makes_the_same_index_from_the_catalogue(
     company = SmallCompany(store_engine)
     company.describe("orders", "What was bought, by whom")
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(store_engine), within_s=90)
+        until(lambda: has_caught_up(store_engine), within_s=90)
     followed = state(store_engine)
     steps: list[tuple[int, int]] = []
-    made = rebuild(spark, store_engine, url_of(store_engine), lambda done, total: steps.append((done, total)))
+    rebuilt = rebuild(spark, store_engine, url_of(store_engine), lambda done, total: steps.append((done, total)))
     assert state(store_engine) == followed
-    assert (made.written, made.removed, made.entries) == (len(followed), 0, len(followed))
+    assert (rebuilt.written, rebuilt.removed, rebuilt.entries) == (len(followed), 0, len(followed))
     assert steps == [(0, 1), (1, 1)]
     with writing(store_engine) as connection:
-        kept = search_entry.c.entity_id == company.ids["revenue"]
-        connection.execute(delete(search_entry).where(~kept))  # and leaves their words behind
+        is_revenue = search_entry.c.entity_id == company.ids["revenue"]
+        connection.execute(delete(search_entry).where(~is_revenue))  # and leaves their words behind
         connection.execute(delete(entity).where(entity.c.id == company.ids["revenue"]))
     company.describe("orders", "and when")
-    made = rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
-    assert made.removed == 1
-    assert found(store_engine, "when") == ["pg.store.public.orders"]
-    assert found(store_engine, "revenue") == []
+    rebuilt = rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
+    assert rebuilt.removed == 1
+    assert fqns_for(store_engine, "when") == ["pg.store.public.orders"]
+    assert fqns_for(store_engine, "revenue") == []
 
 
 def test_what_carries_a_renamed_label_is_found_by_its_new_name(
@@ -169,13 +171,13 @@ def test_what_carries_a_renamed_label_is_found_by_its_new_name(
     rename = [{"op": "replace", "path": "/name", "value": "New"}]
     describe = [{"op": "replace", "path": "/description", "value": "after the rename"}]
     with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(store_engine), within_s=90)
-        assert found(store_engine, "tag:PII.Old") == ["pg.store.public.orders", "pg.store.public.revenue"]
+        until(lambda: has_caught_up(store_engine), within_s=90)
+        assert fqns_for(store_engine, "tag:PII.Old") == ["pg.store.public.orders", "pg.store.public.revenue"]
         company.writes.patch("tag", Key.by_name("PII.Old"), rename, actor=SYSTEM)
         company.writes.patch("tag", Key.by_name("PII.New"), describe, actor=SYSTEM)
-        until(lambda: caught_up(store_engine), within_s=90)
-    assert found(store_engine, "tag:PII.Old") == []
-    assert found(store_engine, "tag:PII.New") == ["pg.store.public.orders", "pg.store.public.revenue"]
+        until(lambda: has_caught_up(store_engine), within_s=90)
+    assert fqns_for(store_engine, "tag:PII.Old") == []
+    assert fqns_for(store_engine, "tag:PII.New") == ["pg.store.public.orders", "pg.store.public.revenue"]
     followed = state(store_engine)
     rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
     assert state(store_engine) == followed

@@ -34,12 +34,12 @@ def test_every_event_arrives_with_its_derived_fields(store_engine: Engine) -> No
     logged = EventLog(store_engine).read(0, 1_000)
     (batch,) = reader(store_engine).read(OffsetRange(0, logged[-1].offset))
     assert batch.schema.names == EVENTS.names
-    rows = batch.to_pylist()
-    assert [(row["log_offset"], row["event_id"]) for row in rows] == [(one.offset, one.event.id) for one in logged]
-    for row, one in zip(rows, logged, strict=True):
-        assert row["event"] == one.event.to_json()
+    records = batch.to_pylist()
+    assert [(row["log_offset"], row["event_id"]) for row in records] == [(one.offset, one.event.id) for one in logged]
+    for row, logged_event in zip(records, logged, strict=True):
+        assert row["event"] == logged_event.event.to_json()
         assert {name: row[field.column] for name, field in STORED.items()} == {
-            name: getattr(one.event, field.attribute) if field.attribute else one.derived.get(name)
+            name: getattr(logged_event.event, field.attribute) if field.attribute else logged_event.derived.get(name)
             for name, field in STORED.items()
         }
 
@@ -59,13 +59,13 @@ def test_events_that_are_stored_as_differences_arrive_whole(store_engine: Engine
 def test_planning_waits_for_what_comes_and_no_longer_than_it_may(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
     patient, limit = reader(store_engine, waitMs="60000"), ReadMaxRows(1_000)
-    with ThreadPoolExecutor(1) as other:  # a connection to SQLite belongs to its thread
-        end = other.submit(patient.latestOffset, {"offset": 0}, limit).result(30)
-        following = other.submit(patient.latestOffset, end, limit)
+    with ThreadPoolExecutor(1) as pool:  # a connection to SQLite belongs to its thread
+        end = pool.submit(patient.latestOffset, {"offset": 0}, limit).result(30)
+        following = pool.submit(patient.latestOffset, end, limit)
         assert wait([following], 0.1).not_done, "there is nothing new"
         company.describe("orders", "All orders.")
         assert following.result(30)["offset"] == end["offset"] + 1
-        other.submit(patient.stop).result(30)
+        pool.submit(patient.stop).result(30)
     hasty = reader(store_engine, waitMs="50")
     end = hasty.latestOffset(end, limit)
     assert hasty.latestOffset(end, limit) == end
@@ -133,10 +133,10 @@ def test_who_asks_for_reports_alone_passes_over_everything_else(store_engine: En
         fourth = {"offset": events[3].offset, "event": events[3].event.id}
         assert source.latestOffset(third, limit) == fourth == source.latestOffset(fourth, limit)
         assert source.reportLatestOffset() == {"offset": events[3].offset}
-        (whole,) = source.partitions({"offset": 0}, {"offset": events[3].offset})
-        rows = [row for batch in source.read(whole) for row in batch.to_pylist()]
-        assert [(row["log_offset"], row["pipeline_status"]) for row in rows] == [
-            (one.offset, one.derived["pipelineStatus"]) for one in events
+        (partition,) = source.partitions({"offset": 0}, {"offset": events[3].offset})
+        records = [row for batch in source.read(partition) for row in batch.to_pylist()]
+        assert [(row["log_offset"], row["pipeline_status"]) for row in records] == [
+            (logged_event.offset, logged_event.derived["pipelineStatus"]) for logged_event in events
         ]
     finally:
         source.stop()

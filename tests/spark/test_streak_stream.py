@@ -13,7 +13,14 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, delete
 from tests.company import SmallCompany
 from tests.serving import running_server
-from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected, parts_of, running, stored
+from tests.spark.test_match_stream import (
+    FOLLOWERS_BELL,
+    OWNERS_MAIL,
+    expected_notifications,
+    parts_of,
+    running,
+    stored_notifications,
+)
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -67,7 +74,7 @@ def keeping(
     return running_alongside(query, environment, begun, ends_within_s=120)
 
 
-def caught_up(engine: Engine) -> bool:
+def has_read_all_reports(engine: Engine) -> bool:
     return EventLog(engine).progress(QUERY_NAME) == Reports(engine).newest()
 
 
@@ -85,7 +92,7 @@ def company_with_alerts(engine: Engine) -> SmallCompany:
 
 def names(engine: Engine) -> list[str]:
     """Return the names of the alerts that notified somebody, once per notification, sorted."""
-    return sorted(str(reason["subscriptionName"]) for row in stored(engine).values() for reason in row[4])  # type: ignore[attr-defined]
+    return sorted(str(reason["subscriptionName"]) for row in stored_notifications(engine).values() for reason in row[4])  # type: ignore[attr-defined]
 
 
 @ON_BOTH_STORES
@@ -102,10 +109,10 @@ def test_a_pipeline_that_fails_three_times_and_recovers_notifies_once_each(
         for status in ("Successful", "Failed", "Running", "Failed", "Failed", "Failed", "Successful", "Successful"):
             company.run("etl", "Pending" if status == "Running" else status)
         company.describe("orders", "what is no report is notified by the other query")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         log = EventLog(store_engine)
         until(lambda: log.progress(match_stream.QUERY_NAME) == log.readable_end(), within_s=120)
-    assert stored(store_engine) == expected(company)
+    assert stored_notifications(store_engine) == expected_notifications(company)
     assert names(store_engine) == ["began", "both", "both", "edits", "edits", "first", "late", "resolved", "third"]
 
 
@@ -123,13 +130,15 @@ def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
             company.run("etl", status)
             company.run("other", status, at_ms=company.clock.now_ms() - 30_000)
         with following(spark, sqlite_engine, tmp_path / checkpoint):
-            until(lambda: bool(stored(sqlite_engine)) and caught_up(sqlite_engine), within_s=120)
+            until(
+                lambda: bool(stored_notifications(sqlite_engine)) and has_read_all_reports(sqlite_engine), within_s=120
+            )
             if checkpoint == "second":  # progress never goes back: wait for the query itself to have come this far
-                until(lambda: stored(sqlite_engine) == expected(company), within_s=120)
-    assert stored(sqlite_engine) == expected(company)
-    found = {row.entity_id: row.asDict() for row in streaks(spark, str(tmp_path / "second")).collect()}
-    assert set(found) == {company.ids["etl"], company.ids["other"]}
-    assert {(row["verdict"], row["length"], row["failures"]) for row in found.values()} == {("failed", 2, 2)}
+                until(lambda: stored_notifications(sqlite_engine) == expected_notifications(company), within_s=120)
+    assert stored_notifications(sqlite_engine) == expected_notifications(company)
+    rows_by_entity = {row.entity_id: row.asDict() for row in streaks(spark, str(tmp_path / "second")).collect()}
+    assert set(rows_by_entity) == {company.ids["etl"], company.ids["other"]}
+    assert {(row["verdict"], row["length"], row["failures"]) for row in rows_by_entity.values()} == {("failed", 2, 2)}
 
 
 @pytest.mark.parametrize("cut", [pytest.param("offsets/1", marks=pytest.mark.soak), "state/0/*/2.changelog"])
@@ -142,8 +151,8 @@ def test_a_cut_checkpoint_is_made_anew_from_the_log_and_reports_nothing_again(
         for status in story:
             company.run("etl", status)
         with following(spark, sqlite_engine, checkpoint):
-            until(lambda: caught_up(sqlite_engine), within_s=120)
-    before = stored(sqlite_engine)
+            until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
+    before = stored_notifications(sqlite_engine)
     for file in checkpoint.glob(cut):
         file.write_bytes(file.read_bytes()[:3])
     with sqlite_engine.begin() as connection:  # a repeated notification would be written anew
@@ -151,9 +160,9 @@ def test_a_cut_checkpoint_is_made_anew_from_the_log_and_reports_nothing_again(
         connection.execute(delete(match_result))
     company.run("etl", "Failed")
     with following(spark, sqlite_engine, checkpoint):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    assert before | stored(sqlite_engine) == expected(company)
-    assert not before.keys() & stored(sqlite_engine).keys()
+        until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
+    assert before | stored_notifications(sqlite_engine) == expected_notifications(company)
+    assert not before.keys() & stored_notifications(sqlite_engine).keys()
     assert names(sqlite_engine) == ["third"]
 
 
@@ -165,13 +174,13 @@ def test_the_streak_of_what_is_gone_for_good_is_forgotten(
     with following(spark, store_engine, tmp_path / "checkpoint", batch=2):
         for name in ("etl", "other", "etl"):
             company.run(name, "Failed")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         before = EventLog(store_engine).readable_end()
         company.writes.delete("pipeline", company.key("etl"), actor=company.actor("ana"))  # it can be restored
         company.writes.delete("table", company.key("revenue"), actor=company.actor("ana"), hard=True)
         assert Reports(store_engine).newest() <= before, "nobody is woken for what has never reported"
         company.writes.delete("pipeline", company.key("etl"), actor=company.actor("ana"), hard=True)
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
     assert [row.entity_id for row in streaks(spark, str(tmp_path / "checkpoint")).collect()] == [company.ids["other"]]
     assert names(store_engine) == ["first", "first"], "that it is gone is for the other query to tell"
 
@@ -184,7 +193,7 @@ def test_an_alert_made_later_knows_what_was_reported_before_and_one_that_changes
     with following(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.run("etl", "Failed")
         company.run("etl", "Failed")
-        until(lambda: caught_up(sqlite_engine), within_s=120)
+        until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
         company.clock.advance(1_000)
         company.alert("third", [OWNERS_MAIL], "matchStatusInARow('Failed', 3)")
         company.run("etl", "Failed")
@@ -194,7 +203,7 @@ def test_an_alert_made_later_knows_what_was_reported_before_and_one_that_changes
         company.run("etl", "Failed")
         until(lambda: names(sqlite_engine) == ["third", "third"], within_s=120)
         company.run("etl", "Failed")
-        until(lambda: caught_up(sqlite_engine), within_s=120)
+        until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
     assert names(sqlite_engine) == ["third", "third"]
 
 
@@ -208,8 +217,8 @@ def test_nothing_that_happened_before_an_alert_notifies_anybody(
     company.clock.advance(1_000)
     company.alert("all", [OWNERS_MAIL], "firstFailure() || resolved()")
     with following(spark, sqlite_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
-    assert stored(sqlite_engine) == {}
+        until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
+    assert stored_notifications(sqlite_engine) == {}
 
 
 def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
@@ -240,25 +249,25 @@ def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_ther
         for name in ("etl", "gone"):
             company.run(name, "Successful")
         company.run("quiet", "Failed")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
         company.clock.advance(7 * 60_000)
         assert look(parts) == 0, "seven minutes are not ten"
         company.clock.advance(3 * 60_000)
         assert look(parts) == 2, "one for what succeeded, one for what never did; none for what is deleted"
         assert look(parts) == 0, "though the streaks may not know of it yet"
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         company.run("etl", "Failed")
         company.alert("twenty", [OWNERS_MAIL], "noSuccessFor({'10m','20m'})")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         company.clock.advance(10 * 60_000)
         assert look(parts) == 2
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         company.run("etl", "Successful")
-        until(lambda: caught_up(store_engine), within_s=120)
+        until(lambda: has_read_all_reports(store_engine), within_s=120)
         company.clock.advance(5 * 60_000)
         assert look(parts) == 0
-    assert stored(store_engine) == expected(company)
+    assert stored_notifications(store_engine) == expected_notifications(company)
     assert names(store_engine) == ["ten", "twenty", "twenty"]
     written = [one.event.event_type for one in EventLog(store_engine).read(0, 1_000)]
     assert written.count(EventType.SLA_VIOLATION) == 4
@@ -289,19 +298,19 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
         wrong = administrator.post("/events/subscriptions", json=_alert_over_http("wrong", "noSuccessFor('6 hours')"))
         assert wrong.status_code == 400 and "invalid duration" in wrong.text
         for name, condition in _STORY.items():
-            made = administrator.post("/events/subscriptions", json=_alert_over_http(name, condition))
-            assert made.status_code == 201, made.text
+            response = administrator.post("/events/subscriptions", json=_alert_over_http(name, condition))
+            assert response.status_code == 201, response.text
         parts = replace(streak_parts(spark, sqlite_engine, tmp_path / "checkpoint"), clock=SystemClock())
         with keeping(parts, spark, sqlite_engine, tmp_path / "checkpoint"):
             for status in ("Successful", "Failed", "Pending", "Failed", "Failed", "Successful"):
                 report = {"timestamp": parts.clock.now_ms(), "executionStatus": status}
                 answer = administrator.put("/pipelines/airflow.etl/status", json=report)
                 assert answer.status_code in (200, 201), answer.text
-            until(lambda: caught_up(sqlite_engine), within_s=120)
+            until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
         with olga:
             inbox = olga.get(f"/users/{olga_id}/notifications").json()["data"]
         notified = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
         assert sorted(notified) == sorted(_STORY)
-        asked = {"subscription": "resolved", "user": "olga"}
-        why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=asked).json()
+        question = {"subscription": "resolved", "user": "olga"}
+        why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=question).json()
         assert "failuresBefore" in json.dumps(why)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.parity.logged import events_frame, logged
+from tests.parity.logged import event_at_offset, events_frame
 
 from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import report_of, with_facts
@@ -23,11 +23,11 @@ _happenings = st.tuples(
 )
 
 
-def event(offset: int, entity: str, what: str, minute: int) -> LoggedEvent:
+def event(offset: int, entity: str, happening: str, minute: int) -> LoggedEvent:
     """Return an event of an entity at that minute."""
     at_ms = _START_MS + minute * 60_000
     change: dict[str, object]
-    match what:
+    match happening:
         case "edit":
             change = {"fieldsAdded": [{"name": "tags"}]}
         case "silence":
@@ -35,21 +35,27 @@ def event(offset: int, entity: str, what: str, minute: int) -> LoggedEvent:
         case status:
             run = {"executionStatus": status, "timestamp": at_ms}
             change = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]}
-    return logged(offset, entityId=entity, entityType="pipeline", eventType="entityUpdated", changeDescription=change)
+    return event_at_offset(
+        offset, entityId=entity, entityType="pipeline", eventType="entityUpdated", changeDescription=change
+    )
 
 
 def history(happenings: list[tuple[str, str, int]]) -> list[LoggedEvent]:
     return [event(offset, *one) for offset, one in enumerate(happenings, start=1)]
 
 
-def folded(log: list[LoggedEvent]) -> dict[int, dict[str, object]]:
+def facts_by_offset(log: list[LoggedEvent]) -> dict[int, dict[str, object]]:
     """Return the facts of every event, each computed from those before it."""
-    found: dict[int, dict[str, object]] = {}
-    for one in log:
-        before = (report_of(other) for other in log[: one.offset - 1] if other.event.entity_id == one.event.entity_id)
-        derived = with_facts(one, [report for report in before if report is not None]).derived
-        found[one.offset] = {COLUMNS[name]: derived.get(name) for name in STREAK_FIELDS}
-    return found
+    facts: dict[int, dict[str, object]] = {}
+    for reported_event in log:
+        before = (
+            report_of(earlier)
+            for earlier in log[: reported_event.offset - 1]
+            if earlier.event.entity_id == reported_event.event.entity_id
+        )
+        derived = with_facts(reported_event, [report for report in before if report is not None]).derived
+        facts[reported_event.offset] = {COLUMNS[name]: derived.get(name) for name in STREAK_FIELDS}
+    return facts
 
 
 @settings(
@@ -66,7 +72,7 @@ def test_a_batch_has_the_states_of_the_fold(
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
     frame = with_streaks(events_frame(spark, shuffled))
     assert frame.columns == EVENTS.names
-    rows = [row.asDict() for row in frame.collect()]
-    assert len(rows) == len(log)
+    state_rows = [row.asDict() for row in frame.collect()]
+    assert len(state_rows) == len(log)
     columns = [COLUMNS[name] for name in STREAK_FIELDS]
-    assert {row["log_offset"]: {name: row[name] for name in columns} for row in rows} == folded(log)
+    assert {row["log_offset"]: {name: row[name] for name in columns} for row in state_rows} == facts_by_offset(log)

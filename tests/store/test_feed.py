@@ -260,7 +260,8 @@ def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup
     talk.company.writes.delete("table", Key.by_id(talk.company.ids["orders"]), actor=SYSTEM, hard=True)
     with talk.engine.connect() as connection:
         counts_after = [
-            connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (thread, thread_post)
+            connection.execute(select(func.count()).select_from(counted)).scalar_one()
+            for counted in (thread, thread_post)
         ]
         assert counts_after == [1, 0]
         parts = select(thread_part.c.part).where(thread_part.c.principal_id == talk.company.ids["cem"])

@@ -85,9 +85,9 @@ def test_what_an_alert_sends_does_not_depend_on_the_others(
     choices_by_name = dict(zip(NAMES, choices, strict=False))
     together = _messages_sent(sqlite_template, choices_by_name, hidden)
     alone = [
-        one
+        sent
         for name in choices_by_name
-        for one in _messages_sent(sqlite_template, {name: choices_by_name[name]}, hidden).items()
+        for sent in _messages_sent(sqlite_template, {name: choices_by_name[name]}, hidden).items()
     ]
     assert together == {name: sent for name, sent in alone if sent}
 

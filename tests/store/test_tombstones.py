@@ -82,7 +82,9 @@ def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompa
     deletion_offset = max(one.offset for one in events)
     reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
     reached = {
-        one.node_id: one.hops for one in reached_assets if one.since_offset <= deletion_offset <= one.until_offset
+        asset.node_id: asset.hops
+        for asset in reached_assets
+        if asset.since_offset <= deletion_offset <= asset.until_offset
     }
     assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, far["id"]: 2}
 
@@ -99,7 +101,7 @@ def test_what_goes_together_is_still_downstream_of_each_other_through_what_stays
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     log = EventLog(company.engine).read(0, 10_000)
     deletion_offsets = {
-        one.event.entity_id: one.offset for one in log if one.event.event_type is EventType.ENTITY_DELETED
+        logged.event.entity_id: logged.offset for logged in log if logged.event.event_type is EventType.ENTITY_DELETED
     }
     assert deletion_offsets[tail["id"]] < deletion_offsets[company.ids["orders"]]
     reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)

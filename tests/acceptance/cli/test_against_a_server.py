@@ -98,11 +98,11 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
 
     tail = logged_in.run("events", "tail", "--since", "start", "--once")
     lines = [one.partition("  ")[2].rpartition("  ") for one in tail.stdout.splitlines()]
-    shown = [line for line, _, _ in lines]
+    printed_lines = [line for line, _, _ in lines]
     assert len({UUID(event_id) for _, _, event_id in lines}) == len(lines)
-    assert "table shop.sales.public.orders  created  by user_001" in shown
-    assert "table shop.sales.public.orders  columns.id.dataType updated  by user_001" in shown
-    assert shown[-1] == "table shop.sales.public.orders  follower ada added  by ada"
+    assert "table shop.sales.public.orders  created  by user_001" in printed_lines
+    assert "table shop.sales.public.orders  columns.id.dataType updated  by user_001" in printed_lines
+    assert printed_lines[-1] == "table shop.sales.public.orders  follower ada added  by ada"
 
     alerts = tmp_path / "alerts.toml"
     alerts.write_text(ALERT)
@@ -196,9 +196,9 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
     (folder / "hooked.yaml").write_text(FILED.replace("testStatus", "testStatos"))
     refused = rotated.run("alerts", "apply", str(folder))
     column = FILED.splitlines()[6].index("testStatus") + 1
-    said, _, caret = refused.stderr.splitlines()
+    first_line, _, caret = refused.stderr.splitlines()
     assert refused.returncode == 2
-    assert said.startswith(
+    assert first_line.startswith(
         f"tocsin: {folder}/hooked.yaml:7:{column}: Tests: filteringRules.rules[0].condition: unknown"
     )
     assert caret.index("^") == 2 + column - 1

@@ -22,15 +22,15 @@ def in_folder(shell: Shell, folder: Path) -> Shell:
 def sentence(shell: Shell, command: tuple[str, ...], code: int) -> str:
     ended = shell.run(*command)
     assert ended.returncode == code, ended.stderr
-    said = [line for line in ended.stderr.splitlines() if line.startswith("tocsin: ")]
-    assert len(said) == 1, ended.stderr
+    messages = [line for line in ended.stderr.splitlines() if line.startswith("tocsin: ")]
+    assert len(messages) == 1, ended.stderr
     assert "Traceback" not in ended.stderr
     assert "Internal error" not in ended.stderr
-    return said[0]
+    return messages[0]
 
 
 @contextmanager
-def mounted(folder: Path, options: str) -> Iterator[None]:
+def mount(folder: Path, options: str) -> Iterator[None]:
     folder.mkdir(exist_ok=True)
     words = ["mount", "-t", "tmpfs", "-o", f"{options},mode=700", "none", str(folder)]
     if subprocess.run(words, check=False, capture_output=True).returncode:
@@ -51,15 +51,15 @@ def test_a_damaged_file_is_named_as_such(
     damaged = bytearray(sqlite_template.read_bytes())
     damaged[100:4096] = b"\xff" * 3996
     (folder / "tocsin.db").write_bytes(damaged if content is None else content)
-    said = sentence(in_folder(shell, folder), command, 7)
-    assert "damaged" in said
+    message = sentence(in_folder(shell, folder), command, 7)
+    assert "damaged" in message
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_full_disk_is_named_as_such(shell: Shell, command: tuple[str, ...], sqlite_template: Path) -> None:
     folder = shell.folder / "small"
     size = sqlite_template.stat().st_size + 64 * 1024
-    with mounted(folder, f"size={size}"):
+    with mount(folder, f"size={size}"):
         (folder / "tocsin.db").write_bytes(sqlite_template.read_bytes())
         with pytest.raises(OSError, match="No space left"), (folder / "ballast").open("wb", buffering=0) as file:
             while True:
@@ -76,7 +76,7 @@ def test_a_read_only_folder_is_named_as_such(
     shell: Shell, command: tuple[str, ...], sqlite_template: Path, has_store: bool
 ) -> None:
     folder = shell.folder / "fixed"
-    with mounted(folder, "size=16m"):
+    with mount(folder, "size=16m"):
         if has_store:
             (folder / "tocsin.db").write_bytes(sqlite_template.read_bytes())
         subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
@@ -95,8 +95,8 @@ def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_i
     waiting = at(shell, "127.0.0.1:9").start(*command)
     try:
         assert waiting.stdout is not None
-        said = next(line for line in waiting.stdout if "_waits" in line)
-        assert "does not respond" in said
+        waiting_line = next(line for line in waiting.stdout if "_waits" in line)
+        assert "does not respond" in waiting_line
         assert waiting.poll() is None
     finally:
         waiting.terminate()
@@ -110,8 +110,8 @@ def at(shell: Shell, place: str) -> Shell:
 
 @pytest.mark.parametrize("key", ["nonsense", "AAAA"])
 def test_a_key_that_is_none_is_named_as_such(shell: Shell, key: str) -> None:
-    other = Shell(shell.folder, {**shell.environment, "TOCSIN_SECRETS_KEY": key})
-    assert "secrets_key" in sentence(other, ("sample", "load"), 2)
+    shell_with_key = Shell(shell.folder, {**shell.environment, "TOCSIN_SECRETS_KEY": key})
+    assert "secrets_key" in sentence(shell_with_key, ("sample", "load"), 2)
 
 
 @pytest.mark.parametrize(

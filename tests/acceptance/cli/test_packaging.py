@@ -52,10 +52,10 @@ def test_the_wheel_holds_every_file_of_the_sources_and_nothing_else(wheel: Path)
         for path in (ROOT / "src" / package).rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert held == sources
-    for needed in ("conditions/grammar.lark", "ui/index.html", "store/migrations/env.py", "__main__.py"):
-        assert f"tocsin/{needed}" in held
+    packed_files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert packed_files == sources
+    for needed_file in ("conditions/grammar.lark", "ui/index.html", "store/migrations/env.py", "__main__.py"):
+        assert f"tocsin/{needed_file}" in packed_files
 
 
 def names_in(pins: str) -> set[str]:
@@ -66,7 +66,8 @@ def only_with_extras() -> list[str]:
     """Return the importable names that a plain ``pip install tocsin`` does not bring."""
     extra = names_in("all.txt") - names_in("base.txt")
     spelt = {
-        name: {re.sub(r"[-_.]+", "-", one.lower()) for one in given} for name, given in packages_distributions().items()
+        name: {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions}
+        for name, distributions in packages_distributions().items()
     }
     return sorted(name for name, given in spelt.items() if given <= extra)
 
@@ -117,18 +118,18 @@ def test_pins_hold_names_versions_and_hashes_only() -> None:
 
 
 def test_the_parts_pin_what_the_whole_pins() -> None:
-    whole = set(re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements/all.txt").read_text(), re.MULTILINE))
+    all_pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements/all.txt").read_text(), re.MULTILINE))
     for part in ("base", "server", "spark"):
         pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / f"requirements/{part}.txt").read_text(), re.MULTILINE))
-        assert pins <= whole, part
+        assert pins <= all_pins, part
 
 
 def test_every_library_has_its_line_and_no_other() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    wanted = [*project["project"]["dependencies"], *extras["server"], *extras["spark"]]
-    wanted += project["dependency-groups"]["dev"]
-    libraries = {re.split(r"[^\w.-]", library)[0] for library in wanted}
-    rows = re.findall(r"^\| ([a-z0-9, .-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
-    named = {name for row in rows for name in row.split(", ") if name != "library"}
-    assert named == libraries
+    requirements = [*project["project"]["dependencies"], *extras["server"], *extras["spark"]]
+    requirements += project["dependency-groups"]["dev"]
+    libraries = {re.split(r"[^\w.-]", library)[0] for library in requirements}
+    table_cells = re.findall(r"^\| ([a-z0-9, .-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    listed_libraries = {name for row in table_cells for name in row.split(", ") if name != "library"}
+    assert listed_libraries == libraries

@@ -35,9 +35,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 class StorySetup:
     """A running Tocsin with one table: owned by ana, followed by ben, its changes mailed and posted."""
 
-    def __init__(self, shell: Shell, shown: str) -> None:
+    def __init__(self, shell: Shell, printed_text: str) -> None:
         password = shell.json("admin", "reset-password", "admin")["password"]
-        mailbox = re.search(r"(http://\S+)/received", shown)
+        mailbox = re.search(r"(http://\S+)/received", printed_text)
         assert mailbox
         self.mailbox = mailbox.group(1)
         self.client = Client(shell.environment["TOCSIN_SERVER"])
@@ -71,19 +71,19 @@ class StorySetup:
         """Change the description; while the server is down, ask again: a change made twice is one change."""
         patch = [{"op": "add", "path": "/description", "value": text}]
 
-        def done() -> bool:
+        def is_patched() -> bool:
             try:
                 self.client.patch("table", self.table, patch)
             except TocsinError:
                 return False
             return True
 
-        until(done, within_s=90, every_s=0.3)
+        until(is_patched, within_s=90, every_s=0.3)
 
     def bells(self, name: str) -> list[Any]:
         return list(self.client.notifications(self.people[name]))
 
-    def received(self, kind: str) -> list[dict[str, Any]]:
+    def arrivals(self, kind: str) -> list[dict[str, Any]]:
         opener = build_opener(ProxyHandler({}))
         with opener.open(f"{self.mailbox}/received", timeout=10) as answer:
             return [one for one in json.load(answer)["received"] if one["kind"] == kind]
@@ -99,9 +99,9 @@ def shell(shell: Shell) -> Shell:
 @pytest.fixture
 def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[StorySetup]:
     _process, printed = up
-    made = StorySetup(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
-    yield made
-    made.client.close()
+    story = StorySetup(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
+    yield story
+    story.client.close()
 
 
 @pytest.mark.soak
@@ -115,14 +115,14 @@ def test_each_is_notified_once_whatever_is_killed(
         if part := KILLS.get(number):
             until(lambda part=part: part in children_of(process.pid), within_s=60)  # type: ignore[misc]
             os.kill(children_of(process.pid)[part], signal.SIGKILL)
-    until(lambda: len({one["webhook_id"] for one in house.received("webhook")}) == CHANGES, within_s=180)
-    until(lambda: len({one["message_id"] for one in house.received("mail")}) == CHANGES, within_s=60)
+    until(lambda: len({one["webhook_id"] for one in house.arrivals("webhook")}) == CHANGES, within_s=180)
+    until(lambda: len({one["message_id"] for one in house.arrivals("mail")}) == CHANGES, within_s=60)
     until(lambda: len(house.bells("ben")) >= CHANGES, within_s=60)
 
-    posted = {one["webhook_id"]: one["event"]["entity"]["description"] for one in house.received("webhook")}
+    posted = {one["webhook_id"]: one["event"]["entity"]["description"] for one in house.arrivals("webhook")}
     assert Counter(posted.values()) == Counter(f"text {number}" for number in range(CHANGES))
-    assert {tuple(one["to"]) for one in house.received("mail")} == {("ana@example.com",)}
-    assert {one["because"] for one in house.received("mail")} == {"you own it (alert orders)"}
+    assert {tuple(one["to"]) for one in house.arrivals("mail")} == {("ana@example.com",)}
+    assert {one["because"] for one in house.arrivals("mail")} == {"you own it (alert orders)"}
     notified = house.bells("ben")
     assert [one.title for one in notified] == ["orders: description changed"] * (CHANGES - 1) + [
         "orders: description added"

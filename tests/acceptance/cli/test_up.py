@@ -128,14 +128,14 @@ def descendants_of(pid: int) -> list[int]:
 
 def wait_until_gone(pids: list[int]) -> None:
     deadline = time.monotonic() + END_WITHIN_S
-    while left := [pid for pid in pids if Path(f"/proc/{pid}").exists() and not is_dead(pid)]:
-        assert time.monotonic() < deadline, f"still running: {left}"
+    while living_pids := [pid for pid in pids if Path(f"/proc/{pid}").exists() and not is_dead(pid)]:
+        assert time.monotonic() < deadline, f"still running: {living_pids}"
         time.sleep(0.05)
 
 
-def flat(shown: str) -> str:
+def flat(printed_text: str) -> str:
     """Return the text of a box as one line."""
-    return " ".join(shown.replace("│", " ").split())
+    return " ".join(printed_text.replace("│", " ").split())
 
 
 def is_dead(pid: int) -> bool:
@@ -148,8 +148,10 @@ def is_dead(pid: int) -> bool:
 
 def test_everything_starts_and_is_kept_running(ready: Up) -> None:
     process, printed = ready
-    shown = printed.wait_for("Tocsin is ready", READY_WITHIN_S)
-    assert "password is shown only on a terminal; to set a new one: tocsin admin reset-password admin" in flat(shown)
+    printed_text = printed.wait_for("Tocsin is ready", READY_WITHIN_S)
+    assert "password is shown only on a terminal; to set a new one: tocsin admin reset-password admin" in flat(
+        printed_text
+    )
     parts = all_parts_of(process.pid)
     os.kill(parts["deliver"], signal.SIGKILL)
     printed.wait_for("exited by signal SIGKILL; restarting in 1 s", END_WITHIN_S)
@@ -165,9 +167,9 @@ def test_the_parts_end_even_when_up_is_killed(up: Up) -> None:
 
 
 def test_a_taken_port_is_said_at_once(shell: Shell) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", shell.port))
-        taken.listen()
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", shell.port))
+        taken_socket.listen()
         ended = shell.run("up")
     assert ended.returncode == 5
     assert ended.stderr == (
@@ -188,7 +190,7 @@ class Watched:
         put("databaseSchema", {"name": "public", "database": "pg.store"})
         table = {"name": "orders", "databaseSchema": "pg.store.public", "columns": [{"name": "id", "dataType": "INT"}]}
         self._table = str(put("table", {**table, "owners": [{"type": "user", "name": "ana"}]}).id)
-        until(lambda: len(self._notified()) == 1, within_s=NOTIFIED_WITHIN_S)
+        until(lambda: len(self._notifications()) == 1, within_s=NOTIFIED_WITHIN_S)
 
     def alert(self, condition: str, *, enabled: bool = True) -> None:
         """Make or change the alert, and let the time pass after which it counts."""
@@ -205,12 +207,12 @@ class Watched:
 
     def change(self, field: str, text: str) -> set[str]:
         """Change the table and return the reasons of ana's notification."""
-        before = len(self._notified())
+        before = len(self._notifications())
         self._client.patch("table", self._table, [{"op": "add", "path": f"/{field}", "value": text}])
-        until(lambda: len(self._notified()) == before + 1, within_s=NOTIFIED_WITHIN_S)
-        return set(self._notified()[0])
+        until(lambda: len(self._notifications()) == before + 1, within_s=NOTIFIED_WITHIN_S)
+        return set(self._notifications()[0])
 
-    def _notified(self) -> list[tuple[str, ...]]:
+    def _notifications(self) -> list[tuple[str, ...]]:
         return [one.reasons for one in self._client.notifications(self._ana)]
 
 

@@ -33,20 +33,20 @@ from tocsin.store.vault import use_vault
 
 def main() -> int:
     """Run the checks of every client; return the exit code."""
-    return max([_checked(environment) for environment in ENVIRONMENTS])
+    return max([_exit_code_of(environment) for environment in ENVIRONMENTS])
 
 
-def _checked(environment: Path) -> int:
+def _exit_code_of(environment: Path) -> int:
     """Serve an empty SQLite store and run the checks of one client; return their exit code."""
     if not python_of(environment).exists():
         print(MISSING.format(environment.name), file=sys.stderr)  # noqa: T201
         return 1
     print(f"{environment.name}: OpenMetadata {version_of_client(environment)}", flush=True)  # noqa: T201
     with tempfile.TemporaryDirectory() as folder:
-        return _checked_on(Path(folder) / "tocsin.db", environment)
+        return _exit_code_on(Path(folder) / "tocsin.db", environment)
 
 
-def _checked_on(path: Path, environment: Path) -> int:
+def _exit_code_on(path: Path, environment: Path) -> int:
     url = f"sqlite:///{path}"
     engine = open_engine(url)
     migrate(engine)

@@ -75,7 +75,7 @@ def flow(served: Served, runner: subprocess.Popen[str], tmp_path: Path) -> Flow:
 
     def run(name: str, *, is_admin: bool = True) -> Json:
         environment = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": bot_token(served, is_admin=is_admin)}
-        return returned(runner, name, environment, tmp_path / "printed")
+        return result_of(runner, name, environment, tmp_path / "printed")
 
     return run
 
@@ -125,7 +125,7 @@ def bot_token(served: Served, *, is_admin: bool) -> str:
     return token
 
 
-def returned(runner: subprocess.Popen[str], name: str, environment: dict[str, str], printed: Path) -> Json:
+def result_of(runner: subprocess.Popen[str], name: str, environment: dict[str, str], printed: Path) -> Json:
     """Run a flow; fail with what it printed, or return what it returned."""
     assert runner.stdin and runner.stdout
     runner.stdin.write(json.dumps({"flow": name, "environment": environment, "print": str(printed)}) + "\n")

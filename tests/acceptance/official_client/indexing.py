@@ -27,7 +27,7 @@ def following_index(engine: Engine) -> Iterator[None]:
         offset = 0
         try:
             while not is_over.wait(_PAUSE_S):
-                offset = _indexed(engine, offset)
+                offset = _index_next(engine, offset)
         except Exception as error:  # noqa: BLE001  it is raised where the block ends
             failures.append(error)
 
@@ -42,7 +42,7 @@ def following_index(engine: Engine) -> Iterator[None]:
         raise failures[0]
 
 
-def _indexed(engine: Engine, offset: int) -> int:
+def _index_next(engine: Engine, offset: int) -> int:
     """Put the next events after an offset into the index; return the offset of the last."""
     entries = {}
     for logged in EventLog(engine).read(offset, _PORTION):

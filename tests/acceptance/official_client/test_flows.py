@@ -25,17 +25,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("official client")]
 
 
 def test_everything_is_created_once_however_often_it_is_put(served: Served, flow: Flow) -> None:
-    made = flow("everything")
+    versions = flow("everything")
     notified = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
     suite = ("entityCreated", "pg.shop.public.orders.testSuite")
-    assert notified == Counter({("entityCreated", fqn): 1 for _, fqn, _ in made} | {suite: 1})
-    assert {version for *_, version in made} == {0.1}
+    assert notified == Counter({("entityCreated", fqn): 1 for _, fqn, _ in versions} | {suite: 1})
+    assert {version for *_, version in versions} == {0.1}
 
 
 def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
     flow("patches")
     notified = [
-        _changed(event)
+        _changed_fields(event)
         for event in events_of(served)
         if event["eventType"] == "entityUpdated" and event["entityFullyQualifiedName"] == "pg.shop.public.customers"
     ]
@@ -55,9 +55,9 @@ def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
 
 
 def test_what_goes_is_gone_and_what_comes_back_is_there(served: Served, flow: Flow) -> None:
-    gone = flow("endings")
+    deleted_types = flow("endings")
     notified = Counter(event["eventType"] for event in events_of(served))
-    assert notified["entityDeleted"] == len(gone) + 1, "each of them, and the table's own test suite"
+    assert notified["entityDeleted"] == len(deleted_types) + 1, "each of them, and the table's own test suite"
     under_shop = ["shop", "public", "orders", "customers", "refill", "enough", "testSuite"]
     assert notified["entitySoftDeleted"] == 1 + len(under_shop)
     assert notified["entityRestored"] == 1 + len(under_shop)
@@ -81,7 +81,7 @@ def test_a_real_connector_reports_what_changed_at_its_source_and_nothing_else(
     assert second == first | {tables[1]: 0.2}, "the key's table has to be known first"
     assert third == {tables[0]: 0.2, tables[1]: second[tables[1]]}
     notified = [
-        (event["eventType"], event["entityFullyQualifiedName"], _changed(event))
+        (event["eventType"], event["entityFullyQualifiedName"], _changed_fields(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated" and event["entityFullyQualifiedName"].startswith(prefix)
     ]
@@ -117,7 +117,7 @@ def test_a_connector_leaves_what_people_wrote(served: Served, flow: Flow) -> Non
 def test_results_runs_profiles_and_use_are_each_reported_once(served: Served, flow: Flow) -> None:
     assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
     notified = Counter(
-        (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed(event))
+        (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed_fields(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated"
     )
@@ -140,10 +140,10 @@ def _changes(served: Served, fqn: str) -> Counter[str]:
     """Return how often each field of an entity has changed since it was created."""
     about = [event for event in events_of(served) if event["entityFullyQualifiedName"] == fqn]
     assert about[0]["eventType"] == "entityCreated"
-    return Counter(name for event in about[1:] for name in _changed(event))
+    return Counter(name for event in about[1:] for name in _changed_fields(event))
 
 
-def _changed(event: Json) -> list[str]:
+def _changed_fields(event: Json) -> list[str]:
     description = event["changeDescription"]
     return [one["name"] for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted") for one in description[key]]
 
@@ -160,11 +160,15 @@ def test_the_newer_face_of_the_client_works_too(served: Served, flow: Flow) -> N
 
 def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served, flow: Flow) -> None:
     assert flow("governance") == ["retention"]
-    notified = [_changed(event) for event in events_of(served) if event["entityFullyQualifiedName"] == "table"]
+    notified = [_changed_fields(event) for event in events_of(served) if event["entityFullyQualifiedName"] == "table"]
     assert notified == [["customProperties"]]
     table = "pg.shop.public.customers"
     about = [event for event in events_of(served) if event["entityFullyQualifiedName"] == table]
-    assert [_changed(event) for event in about[1:]] == [["extension.retention"], ["dataProducts"], ["dataProducts"]]
+    assert [_changed_fields(event) for event in about[1:]] == [
+        ["extension.retention"],
+        ["dataProducts"],
+        ["dataProducts"],
+    ]
 
 
 def test_a_strict_reader_knows_every_key_of_an_event(flow: Flow) -> None:

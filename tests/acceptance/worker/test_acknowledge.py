@@ -52,8 +52,8 @@ def failing(engine: Engine, *destinations: dict[str, Any]) -> SmallCompany:
 def acknowledge(company: SmallCompany) -> None:
     incident = AlertIncidentLog(company.engine).find("INC-1")
     assert incident is not None
-    done = Handling(StepKind.ACKNOWLEDGED)
-    company.writes.within(lambda record: handle(record, incident.id, done), actor=company.actor("dia"))
+    acknowledgement = Handling(StepKind.ACKNOWLEDGED)
+    company.writes.within(lambda record: handle(record, incident.id, acknowledgement), actor=company.actor("dia"))
 
 
 async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the_incident(store_engine: Engine) -> None:
@@ -71,9 +71,9 @@ async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the
     first, second = (message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails)
     text, html = (first.get_body((kind,)).get_content() for kind in ("plain", "html"))  # type: ignore[attr-defined]
     (token,) = TOKEN.findall(text)
-    asked = request_of(token, b"key", 0)
-    assert asked is not None
-    assert (asked.incident_number, TOKEN.findall(html)) == (1, [token])
+    request = request_of(token, b"key", 0)
+    assert request is not None
+    assert (request.incident_number, TOKEN.findall(html)) == (1, [token])
     assert "Acknowledge" not in second.get_body(("plain",)).get_content()  # type: ignore[attr-defined]
 
 

@@ -20,8 +20,8 @@ EACH = 10
 
 
 def breaker(engine: Engine, destination_id: str = "d") -> Breaker:
-    found = DestinationStatuses(engine).of(SUBSCRIPTION).get(destination_id)
-    return found.breaker if found else Breaker()
+    status = DestinationStatuses(engine).of(SUBSCRIPTION).get(destination_id)
+    return status.breaker if status else Breaker()
 
 
 def let_probe(engine: Engine) -> None:
@@ -44,7 +44,7 @@ async def test_a_failing_destination_is_paused_and_resumes_after_a_restart(
         for number in (1, 2, 3):
             let_probe(store_engine)
             await until(lambda number=number: len(receiver.arrived) == arrived + number)
-            await until(lambda: held(store_engine) == 0)  # it is recorded
+            await until(lambda: count_in_hand(store_engine) == 0)  # it is recorded
     assert statuses(store_engine) == {"awaitingRetry": arrived, "pending": 100 - arrived}
     add_alert(store_engine, [to(receiver, "/hook")], retries=1)
     with writing(store_engine) as connection:  # the waits are over
@@ -63,11 +63,11 @@ async def test_what_waits_in_a_worker_is_given_back_when_its_destination_is_paus
     add_messages(sqlite_engine, 200)
     async with working(sqlite_engine, replace(LIMITS, claim=200, per_destination=1)):
         await until(lambda: breaker(sqlite_engine).is_open)
-        await until(lambda: held(sqlite_engine) == 0)
+        await until(lambda: count_in_hand(sqlite_engine) == 0)
     assert len(receiver.arrived) < 100
 
 
-def held(engine: Engine, destination_id: str | None = None) -> int:
+def count_in_hand(engine: Engine, destination_id: str | None = None) -> int:
     """Return how many messages workers have in hand, of all destinations or of one."""
     with reading(engine) as connection:
         query = select(message.c.id).where(message.c.lease_owner.in_(select(worker_session.c.id)))
@@ -83,12 +83,12 @@ async def test_a_hanging_receiver_takes_no_room_from_the_others(sqlite_engine: E
     async with working(sqlite_engine, replace(LIMITS, in_flight=64)):  # the hanging one could hold all of them
         waiting = add_messages(sqlite_engine, 300, destination_id="hanging")
         await until(lambda: breaker(sqlite_engine, "hanging").is_open)
-        await until(lambda: held(sqlite_engine) == 0)
+        await until(lambda: count_in_hand(sqlite_engine) == 0)
         for name in names:
             add_messages(sqlite_engine, EACH, destination_id=name, name=name)
         most_held = 0
         while statuses(sqlite_engine)["delivered"] < OTHERS * EACH:
-            most_held = max(most_held, held(sqlite_engine, "hanging"))
+            most_held = max(most_held, count_in_hand(sqlite_engine, "hanging"))
             await asyncio.sleep(0.02)
     assert most_held <= 1, "only a probe"
     assert sum(count for one, (_, count) in states(sqlite_engine).items() if one in set(waiting)) < 100
@@ -102,11 +102,11 @@ async def test_receivers_that_hang_leave_room_before_they_are_paused(sqlite_engi
     for name in names:
         add_messages(sqlite_engine, 20, destination_id=name, name=name)
     async with working(sqlite_engine, replace(LIMITS, claim=16, per_destination=2, in_flight=64)):
-        await until(lambda: held(sqlite_engine) >= 24)
+        await until(lambda: count_in_hand(sqlite_engine) >= 24)
         await asyncio.sleep(1)  # it takes what it wants of the rest
         add_messages(sqlite_engine, 20, destination_id="last", name="last")
         await until(lambda: statuses(sqlite_engine).get("delivered") == 20)
-        assert held(sqlite_engine) >= 24, "all others hang"
+        assert count_in_hand(sqlite_engine) >= 24, "all others hang"
 
 
 async def test_events_that_find_no_room_are_given_back_and_delivered_later(
@@ -118,7 +118,7 @@ async def test_events_that_find_no_room_are_given_back_and_delivered_later(
     add_messages(store_engine, 5, destination_id="hanging", name="hanging")
     ids = add_messages(store_engine, 20, destination_id="other", name="other")
     async with working(store_engine, replace(LIMITS, event_bytes=4_000)):  # a few events
-        await until(lambda: held(store_engine, "hanging") == 1)
+        await until(lambda: count_in_hand(store_engine, "hanging") == 1)
         await until(lambda: statuses(store_engine).get("delivered") == 20)
     assert sorted(receiver.ids("/hook")) == sorted(ids)
 

@@ -36,20 +36,20 @@ def company_with(engine: Engine, endpoint: str) -> tuple[SmallCompany, str]:
     for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
         company.writes.create("eventsubscription", alert, actor=SYSTEM)
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": endpoint}}
-    made = company.alert("to ops", [hook], "fieldChanged == 'description'", resources=("table",))
+    alert_id = company.alert("to ops", [hook], "fieldChanged == 'description'", resources=("table",))
     owners = [{"op": "add", "path": "/owners", "value": [{"id": company.ids["dia"], "type": "user"}]}]
-    company.writes.patch("eventsubscription", Key.by_id(made), owners, actor=SYSTEM)
+    company.writes.patch("eventsubscription", Key.by_id(alert_id), owners, actor=SYSTEM)
     notify_all(engine)
-    return company, made
+    return company, alert_id
 
 
-def told(engine: Engine, kind: str) -> Counter[tuple[str, str]]:
+def recipients_of(engine: Engine, kind: str) -> Counter[tuple[str, str]]:
     """Return channel and recipient of the notifications of a type of event."""
     query = select(notification.c.channel, notification.c.recipient, notification.c.log_offset)
     joined = query.join(change_event, change_event.c.log_offset == notification.c.log_offset)
     with reading(engine) as connection:
-        rows = connection.execute(joined.where(change_event.c.event_type == kind))
-        return Counter((row.channel, row.recipient) for row in rows)
+        notification_rows = connection.execute(joined.where(change_event.c.event_type == kind))
+        return Counter((row.channel, row.recipient) for row in notification_rows)
 
 
 async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_waits_is_sent_later(
@@ -75,7 +75,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         await until(lambda: bool(mailbox.mails))
         ids = waiting(store_engine, alert)
         (destination,) = DestinationStatuses(store_engine).of(alert)
-        (subject, text) = said(mailbox)
+        (subject, text) = only_mail(mailbox)
         assert subject.startswith("to ops: Webhook http://127.0.0.1")
         assert "stopped; messages wait until somebody resumes it" in " ".join(text.split())
         assert len(ids) == 3
@@ -85,7 +85,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         await until(lambda: not waiting(store_engine, alert))
     assert sorted(receiver.ids("/hook")) == sorted(ids)
     assert set(statuses(store_engine)) == {"delivered"}
-    assert told(store_engine, "destinationStopped") == {
+    assert recipients_of(store_engine, "destinationStopped") == {
         ("Email", "dia@example.com"): 1,
         ("ActivityFeed", company.ids["dia"]): 1,
         ("ActivityFeed", company.ids["root"]): 1,
@@ -104,7 +104,7 @@ def waiting(engine: Engine, alert: str) -> list[str]:
         return list(connection.execute(query).scalars())
 
 
-def said(mailbox: Mailbox) -> tuple[str, str]:
+def only_mail(mailbox: Mailbox) -> tuple[str, str]:
     """Return subject and text of the only mail."""
     ((receivers, content),) = mailbox.mails
     assert receivers == ["dia@example.com"]

@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 import pytest
 from sqlalchemy import Engine, Row, select
 from tests.acceptance.worker.test_email_channel import Mailbox
-from tests.acceptance.worker.test_merged import mailing, said
+from tests.acceptance.worker.test_merged import mail_texts, mailing
 from tests.acceptance.worker.test_worker import Receiver, receiver, statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
@@ -58,7 +58,7 @@ async def test_a_scheduled_alert_sends_one_mail_that_lists_its_notifications(sql
     assert statuses(sqlite_engine) == {"pending": 1}
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
+    (text,) = mail_texts(mailbox)
     ((receivers, content),) = mailbox.mails
     subject = message_from_bytes(content, policy=policy.default)["Subject"]
     assert (receivers, subject) == (["dia@example.com"], "3 changes: revenue, orders")
@@ -75,7 +75,7 @@ async def test_what_was_muted_until_the_digest_goes_out_is_not_in_it(sqlite_engi
     Mutes(sqlite_engine).put(Mute(hourly.company.ids["dia"], MuteKind.ASSET, hourly.company.ids["orders"]))
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
+    (text,) = mail_texts(mailbox)
     assert ("text 0" in text, "text 1" in text, "text 2" in text) == (True, False, False)
 
 

@@ -45,7 +45,7 @@ async def mail_server(mailbox: Mailbox) -> AsyncIterator[int]:
         server.close()
 
 
-async def sent_to(port: int, target: str = "dana@example.com") -> Outcome:
+async def send_to(port: int, target: str = "dana@example.com") -> Outcome:
     async with EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER) as channel:
         return await channel.send(dispatch(target=target), DESTINATION, now_ms=NOW_MS)
 
@@ -53,7 +53,7 @@ async def sent_to(port: int, target: str = "dana@example.com") -> Outcome:
 async def test_one_mail_arrives_at_one_recipient() -> None:
     mailbox = Mailbox()
     async with mail_server(mailbox) as port:
-        outcome = await sent_to(port)
+        outcome = await send_to(port)
     assert isinstance(outcome, Delivered)
     ((receivers, content),) = mailbox.mails
     assert receivers == ["dana@example.com"]
@@ -72,7 +72,7 @@ async def test_one_mail_arrives_at_one_recipient() -> None:
 async def test_the_reply_decides(mailbox: Mailbox, kind: type, reason: OutcomeReason) -> None:
     """Fault scenario 26."""
     async with mail_server(mailbox) as port:
-        outcome = await sent_to(port)
+        outcome = await send_to(port)
     assert isinstance(outcome, kind)
     assert outcome.reason is reason
 
@@ -80,7 +80,7 @@ async def test_the_reply_decides(mailbox: Mailbox, kind: type, reason: OutcomeRe
 async def test_mail_waits_while_our_mail_server_is_away() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        outcome = await sent_to(unused.getsockname()[1])
+        outcome = await send_to(unused.getsockname()[1])
     assert isinstance(outcome, Retry)
     assert outcome.reason is OutcomeReason.MAIL_DEFERRED
 
@@ -92,7 +92,7 @@ async def test_mail_waits_while_no_mail_server_is_set() -> None:
 
 
 async def test_an_address_that_is_none_is_never_tried() -> None:
-    outcome = await sent_to(1, target="dana\r\nRCPT TO:<x@example.com>")
+    outcome = await send_to(1, target="dana\r\nRCPT TO:<x@example.com>")
     assert isinstance(outcome, Rejected)
     assert outcome.reason is OutcomeReason.BAD_ADDRESS
 

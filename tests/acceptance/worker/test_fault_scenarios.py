@@ -15,7 +15,7 @@ from tests.acceptance.worker.receivers import LOOPBACK, destination, speaking
 from tests.acceptance.worker.senders import webhook_sender
 from tests.acceptance.worker.test_digest import OWNERS_BY_MAIL, Hourly
 from tests.acceptance.worker.test_email_channel import Mailbox
-from tests.acceptance.worker.test_merged import mailing, said
+from tests.acceptance.worker.test_merged import mail_texts, mailing
 from tests.acceptance.worker.test_worker import Receiver, receiver, statuses, until, working
 from tests.company import PEOPLE, SmallCompany
 from tests.notifying import notify_all
@@ -52,7 +52,7 @@ def due_now(engine: Engine) -> None:
         connection.execute(update(message).values(due_at_ms=0))
 
 
-def notified(engine: Engine, company: SmallCompany) -> Counter[str]:
+def counts_by_person(engine: Engine, company: SmallCompany) -> Counter[str]:
     names = {company.ids[name]: name for name in PEOPLE}
     with reading(engine) as connection:
         return Counter(names[one] for one in connection.execute(select(notification.c.recipient_id)).scalars())
@@ -102,7 +102,7 @@ async def test_one_event_through_five_alerts_and_three_reasons_is_one_mail(sqlit
     notify_all(sqlite_engine)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
+    (text,) = mail_texts(mailbox)
     assert [f"alert {number}" in text for number in range(5)] == [True] * 5
     assert ("you own it" in text, "you follow it" in text, "names you" in text) == (True, True, True)
 
@@ -148,8 +148,8 @@ async def test_a_pipeline_that_flaps_a_hundred_times_a_minute_is_two_mails(sqlit
     due_now(sqlite_engine)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 2})
-    assert notified(sqlite_engine, company) == {"dia": 100}
-    assert [text.count("(alert flapping)") for text in said(mailbox)] == [1, 99]
+    assert counts_by_person(sqlite_engine, company) == {"dia": 100}
+    assert [text.count("(alert flapping)") for text in mail_texts(mailbox)] == [1, 99]
 
 
 async def test_thousands_that_fail_at_once_are_one_mail_with_a_count(sqlite_engine: Engine) -> None:
@@ -164,8 +164,8 @@ async def test_thousands_that_fail_at_once_are_one_mail_with_a_count(sqlite_engi
     notify_all(sqlite_engine)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
-    assert notified(sqlite_engine, company) == {"dia": MANY + 50}
+    (text,) = mail_texts(mailbox)
+    assert counts_by_person(sqlite_engine, company) == {"dia": MANY + 50}
     assert text.count("You receive this") <= 100
     assert f"{MANY + 50 - 100:,} more" in text
 
@@ -218,8 +218,8 @@ def test_a_follower_stays_with_what_is_renamed_and_not_with_what_takes_its_name(
     notify_all(sqlite_engine)
 
     def domain(name: str) -> Key:
-        made = company.put("domain", {"name": name, "domainType": "Aggregate", "description": "ours"})
-        return Key.by_id(made["id"])
+        created = company.put("domain", {"name": name, "domainType": "Aggregate", "description": "ours"})
+        return Key.by_id(created["id"])
 
     def put(key: Key, path: str, value: str) -> None:
         company.clock.advance(1_000)
@@ -231,11 +231,11 @@ def test_a_follower_stays_with_what_is_renamed_and_not_with_what_takes_its_name(
     company.writes.follow("domain", company.ids["Orders"], company.ids["cem"], actor=company.actor("cem"))
     put(order, "/name", "Purchases")
     put(order, "/description", "renamed")
-    assert notified(sqlite_engine, company) == {"cem": 1}
+    assert counts_by_person(sqlite_engine, company) == {"cem": 1}
     company.writes.delete("domain", order, actor=SYSTEM, hard=True)
     put(domain("Purchases"), "/description", "another one")
     put(domain("Orders"), "/description", "and another one")
-    assert notified(sqlite_engine, company) == {"cem": 1}
+    assert counts_by_person(sqlite_engine, company) == {"cem": 1}
 
 
 async def test_a_retry_is_signed_with_both_secrets_of_a_rotation(sqlite_engine: Engine) -> None:

@@ -51,7 +51,7 @@ class ChatSpace:
 
 
 @asynccontextmanager
-async def opened(space: ChatSpace) -> AsyncIterator[str]:
+async def serve_space(space: ChatSpace) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_post("/v1/spaces/AAAA/messages", space.create)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -67,7 +67,7 @@ async def delivering(
 ) -> AsyncIterator[None]:
     """A worker over an alert to the space and so many changes, gathered within an interval if there is one."""
     company = SmallCompany(engine)
-    async with opened(space) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
+    async with serve_space(space) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
         chat = {"category": "External", "type": "GChat", "config": {"endpoint": url}}
         company.alert("chat", [chat], poll_interval_s=poll_interval_s)
         for number in range(changes):
@@ -81,8 +81,8 @@ async def delivering(
 
 def statuses(engine: Engine) -> Counter[tuple[str, int]]:
     with engine.connect() as connection:
-        rows = connection.execute(select(message.c.status, message.c.attempt_count)).all()
-    return Counter((row.status, row.attempt_count) for row in rows)
+        message_rows = connection.execute(select(message.c.status, message.c.attempt_count)).all()
+    return Counter((row.status, row.attempt_count) for row in message_rows)
 
 
 async def test_every_change_is_a_card_in_the_space(store_engine: Engine) -> None:

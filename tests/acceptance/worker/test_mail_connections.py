@@ -42,9 +42,9 @@ class CountingMailServer:
             self._context.load_cert_chain(certificate)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[int]:
+    async def serve(self) -> AsyncIterator[int]:
         at_once = self._context if self._tls == "tls" else None
-        server = await asyncio.get_running_loop().create_server(self._connected, "localhost", 0, ssl=at_once)
+        server = await asyncio.get_running_loop().create_server(self._connect, "localhost", 0, ssl=at_once)
         try:
             yield server.sockets[0].getsockname()[1]
         finally:
@@ -52,19 +52,25 @@ class CountingMailServer:
 
     def hang_up(self) -> None:
         """Close all connections."""
-        for one in self.connections:
-            if one.transport:
-                one.transport.close()
+        for connection in self.connections:
+            if connection.transport:
+                connection.transport.close()
 
-    def _connected(self) -> SMTP:
+    def _connect(self) -> SMTP:
         options: dict[str, Any] = {}
         if self._context is not None:
-            options = {"authenticator": self._known, "auth_required": True, "auth_require_tls": self._tls != "tls"}
+            options = {
+                "authenticator": self._check_login,
+                "auth_required": True,
+                "auth_require_tls": self._tls != "tls",
+            }
         upgraded = self._context if self._tls == "starttls" else None
         self.connections.append(SMTP(self, tls_context=upgraded, require_starttls=bool(upgraded), **options))
         return self.connections[-1]
 
-    def _known(self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, who: object) -> AuthResult:
+    def _check_login(
+        self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, who: object
+    ) -> AuthResult:
         return AuthResult(success=who == LoginPassword(b"tocsin", b"s3cret"), handled=False)  # so that it answers
 
     async def handle_MAIL(  # noqa: N802  aiosmtpd's
@@ -90,13 +96,13 @@ class CountingMailServer:
 
 @asynccontextmanager
 async def sending(office: CountingMailServer, **options: Any) -> AsyncIterator[EmailSender]:
-    async with office.opened() as port:
+    async with office.serve() as port:
         server = replace(MailServer("localhost", port, timeout_s=5.0), **options)
         async with EmailSender(server, MailSettings("tocsin@acme.example", "http://t.example")) as sender:
             yield sender
 
 
-async def sent(sender: EmailSender, name: str) -> Outcome:
+async def send_mail(sender: EmailSender, name: str) -> Outcome:
     return await sender.send(to(f"{name}@example.com"), DESTINATION, now_ms=NOW_MS)
 
 
@@ -108,9 +114,9 @@ async def test_many_mails_go_over_one_connection_and_over_few_at_once() -> None:
     office = CountingMailServer()
     async with sending(office, connections=2) as sender:
         for number in range(10):
-            assert isinstance(await sent(sender, f"a{number}"), Delivered)
+            assert isinstance(await send_mail(sender, f"a{number}"), Delivered)
         assert (len(office.receivers), len(office.connections)) == (10, 1)
-        outcomes = await asyncio.gather(*(sent(sender, f"b{number}") for number in range(50)))
+        outcomes = await asyncio.gather(*(send_mail(sender, f"b{number}") for number in range(50)))
         assert {type(one) for one in outcomes} == {Delivered}
     assert (len(set(office.receivers)), len(office.connections)) == (60, 2)
 
@@ -119,7 +125,7 @@ async def test_a_connection_that_the_server_has_closed_costs_no_mail() -> None:
     office = CountingMailServer()
     async with sending(office) as sender:
         for name in ("dana", "erin", "finn"):
-            assert isinstance(await sent(sender, name), Delivered)
+            assert isinstance(await send_mail(sender, name), Delivered)
             office.hang_up()
             await asyncio.sleep(0.01)
     assert (len(office.receivers), len(office.connections)) == (3, 3)
@@ -129,7 +135,7 @@ async def test_a_server_that_takes_so_many_mails_per_connection_gets_the_next_ov
     office = CountingMailServer(most_each=2)
     async with sending(office) as sender:
         for number in range(6):
-            assert isinstance(await sent(sender, f"a{number}"), Delivered)
+            assert isinstance(await send_mail(sender, f"a{number}"), Delivered)
     assert (len(office.receivers), len(office.connections)) == (6, 3)
 
 
@@ -137,7 +143,7 @@ async def test_a_refused_recipient_says_nothing_about_the_next_on_the_same_conne
     """Fault scenario 26."""
     office = CountingMailServer()
     async with sending(office) as sender:
-        outcomes = [await sent(sender, name) for name in ("dana", "gone", "erin")]
+        outcomes = [await send_mail(sender, name) for name in ("dana", "gone", "erin")]
     assert [type(one) for one in outcomes] == [Delivered, Rejected, Delivered]
     assert (outcomes[1].reason, outcomes[1].detail) == (OutcomeReason.MAIL_REFUSED, "no such user")  # type: ignore[union-attr]
     assert office.receivers == ["dana@example.com", "erin@example.com"]
@@ -153,7 +159,7 @@ async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))  # the authorities that this machine trusts
     office = CountingMailServer(tls=tls, certificate=certificate)
     async with sending(office, tls=tls, user="tocsin", password=password) as sender:
-        outcomes = [await sent(sender, name) for name in ("dana", "erin")]
+        outcomes = [await send_mail(sender, name) for name in ("dana", "erin")]
     assert [type(one) for one in outcomes] == [kind, kind], outcomes
     assert len(office.receivers) == (2 if kind is Delivered else 0)
     assert (kind is Retry) == ("Authentication credentials invalid" in str(outcomes))
@@ -164,7 +170,7 @@ async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
 async def test_a_server_whose_certificate_nobody_vouches_for_gets_nothing(tls: str, tmp_path: Path) -> None:
     office = CountingMailServer(tls=tls, certificate=await certificate_in(tmp_path))
     async with sending(office, tls=tls, user="tocsin", password="s3cret") as sender:
-        outcome = await sent(sender, "dana")
+        outcome = await send_mail(sender, "dana")
     assert isinstance(outcome, Retry)
     assert (outcome.reason, office.receivers) == (OutcomeReason.MAIL_DEFERRED, [])
 

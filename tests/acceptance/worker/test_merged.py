@@ -60,8 +60,8 @@ class Shared:
         """Return, by notification, the alerts that its stored reasons name."""
         with reading(self.engine) as connection:
             ids = list(connection.execute(select(notification.c.id)).scalars())
-        found = Records(self.engine).by_id(ids).values()
-        return [[reason.subscription_name for reason in one.notification.reasons] for one in found]
+        message_records = Records(self.engine).by_id(ids).values()
+        return [[reason.subscription_name for reason in one.notification.reasons] for one in message_records]
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def mailing(engine: Engine, mailbox: Mailbox) -> AsyncIterator[None]:
         yield
 
 
-def said(mailbox: Mailbox) -> list[str]:
+def mail_texts(mailbox: Mailbox) -> list[str]:
     """Return the text of every mail that came."""
     mails = [message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails]
     return [mail.get_body(("plain",)).get_content() for mail in mails]
@@ -86,7 +86,7 @@ async def test_an_alert_of_somebody_who_may_not_see_it_keeps_no_mail_of_others_b
     assert shared.alerts_named() == [["z"]]
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
+    (text,) = mail_texts(mailbox)
     assert "alert z" in text
     assert "alert a" not in text
 
@@ -100,7 +100,7 @@ async def test_what_a_policy_hides_from_one_alerts_editor_later_still_goes_out_f
     shared.small.company.writes.patch("table", Key.by_name("pg.shop.public.free"), owners, actor=SYSTEM)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(mailbox)
+    (text,) = mail_texts(mailbox)
     assert ("alert z" in text, "alert a" in text) == (True, False)
     dropped = dropped_reasons(sqlite_engine)
     assert dropped == [
@@ -137,7 +137,7 @@ async def test_what_becomes_of_one_alert_does_not_stop_the_mail_that_waits(sqlit
     open_again = Mailbox()
     async with mailing(sqlite_engine, open_again):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    (text,) = said(open_again)
+    (text,) = mail_texts(open_again)
     assert ("alert z" in text, "alert a" in text) == (True, False)
     says = {
         "deleted": "the alert or its destination no longer exists",

@@ -57,13 +57,13 @@ def teams(url: str) -> dict[str, object]:
     return {"category": "External", "type": "MsTeams", "config": {"endpoint": url + FLOW}}
 
 
-def opened(requests: HttpRequests) -> IncomingWebhook:
+def sender_of(requests: HttpRequests) -> IncomingWebhook:
     return ms_teams_sender(requests, base_url="https://t.example")
 
 
 async def test_every_change_is_a_card(store_engine: Engine) -> None:
     workflow = Workflow()
-    async with listening(workflow.post) as url, delivering(store_engine, teams(url), opened, changes=3):
+    async with listening(workflow.post) as url, delivering(store_engine, teams(url), sender_of, changes=3):
         await until(lambda: statuses(store_engine) == {("delivered", 1): 3})
     titles = sorted(str(one["fallbackText"]) for one in workflow.cards)
     assert titles == ["orders: description added", *["orders: description changed"] * 2]
@@ -71,7 +71,7 @@ async def test_every_change_is_a_card(store_engine: Engine) -> None:
 
 async def test_a_workflow_that_has_had_enough_gets_the_rest_later(sqlite_engine: Engine) -> None:
     workflow = Workflow(takes=2)
-    async with listening(workflow.post) as url, delivering(sqlite_engine, teams(url), opened, changes=3):
+    async with listening(workflow.post) as url, delivering(sqlite_engine, teams(url), sender_of, changes=3):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("awaitingRetry", 1): 1})
     assert workflow.answers == {202: 2, 429: 1}
 
@@ -93,6 +93,6 @@ async def test_every_answer_means_what_teams_says(
 ) -> None:
     """Fault scenario 23."""
     workflow = Workflow(fault=(status, body))
-    async with listening(workflow.post) as url, delivering(sqlite_engine, teams(url), opened):
+    async with listening(workflow.post) as url, delivering(sqlite_engine, teams(url), sender_of):
         await until(lambda: statuses(sqlite_engine) == {(ends, 1): 1})
     assert reasons(sqlite_engine) == {reason}

@@ -30,10 +30,10 @@ MANY, FEW = 30, 8
 class Receivers:
     """What arrived, by path; ``gone`` are paths that answer 410."""
 
-    def __init__(self, *gone: str) -> None:
+    def __init__(self, *gone_paths: str) -> None:
         self.arrived: list[tuple[str, Document]] = []
         self.headers: list[str] = []
-        self._gone = gone
+        self._gone = gone_paths
 
     async def post(self, request: web.Request) -> web.Response:
         if request.path in self._gone:
@@ -53,11 +53,11 @@ def give(company: SmallCompany, entity_type: str, name: str, addresses: Document
 
 
 @asynccontextmanager
-async def sending(engine: Engine, **more: object) -> AsyncIterator[None]:
+async def sending(engine: Engine, **parts: object) -> AsyncIterator[None]:
     async with HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
         slack = SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
         async with working(
-            engine, senders={"Webhook": WebhookSender(requests, source="http://t"), "Slack": slack}, **more
+            engine, senders={"Webhook": WebhookSender(requests, source="http://t"), "Slack": slack}, **parts
         ):
             yield
 
@@ -112,7 +112,7 @@ async def test_an_address_that_fails_pauses_nobody_else(sqlite_engine: Engine) -
 
 
 async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store_engine: Engine) -> None:
-    company, receivers, over = SmallCompany(store_engine), Receivers(), asyncio.Event()
+    company, receivers, release = SmallCompany(store_engine), Receivers(), asyncio.Event()
     alert_id = company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
     begun: list[str] = []
 
@@ -120,7 +120,7 @@ async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store
         if request.path != "/dia":
             return await receivers.post(request)
         begun.append(request.path)
-        await over.wait()
+        await release.wait()
         return web.Response(text="ok")
 
     async with listening(answer) as url:
@@ -133,7 +133,7 @@ async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store
         async with sending(store_engine, limits=replace(LIMITS, claim=FEW, per_destination=2)):
             await until(lambda: receivers.paths() == ["/shop"])
             assert len(begun) <= 2, "as many as an address gets at once"
-            over.set()
+            release.set()
             await until(lambda: statuses(store_engine) == {("delivered", 1): MANY + 1})
     assert DestinationStatuses(store_engine).of(alert_id) == {}
 
@@ -148,8 +148,8 @@ async def test_an_address_that_changes_hands_gets_nothing_that_was_for_the_other
         give(company, "team", "shop", {"generic": {"endpoint": f"{url}/first"}})
         company.describe("orders", "for the first")
         notify_all(sqlite_engine)
-        other = {} if change == "removed" else {"generic": {"endpoint": f"{url}/second"}}
-        give(company, "team", "shop", other, by="cem")
+        new_address = {} if change == "removed" else {"generic": {"endpoint": f"{url}/second"}}
+        give(company, "team", "shop", new_address, by="cem")
         async with sending(sqlite_engine):
             await until(lambda: reasons(sqlite_engine) == {"recipientGone"})
             await asyncio.sleep(0)

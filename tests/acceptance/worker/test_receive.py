@@ -14,8 +14,8 @@ from tocsin.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
 
 def destination(endpoint: str | None, **config: object) -> Destination:
     channel = Channel.WEBHOOK if endpoint else Channel.EMAIL
-    made = DestinationConfig(endpoint=endpoint, **config)
-    return Destination(id="d", category=Category.EXTERNAL, type=channel, config=made)
+    destination_config = DestinationConfig(endpoint=endpoint, **config)
+    return Destination(id="d", category=Category.EXTERNAL, type=channel, config=destination_config)
 
 
 async def test_arrivals_are_printed_and_can_be_read_back() -> None:
@@ -32,11 +32,13 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
             await email.send(dispatch(), destination(None), now_ms=NOW_MS)
         async with aiohttp.ClientSession() as session, session.get(f"{url}/received") as answer:
             received = (await answer.json())["received"]
-    named = "webhook  /hook  entityUpdated acme.shop.public.orders  webhook-id 0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
+    line_start = (
+        "webhook  /hook  entityUpdated acme.shop.public.orders  webhook-id 0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
+    )
     assert lines == [
-        f"{named}  signature ok",
-        f"{named}  signature WRONG",
-        f"{named}  signature none",
+        f"{line_start}  signature ok",
+        f"{line_start}  signature WRONG",
+        f"{line_start}  signature none",
         'mail     dana@example.com  "orders: column email removed"  (because you own it (alert schema changes))',
     ]
     assert [one["line"] for one in received] == lines

@@ -39,13 +39,13 @@ class Loading:
         self.company.alert("Broken", [destination], rule, poll_interval_s=0, trigger=trigger)
         notify_all(engine)
 
-    async def run(self, *, each: int, of: tuple[str, ...] = RUNS) -> None:
+    async def run(self, *, per_change: int, reported: tuple[str, ...] = RUNS) -> None:
         """Report runs one after the other; the first failure after a success makes so many messages, and so the end."""
         delivered = 0
-        for before, status in zip(("Successful", *of), of, strict=False):
+        for before, status in zip(("Successful", *reported), reported, strict=False):
             self.company.run("load", status)
             notify_all(self.engine)
-            delivered += each if before != status else 0
+            delivered += per_change if before != status else 0
             await until(lambda sent=delivered: statuses(self.engine) == ({("delivered", 1): sent} if sent else {}))
 
 
@@ -60,16 +60,16 @@ async def slack(engine: Engine, workspace: Workspace) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("to", "each"), [(bot("External", channel="#alerts"), 1), (bot("Owners"), 2)], ids=["channel", "people"]
+    ("to", "per_change"), [(bot("External", channel="#alerts"), 1), (bot("Owners"), 2)], ids=["channel", "people"]
 )
 async def test_in_slack_the_first_messages_thread_says_that_it_is_resolved(
-    store_engine: Engine, to: dict[str, Any], each: int
+    store_engine: Engine, to: dict[str, Any], per_change: int
 ) -> None:
     workspace, loading = Workspace(burst=9), Loading(store_engine, to)
     people(workspace, "ana", "ben")
     async with slack(store_engine, workspace):
-        await loading.run(each=each)
-    failures, ends = workspace.posts[:each], workspace.posts[each:]
+        await loading.run(per_change=per_change)
+    failures, ends = workspace.posts[:per_change], workspace.posts[per_change:]
     assert {one["text"] for one in failures} == {"load: run failed"}
     assert {one["text"] for one in ends} == {RESOLVED}
     threads = {one["channel"]: f"{number}.0001" for number, one in enumerate(failures, start=1)}
@@ -94,7 +94,7 @@ async def test_without_the_option_only_the_failure_is_a_message(sqlite_engine: E
 async def test_each_time_it_breaks_has_a_thread_of_its_own(sqlite_engine: Engine) -> None:
     workspace, loading = Workspace(burst=9), Loading(sqlite_engine, bot("External", channel="#alerts"))
     async with slack(sqlite_engine, workspace):
-        await loading.run(each=1, of=(*RUNS, "Successful", "Failed", "Successful"))
+        await loading.run(per_change=1, reported=(*RUNS, "Successful", "Failed", "Successful"))
     assert [one.get("thread_ts") for one in workspace.posts] == [None, "1.0001", None, "3.0001"]
 
 
@@ -119,7 +119,7 @@ async def test_mail_programs_show_it_below_the_first_mail(sqlite_engine: Engine)
         EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
         working(sqlite_engine, senders={"Email": channel}),
     ):
-        await loading.run(each=2)
+        await loading.run(per_change=2)
     mails: dict[str, list[EmailMessage]] = {}
     for (receiver,), content in mailbox.mails:
         mails.setdefault(receiver, []).append(message_from_bytes(content, policy=policy.default))  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ async def test_google_chat_puts_it_into_the_first_messages_thread(sqlite_engine:
         loading = Loading(sqlite_engine, to)
         chat = google_chat_sender(requests, base_url="https://t.example")
         async with working(sqlite_engine, senders={"GChat": chat}):
-            await loading.run(each=1, of=(*RUNS, "Failed"))
+            await loading.run(per_change=1, reported=(*RUNS, "Failed"))
     assert threads[0] == threads[1] != threads[2]
 
 

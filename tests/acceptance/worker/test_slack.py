@@ -52,13 +52,13 @@ def slack(url: str) -> dict[str, object]:
     return {"category": "External", "type": "Slack", "config": {"endpoint": url + HOOK}}
 
 
-def opened(requests: HttpRequests) -> SlackSender:
+def sender_of(requests: HttpRequests) -> SlackSender:
     return SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
 
 
 async def test_every_change_is_a_message(store_engine: Engine) -> None:
     workspace = Workspace()
-    async with listening(workspace.post) as url, delivering(store_engine, slack(url), opened, changes=3):
+    async with listening(workspace.post) as url, delivering(store_engine, slack(url), sender_of, changes=3):
         await until(lambda: statuses(store_engine) == {("delivered", 1): 3})
     titles = sorted(str(one["text"]) for one in workspace.messages)
     assert titles == ["orders: description added", *["orders: description changed"] * 2]
@@ -68,7 +68,7 @@ async def test_changes_of_one_moment_are_one_message(sqlite_engine: Engine) -> N
     workspace = Workspace()
     async with (
         listening(workspace.post) as url,
-        delivering(sqlite_engine, slack(url), opened, changes=30, poll_interval_s=60),
+        delivering(sqlite_engine, slack(url), sender_of, changes=30, poll_interval_s=60),
     ):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
     assert [one["text"] for one in workspace.messages] == ["30 changes: orders"]
@@ -76,7 +76,7 @@ async def test_changes_of_one_moment_are_one_message(sqlite_engine: Engine) -> N
 
 async def test_a_workspace_that_has_had_enough_gets_the_rest_later(sqlite_engine: Engine) -> None:
     workspace = Workspace(takes=2)
-    async with listening(workspace.post) as url, delivering(sqlite_engine, slack(url), opened, changes=3):
+    async with listening(workspace.post) as url, delivering(sqlite_engine, slack(url), sender_of, changes=3):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("awaitingRetry", 1): 1})
     assert workspace.answers == {200: 2, 429: 1}
 
@@ -102,6 +102,6 @@ async def test_every_answer_means_what_slack_says(
 ) -> None:
     """Fault scenario 23."""
     workspace = Workspace(fault=(status, body))
-    async with listening(workspace.post) as url, delivering(sqlite_engine, slack(url), opened):
+    async with listening(workspace.post) as url, delivering(sqlite_engine, slack(url), sender_of):
         await until(lambda: statuses(sqlite_engine) == {(ends, 1): 1})
     assert reasons(sqlite_engine) == {reason}

@@ -55,15 +55,15 @@ class Workspace:
             return self._member(dict(await request.post()))
         if method != "chat.postMessage":
             return 200, {"ok": False, "error": "unknown_method"}
-        return self._posted(json.loads(await request.read()))
+        return self._post_message(json.loads(await request.read()))
 
     def _member(self, form: dict[str, Any]) -> Answer:
         if "email" not in form:  # JSON is not read here
             return 200, {"ok": False, "error": "invalid_arguments"}
-        known = self.members.get(str(form["email"]))
-        return 200, {"ok": True, "user": {"id": known}} if known else {"ok": False, "error": "users_not_found"}
+        member_id = self.members.get(str(form["email"]))
+        return 200, {"ok": True, "user": {"id": member_id}} if member_id else {"ok": False, "error": "users_not_found"}
 
-    def _posted(self, message: dict[str, Any]) -> Answer:
+    def _post_message(self, message: dict[str, Any]) -> Answer:
         channel = message["channel"]
         if channel not in (*CHANNELS, *self.members.values()):
             return 200, {"ok": False, "error": "channel_not_found"}
@@ -74,8 +74,8 @@ class Workspace:
             return 429, {"ok": False, "error": "ratelimited"}
         before.append(time.monotonic())
         self.posts.append(message)
-        said = {"ok": True, "channel": channel, "ts": f"{len(self.posts)}.0001"}
-        return 200, {**said, "message": {**message, "padding": "ü" * 30_000}}  # it is repeated, and longer
+        answer = {"ok": True, "channel": channel, "ts": f"{len(self.posts)}.0001"}
+        return 200, {**answer, "message": {**message, "padding": "ü" * 30_000}}  # it is repeated, and longer
 
 
 def people(workspace: Workspace, *names: str) -> None:
@@ -137,8 +137,8 @@ async def test_a_person_gets_a_link_that_mutes_the_asset_and_a_channel_gets_none
     with sqlite_engine.connect() as connection:
         (identity,) = connection.execute(select(notification.c.id)).scalars()
         assert "mute/" not in str(connection.execute(select(attempt)).all())
-    asked = [request_of(token, b"key", 0) for token in tokens]
-    assert [one and one.notification_id for one in asked] == [identity] * links
+    requests = [request_of(token, b"key", 0) for token in tokens]
+    assert [one and one.notification_id for one in requests] == [identity] * links
 
 
 async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_others_get_theirs(
@@ -152,25 +152,25 @@ async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_other
     assert status.failing.since_ms is None, "others are still written to"
     with sqlite_engine.connect() as connection:
         ids = list(connection.execute(select(notification.c.id)).scalars())
-    made = {one.notification.address: one.message for one in Records(sqlite_engine).by_id(ids).values()}
-    tried = made["ben@example.com"].attempts[0]  # type: ignore[union-attr]
+    messages_by_address = {one.notification.address: one.message for one in Records(sqlite_engine).by_id(ids).values()}
+    tried = messages_by_address["ben@example.com"].attempts[0]  # type: ignore[union-attr]
     assert (tried.reason, tried.detail) == ("recipientUnknown", '{"ok":false,"error":"users_not_found"}')
 
 
 async def test_what_two_bots_tell_a_person_are_two_messages(sqlite_engine: Engine) -> None:
     """A bot of anybody's workspace takes no message away from the company's."""
-    other, workspace = Workspace(token="xoxb-of-another"), Workspace()
-    people(other, "ana"), people(workspace, "ana", "ben")
+    second_workspace, workspace = Workspace(token="xoxb-of-another"), Workspace()
+    people(second_workspace, "ana"), people(workspace, "ana", "ben")
     company = SmallCompany(sqlite_engine)
-    company.alert("a", [bot("Owners", botToken=other.token)], poll_interval_s=0)
+    company.alert("a", [bot("Owners", botToken=second_workspace.token)], poll_interval_s=0)
     company.alert("b", [bot("Owners")], poll_interval_s=0)
     company.alert("c", [bot("Owners")], poll_interval_s=0)
     company.describe("orders", "text")
     notify_all(sqlite_engine)
 
     async def answer(request: web.Request) -> web.Response:
-        has_other = request.headers["Authorization"] == f"Bearer {other.token}"
-        return await (other if has_other else workspace).answer(request)
+        has_other = request.headers["Authorization"] == f"Bearer {second_workspace.token}"
+        return await (second_workspace if has_other else workspace).answer(request)
 
     async with (
         listening(answer) as url,
@@ -179,9 +179,9 @@ async def test_what_two_bots_tell_a_person_are_two_messages(sqlite_engine: Engin
     ):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 3, ("failed", 1): 1})
     assert sorted(one["channel"] for one in workspace.posts) == ["UANA", "UBEN"]
-    assert [one["channel"] for one in other.posts] == ["UANA"]
+    assert [one["channel"] for one in second_workspace.posts] == ["UANA"]
     assert ["(alert b)" in str(one) and "(alert c)" in str(one) for one in workspace.posts] == [True, True]
-    assert "(alert b)" not in str(other.posts)
+    assert "(alert b)" not in str(second_workspace.posts)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -192,12 +192,12 @@ async def test_a_channel_gets_one_message_a_second_and_loses_none(sqlite_engine:
     assert workspace.calls == {"chat.postMessage": 4}
 
 
-@pytest.mark.parametrize(("known", "said"), [(("dia",), "<@UDIA>"), ((), "owned by @dia")])
+@pytest.mark.parametrize(("members", "mention"), [(("dia",), "<@UDIA>"), ((), "owned by @dia")])
 async def test_an_owner_is_mentioned_where_slack_knows_them(
-    sqlite_engine: Engine, known: tuple[str, ...], said: str
+    sqlite_engine: Engine, members: tuple[str, ...], mention: str
 ) -> None:
     workspace = Workspace()
-    people(workspace, *known)
+    people(workspace, *members)
     company = SmallCompany(sqlite_engine)
     company.alert("chat", [bot("External", channel="#alerts")], poll_interval_s=0)
     company.describe("revenue", "text")
@@ -210,7 +210,7 @@ async def test_an_owner_is_mentioned_where_slack_knows_them(
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
     (post,) = workspace.posts
     (line,) = [one for one in post["blocks"] if "Changed by" in json.dumps(one)]
-    assert said in json.dumps(line)
+    assert mention in json.dumps(line)
     assert workspace.calls == {"chat.postMessage": 1, "users.lookupByEmail": 1}
 
 

@@ -28,7 +28,7 @@ SECRET = "8f742231b10e8888abcd99f0d5c185a5"
 SIGNED = {"signingSecret": SECRET}
 
 
-async def posted(engine: Engine, workspace: Workspace) -> list[dict[str, Any]]:
+async def send_due(engine: Engine, workspace: Workspace) -> list[dict[str, Any]]:
     """Let a worker send what is due; return the messages."""
     key = unsubscribe_key(People(engine))
     async with listening(workspace.answer) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
@@ -40,16 +40,16 @@ async def posted(engine: Engine, workspace: Workspace) -> list[dict[str, Any]]:
 
 def choices(post: dict[str, Any]) -> dict[str, str]:
     """Return the values of a message's buttons by their texts; the whole is one that Slack takes."""
-    found = {}
+    values_by_text = {}
     for block in post["blocks"]:
-        known = Block.parse(block)
-        assert known is not None
-        known.validate_json()
+        parsed_block = Block.parse(block)
+        assert parsed_block is not None
+        parsed_block.validate_json()
         if block["type"] == "actions":
-            found |= {one["text"]["text"]: one["value"] for one in block["elements"]}
+            values_by_text |= {one["text"]["text"]: one["value"] for one in block["elements"]}
             names = [one["action_id"] for one in block["elements"]]
             assert len(set(names)) == len(names)
-    return found
+    return values_by_text
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_with_a_signing_secret_buttons_come_in_place_of_links(
     workspace = Workspace()
     people(workspace, "dia")
     failing(sqlite_engine, to)
-    (post,) = await posted(sqlite_engine, workspace)
+    (post,) = await send_due(sqlite_engine, workspace)
     assert list(choices(post)) == texts
     assert len(json.dumps(post["blocks"])) < MESSAGE_BYTES
     assert ("/mute/" in str(post), PAGE in str(post) or "/acknowledge/" in str(post)) == (not texts, not texts)
@@ -90,7 +90,7 @@ async def test_a_bot_that_no_administrator_uses_gets_nothing_that_acts_for_its_r
     company.writes.create("eventsubscription", request, actor=company.actor("ben"))
     company.run("load", "Failed")
     notify_all(sqlite_engine)
-    (post,) = await posted(sqlite_engine, workspace)
+    (post,) = await send_due(sqlite_engine, workspace)
     assert choices(post) == {}
     assert ("/mute/" in str(post), "/acknowledge/" in str(post)) == (False, False)
     assert f"{PAGE}|Acknowledge INC-1" in str(post)
@@ -102,7 +102,7 @@ async def test_a_message_about_a_change_has_a_button_to_mute(sqlite_engine: Engi
     company.alert("chat", [bot("Followers", **SIGNED)], poll_interval_s=0)
     company.describe("orders", "ü" * 9_000)
     notify_all(sqlite_engine)
-    (post,) = await posted(sqlite_engine, workspace)
+    (post,) = await send_due(sqlite_engine, workspace)
     assert list(choices(post)) == ["Mute the asset for a day"]
 
 
@@ -115,7 +115,7 @@ async def test_a_digest_keeps_links(sqlite_engine: Engine) -> None:
     for _ in range(2):
         company.run("load", "Failed", after_s=1)
     notify_all(sqlite_engine)
-    (digest,) = await posted(sqlite_engine, workspace)
+    (digest,) = await send_due(sqlite_engine, workspace)
     assert (str(digest).count(f"{PAGE}|Acknowledge INC-1"), choices(digest)) == (3, {})
 
 
@@ -124,7 +124,7 @@ async def test_whoever_presses_it_in_slack_acknowledges_in_tocsin(sqlite_engine:
     workspace = Workspace()
     people(workspace, "dia")
     failing(sqlite_engine, to)
-    (post,) = await posted(sqlite_engine, workspace)
+    (post,) = await send_due(sqlite_engine, workspace)
     token = choices(post)["Acknowledge INC-1"]
     with running_workspace(TOKEN) as slack:
         slack.join("UDIA", "dia@example.com")

@@ -8,7 +8,7 @@ from email import message_from_bytes, policy
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.chat_receivers import listening
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
-from tests.acceptance.worker.test_slack import Workspace, opened, slack
+from tests.acceptance.worker.test_slack import Workspace, sender_of, slack
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
@@ -49,7 +49,7 @@ class Sent:
             notify_all(self.engine)
             self.company.describe("orders", description)
             notify_all(self.engine)
-            senders = {"Email": mails, "Slack": opened(requests)}
+            senders = {"Email": mails, "Slack": sender_of(requests)}
             async with working(self.engine, senders=senders, base_url="https://tocsin.example.org"):
                 await until(lambda: statuses(self.engine) == {"delivered": 2})
 
@@ -114,8 +114,8 @@ async def test_a_template_that_fails_leaves_the_default_text_and_the_attempt_say
     says = {error.partition(": Line ")[0] for error in sent.errors()}
     assert says == {"template Short: templateBody"}
     assert all(error.endswith("; the default text was used") for error in sent.errors())
-    told = {one.template_error for record in records(store_engine) for one in record.message.attempts}
-    assert told == set(sent.errors())
+    errors = {one.template_error for record in records(store_engine) for one in record.message.attempts}
+    assert errors == set(sent.errors())
 
 
 async def test_a_template_that_is_gone_leaves_the_default_text(sqlite_engine: Engine) -> None:

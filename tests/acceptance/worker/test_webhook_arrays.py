@@ -41,7 +41,7 @@ class Endpoint:
         return [len(json.loads(body)) for _, body in self.arrived]
 
 
-async def sent(dispatch: Dispatch, endpoint: Endpoint, **config: object) -> Outcome:
+async def send_message(dispatch: Dispatch, endpoint: Endpoint, **config: object) -> Outcome:
     async with receiver(endpoint.answer) as url, webhook_sender(egress_of(LOOPBACK)) as channel:
         return await channel.send(dispatch, destination(url, **config), now_ms=NOW_MS)
 
@@ -76,15 +76,15 @@ async def test_a_webhook_that_asks_for_arrays_gets_what_the_alert_gathers(sqlite
         async with working(sqlite_engine):
             await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
     assert endpoint.sizes() == [3, 3, 1]
-    said = [one["entity"]["description"] for _, body in endpoint.arrived for one in json.loads(body)]
-    assert said == [f"text {number}" for number in range(7)]
+    texts = [one["entity"]["description"] for _, body in endpoint.arrived for one in json.loads(body)]
+    assert texts == [f"text {number}" for number in range(7)]
 
 
 async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_their_ids() -> None:
-    first, second, whole = Endpoint(200, 503), Endpoint(), message_of(25, batch_size=10)
-    failed = await sent(whole, first)
+    first, second, message = Endpoint(200, 503), Endpoint(), message_of(25, batch_size=10)
+    failed = await send_message(message, first)
     assert (failed.status_code, first.sizes()) == (503, [10, 10])
-    assert isinstance(await sent(whole, second), Delivered)
+    assert isinstance(await send_message(message, second), Delivered)
     assert second.sizes() == [10, 10, 5]
     ids = [[headers["webhook-id"] for headers, _ in one.arrived] for one in (first, second)]
     assert ids[0] == ids[1][:2]
@@ -95,20 +95,20 @@ async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_thei
 async def test_large_bodies_are_compressed_if_the_destination_says_so_and_signed_as_they_were() -> None:
     plain, packed, small = Endpoint(), Endpoint(), Endpoint()
     large = message_of(1, sends_arrays=False, size=50_000)
-    await sent(large, plain, secret_key="k")
-    await sent(large, packed, secret_key="k", compression="gzip")
-    await sent(message_of(1), small, compression="gzip")
-    (headers, body), (_, whole) = packed.arrived[0], plain.arrived[0]
+    await send_message(large, plain, secret_key="k")
+    await send_message(large, packed, secret_key="k", compression="gzip")
+    await send_message(message_of(1), small, compression="gzip")
+    (headers, body), (_, plain_body) = packed.arrived[0], plain.arrived[0]
     assert headers["content-encoding"] == "gzip"
     assert int(headers["content-length"]) < 2_000
-    assert body == whole
+    assert body == plain_body
     assert is_signed(body, headers, "k")
     assert "content-encoding" not in plain.arrived[0][0] | small.arrived[0][0]
 
 
 async def test_a_thin_event_says_in_a_header_where_the_whole_one_is() -> None:
     endpoint = Endpoint()
-    await sent(message_of(1, sends_arrays=False, size=300_000), endpoint, payload_format="openmetadata")
+    await send_message(message_of(1, sends_arrays=False, size=300_000), endpoint, payload_format="openmetadata")
     ((headers, body),) = endpoint.arrived
     assert headers["link"] == '<http://tocsin/api/v1/events/e0>; rel="alternate"'
     assert "entity" not in json.loads(body)

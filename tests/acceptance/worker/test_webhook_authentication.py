@@ -64,41 +64,41 @@ class WebhookServer:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[WebhookServer]:
+async def serve_webhook() -> AsyncIterator[WebhookServer]:
     site = WebhookServer()
     async with receiver(site.answer) as url:
         site.url = url
         yield site
 
 
-async def sent(to: Destination, *times_ms: int, allow: tuple[str, ...] = LOOPBACK) -> list[Outcome]:
+async def send_at(to: Destination, *times_ms: int, allow: tuple[str, ...] = LOOPBACK) -> list[Outcome]:
     async with webhook_sender(egress_of(allow)) as channel:
         return [await channel.send(dispatch(), to, now_ms=now_ms) for now_ms in times_ms or (NOW_MS,)]
 
 
 async def test_a_bearer_secret_signs_and_is_not_sent() -> None:
-    async with opened() as site:
-        for more in ({}, {"sendSecret": False}):
-            to = destination(f"{site.url}/hook", auth_type={"type": "bearer", "secretKey": "new old", **more})
-            assert isinstance((await sent(to))[0], Delivered)
+    async with serve_webhook() as site:
+        for options in ({}, {"sendSecret": False}):
+            to = destination(f"{site.url}/hook", auth_type={"type": "bearer", "secretKey": "new old", **options})
+            assert isinstance((await send_at(to))[0], Delivered)
     assert site.authorizations == [None, None]
     assert all(is_signed(body, head, "old") for body, head in zip(site.bodies, site.headers, strict=True))
 
 
 async def test_a_bearer_token_is_sent_if_asked_for_and_signs_and_the_newest_secret_is_it() -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         bearer = {"type": "bearer", "secretKey": "new old", "sendSecret": True}
-        assert isinstance((await sent(destination(f"{site.url}/hook", auth_type=bearer)))[0], Delivered)
-        own = {"AUTHORIZATION": "Basic eA=="}
-        await sent(destination(f"{site.url}/hook", auth_type=bearer, headers=own))
-        await sent(destination(f"{site.url}/hook", auth_type={"type": "none"}))
+        assert isinstance((await send_at(destination(f"{site.url}/hook", auth_type=bearer)))[0], Delivered)
+        own_headers = {"AUTHORIZATION": "Basic eA=="}
+        await send_at(destination(f"{site.url}/hook", auth_type=bearer, headers=own_headers))
+        await send_at(destination(f"{site.url}/hook", auth_type={"type": "none"}))
     assert site.authorizations == ["Bearer new", "Basic eA==", None]
 
 
 @pytest.mark.parametrize("chat", [ms_teams_sender, google_chat_sender, slack_sender])
 async def test_chats_are_authenticated_like_webhooks(chat: Callable[..., Sender]) -> None:
     bearer = {"type": "bearer", "secretKey": "new old"}
-    async with opened() as site, HttpRequests(egress_of(LOOPBACK)) as requests:
+    async with serve_webhook() as site, HttpRequests(egress_of(LOOPBACK)) as requests:
         for auth in ({"type": "none"}, bearer, site.destination().config.auth_type):
             to = destination(f"{site.url}/hook", auth_type=auth)
             await chat(requests, base_url="http://tocsin").send(dispatch(), to, now_ms=NOW_MS)
@@ -109,10 +109,10 @@ async def test_chats_are_authenticated_like_webhooks(chat: Callable[..., Sender]
 
 
 async def test_a_token_is_fetched_once_and_kept_until_it_expires() -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         site.grants = {"expires_in": 3600}
         to = site.destination(scope="a b")
-        outcomes = await sent(to, NOW_MS, NOW_MS + HOUR_MS - 31_000, NOW_MS + HOUR_MS - 29_000)
+        outcomes = await send_at(to, NOW_MS, NOW_MS + HOUR_MS - 31_000, NOW_MS + HOUR_MS - 29_000)
     assert all(isinstance(outcome, Delivered) for outcome in outcomes)
     assert site.authorizations == ["Bearer t1", "Bearer t1", "Bearer t2"]
     form = {"grant_type": "client_credentials", "client_id": "id", "client_secret": "s&cret", "scope": "a b"}
@@ -120,7 +120,7 @@ async def test_a_token_is_fetched_once_and_kept_until_it_expires() -> None:
 
 
 async def test_requests_at_once_wait_for_one_token() -> None:
-    async with opened() as site, webhook_sender(egress_of(LOOPBACK)) as channel:
+    async with serve_webhook() as site, webhook_sender(egress_of(LOOPBACK)) as channel:
         to = site.destination()
         outcomes = await asyncio.gather(*(channel.send(dispatch(), to, now_ms=NOW_MS) for _ in range(10)))
     assert all(isinstance(outcome, Delivered) for outcome in outcomes)
@@ -128,19 +128,19 @@ async def test_requests_at_once_wait_for_one_token() -> None:
 
 
 async def test_other_credentials_get_a_token_of_their_own() -> None:
-    async with opened() as site, webhook_sender(egress_of(LOOPBACK)) as channel:
+    async with serve_webhook() as site, webhook_sender(egress_of(LOOPBACK)) as channel:
         for auth in ({}, {"clientSecret": "other"}, {"clientSecret": "other", "scope": "x"}):
             await channel.send(dispatch(), site.destination(**auth), now_ms=NOW_MS)
     assert site.authorizations == ["Bearer t1", "Bearer t2", "Bearer t3"]
 
 
 async def test_a_refused_token_is_replaced_once() -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         site.refused = {"Bearer t1"}
-        assert isinstance((await sent(site.destination()))[0], Delivered)
+        assert isinstance((await send_at(site.destination()))[0], Delivered)
         assert site.authorizations == ["Bearer t1", "Bearer t2"]
         site.refused = {f"Bearer t{number}" for number in range(10)}
-        (outcome,) = await sent(site.destination())
+        (outcome,) = await send_at(site.destination())
     assert isinstance(outcome, Retry)
     assert (outcome.reason, outcome.status_code) == (OutcomeReason.CLIENT_ERROR, 401)
     assert len(site.forms) == 4
@@ -159,10 +159,10 @@ async def test_a_refused_token_is_replaced_once() -> None:
 async def test_without_a_token_nothing_is_sent_and_the_answer_is_not_shown(
     status: int, kind: type, reason: OutcomeReason
 ) -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         site.token_status, site.token_text = status, "client s&cret is unknown"
         site.token_headers = {"Retry-After": "70", "Location": "/elsewhere"}
-        (outcome,) = await sent(site.destination())
+        (outcome,) = await send_at(site.destination())
     assert isinstance(outcome, kind)
     assert (outcome.reason, outcome.status_code) == (reason, None)
     assert outcome.detail == f"no access token from the token URL: it answered {status}"
@@ -185,9 +185,9 @@ async def test_without_a_token_nothing_is_sent_and_the_answer_is_not_shown(
     ],
 )
 async def test_an_answer_without_a_usable_token_awaits_a_retry(text: str) -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         site.token_text = text
-        (outcome,) = await sent(site.destination())
+        (outcome,) = await send_at(site.destination())
     assert isinstance(outcome, Retry)
     assert outcome.reason is OutcomeReason.SERVER_ERROR
     assert site.authorizations == []
@@ -195,23 +195,23 @@ async def test_an_answer_without_a_usable_token_awaits_a_retry(text: str) -> Non
 
 @pytest.mark.parametrize("expires_in", ["3600", None, True, "soon", 1e99, "nan"])
 async def test_any_statement_of_a_lifetime_will_do(expires_in: object) -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         site.grants = {"expires_in": expires_in}
-        assert isinstance((await sent(site.destination()))[0], Delivered)
+        assert isinstance((await send_at(site.destination()))[0], Delivered)
 
 
 async def test_the_token_url_obeys_the_egress_policy() -> None:
-    async with opened() as site:
+    async with serve_webhook() as site:
         port = int(site.url.rpartition(":")[2])
         to = site.destination(tokenUrl=f"http://127.0.0.2:{port}/token")
-        (outcome,) = await sent(to, allow=(f"127.0.0.1:{port}",))
+        (outcome,) = await send_at(to, allow=(f"127.0.0.1:{port}",))
     assert isinstance(outcome, Rejected)
     assert outcome.reason is OutcomeReason.EGRESS_REFUSED
     assert (site.forms, site.authorizations) == ([], [])
 
 
 async def test_a_token_server_that_is_away_is_a_failed_connection() -> None:
-    async with opened() as site:
-        (outcome,) = await sent(site.destination(tokenUrl="http://127.0.0.1:1/token"))
+    async with serve_webhook() as site:
+        (outcome,) = await send_at(site.destination(tokenUrl="http://127.0.0.1:1/token"))
     assert isinstance(outcome, Retry)
     assert outcome.reason is OutcomeReason.CONNECTION_FAILED

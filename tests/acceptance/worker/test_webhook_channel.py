@@ -25,7 +25,7 @@ UNKNOWN_TO_SOME = frozenset({"localhost.", "127.0.0.1.", "%31%32%37.0.0.1", "[::
 """Spellings that some machines resolve and others know no address for."""
 
 
-async def sent(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outcome:
+async def send_to(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outcome:
     async with webhook_sender(egress_of(allow)) as channel:
         return await channel.send(dispatch(target="http://unused.invalid"), to, now_ms=NOW_MS)
 
@@ -45,7 +45,7 @@ async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
         return web.Response(text="thanks")
 
     async with receiver(answer) as url:
-        outcome = await sent(destination(url + "/hook", secret_key="new-secret old-secret"))
+        outcome = await send_to(destination(url + "/hook", secret_key="new-secret old-secret"))
     ((request, body),) = arrived
     assert outcome == Delivered(200, "thanks")
     assert (request.method, request.path) == ("POST", "/hook")
@@ -70,7 +70,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
         return web.Response()
 
     async with receiver(answer) as url:
-        await sent(
+        await send_to(
             destination(
                 url + "/hook?a=1",
                 http_method="PUT",
@@ -112,7 +112,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
 async def test_the_answer_decides(status: int, expected: object) -> None:
     """Fault scenario 22."""
     async with receiver(answering(status, {"Location": "http://127.0.0.1:1/"})) as url:
-        outcome = await sent(destination(url))
+        outcome = await send_to(destination(url))
     assert isinstance(outcome, Delivered) if expected is Delivered else outcome.reason is expected
     assert outcome.status_code == status
 
@@ -126,20 +126,20 @@ async def test_redirects_are_not_followed() -> None:
         return web.Response(status=302, headers={"Location": "/inside"})
 
     async with receiver(answer) as url:
-        await sent(destination(url + "/hook"))
+        await send_to(destination(url + "/hook"))
     assert calls == ["/hook"]
 
 
 async def test_retry_after_travels_with_the_outcome() -> None:
     async with receiver(answering(429, {"Retry-After": "77"})) as url:
-        outcome = await sent(destination(url))
+        outcome = await send_to(destination(url))
     assert isinstance(outcome, Retry)
     assert outcome.after_s == 77.0
 
 
 async def test_switching_protocols_is_no_success() -> None:
     async with speaking(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n") as url:
-        outcome = await sent(destination(url))
+        outcome = await send_to(destination(url))
     assert isinstance(outcome, Rejected)
     assert outcome.reason is OutcomeReason.INFORMATIONAL
 
@@ -154,7 +154,7 @@ async def test_an_endless_answer_is_read_no_further_than_the_limit() -> None:
         return response
 
     async with receiver(answer) as url:
-        outcome = await sent(destination(url))
+        outcome = await send_to(destination(url))
     assert isinstance(outcome, Delivered)
     assert len(outcome.detail) == DETAIL_LIMIT
 
@@ -168,16 +168,16 @@ async def test_who_only_ever_announces_an_answer_is_not_listened_to() -> None:
                 await writer.drain()
 
     async with talking(talk) as url, asyncio.timeout(5):
-        assert is_away(await sent(destination(url, read_timeout=60)))
+        assert is_away(await send_to(destination(url, read_timeout=60)))
     twice = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     async with speaking(twice) as url:
-        assert isinstance(await sent(destination(url)), Delivered)
+        assert isinstance(await send_to(destination(url)), Delivered)
 
 
 async def test_a_compressed_answer_is_not_unpacked() -> None:
     bomb = b"\x1f\x8b" + b"\x00" * 100
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 102\r\n\r\n" + bomb) as url:
-        outcome = await sent(destination(url))
+        outcome = await send_to(destination(url))
     assert isinstance(outcome, Delivered)
     assert len(outcome.detail) <= 102
 
@@ -185,12 +185,12 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
 async def test_a_success_whose_body_breaks_off_is_a_success() -> None:
     """Fault scenario 25."""
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf") as url:
-        assert isinstance(await sent(destination(url)), Delivered)
+        assert isinstance(await send_to(destination(url)), Delivered)
 
 
 async def test_silence_times_out_and_awaits_a_retry() -> None:
     async with speaking(b"", after=30.0) as url:
-        outcome = await sent(destination(url, read_timeout=0))  # clamped to one second
+        outcome = await send_to(destination(url, read_timeout=0))  # clamped to one second
     assert isinstance(outcome, Retry)
     assert outcome.reason is OutcomeReason.TIMEOUT
 
@@ -200,10 +200,10 @@ def is_away(outcome: Outcome) -> bool:
     return isinstance(outcome, Retry) and outcome.reason is OutcomeReason.CONNECTION_FAILED
 
 
-@pytest.mark.parametrize("said", [b"", b"220 smtp.example.com ESMTP\r\n", b"HTTP/1.1 20"])
-async def test_hanging_up_babble_and_half_an_answer_are_failed_connections(said: bytes) -> None:
-    async with speaking(said) as url:
-        assert is_away(await sent(destination(url)))
+@pytest.mark.parametrize("speech", [b"", b"220 smtp.example.com ESMTP\r\n", b"HTTP/1.1 20"])
+async def test_hanging_up_babble_and_half_an_answer_are_failed_connections(speech: bytes) -> None:
+    async with speaking(speech) as url:
+        assert is_away(await send_to(destination(url)))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -213,19 +213,19 @@ async def test_a_reset_is_a_failed_connection(scheme: str) -> None:
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
 
     async with talking(reset) as url:
-        assert is_away(await sent(destination(url.replace("http", scheme))))
+        assert is_away(await send_to(destination(url.replace("http", scheme))))
 
 
 async def test_nobody_listening_is_a_failed_connection() -> None:
     """Fault scenario 21."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        assert is_away(await sent(destination(f"http://127.0.0.1:{unused.getsockname()[1]}")))
+        assert is_away(await send_to(destination(f"http://127.0.0.1:{unused.getsockname()[1]}")))
 
 
 async def test_an_unknown_name_is_a_failed_connection() -> None:
     """Fault scenario 19."""
-    assert is_away(await sent(destination("http://nobody.invalid/hook")))
+    assert is_away(await send_to(destination("http://nobody.invalid/hook")))
 
 
 async def test_a_certificate_that_does_not_hold_is_a_failed_connection(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ async def test_a_certificate_that_does_not_hold_is_a_failed_connection(tmp_path:
     context.load_cert_chain(files[1], files[0])
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
     async with server:
-        outcome = await sent(destination(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"))
+        outcome = await send_to(destination(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"))
     assert is_away(outcome)
     assert "ertificate" in outcome.detail
 
@@ -247,7 +247,7 @@ async def test_a_certificate_that_does_not_hold_is_a_failed_connection(tmp_path:
     ["ftp://example.com/x", "file:///etc/passwd", "not a url", "http://", "//host/x", "http://[::1", "/hook"],
 )
 async def test_what_is_no_web_address_fails_at_once(endpoint: str) -> None:
-    outcome = await sent(destination(endpoint))
+    outcome = await send_to(destination(endpoint))
     assert isinstance(outcome, Rejected)
     assert outcome.reason is OutcomeReason.BAD_URL
 
@@ -313,19 +313,19 @@ async def test_what_is_no_web_address_fails_at_once(endpoint: str) -> None:
     ],
 )
 async def test_no_spelling_of_an_inner_address_is_connected_to(host: str) -> None:
-    asked: list[str] = []
+    paths: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        asked.append(request.path)
+        paths.append(request.path)
         return web.Response()
 
     async with receiver(answer) as url:
         port = url.rpartition(":")[2]
-        outcome = await sent(destination(f"http://{host}:{port}/hook"), allow=())
+        outcome = await send_to(destination(f"http://{host}:{port}/hook"), allow=())
     assert isinstance(outcome, Rejected | Retry)
     unresolved = {OutcomeReason.CONNECTION_FAILED} if host in UNKNOWN_TO_SOME else set()
     assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL, *unresolved}
-    assert asked == []
+    assert paths == []
 
 
 async def test_a_kept_connection_that_the_receiver_closed_is_no_failure() -> None:

@@ -143,12 +143,14 @@ class ChangingNames(AbstractResolver):
     """A name server that gives each lookup the next of its answers, and the last one from there on."""
 
     answers: list[list[str]]
-    asked: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
-        found = self.answers[min(len(self.asked), len(self.answers) - 1)]
-        self.asked.append(host)
-        return [ResolveResult(hostname=host, host=address, port=port, family=2, proto=0, flags=0) for address in found]
+        addresses = self.answers[min(len(self.hosts), len(self.answers) - 1)]
+        self.hosts.append(host)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=2, proto=0, flags=0) for address in addresses
+        ]
 
     async def close(self) -> None:
         """Close nothing."""
@@ -162,7 +164,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to() ->
         to, egress = destination(f"http://changing.example.org:{port}/hook"), egress_of((f"127.0.0.1:{port}",))
         async with HttpRequests(egress, resolver=names) as requests:
             first = await WebhookSender(requests, source="").send(dispatch(), to, now_ms=NOW_MS)
-        assert (type(first), len(names.asked)) == (Delivered, 1), "a second lookup may give another address"
+        assert (type(first), len(names.hosts)) == (Delivered, 1), "a second lookup may give another address"
         async with HttpRequests(egress, resolver=names) as requests:
             second = await WebhookSender(requests, source="").send(dispatch(), to, now_ms=NOW_MS)
     assert isinstance(second, Rejected)

@@ -43,7 +43,7 @@ class Heard:
         return web.Response()
 
 
-async def sent(engine: Engine, path: str, **config: Any) -> tuple[list[tuple[str, dict[str, str], bytes]], str]:
+async def send_change(engine: Engine, path: str, **config: Any) -> tuple[list[tuple[str, dict[str, str], bytes]], str]:
     """Take one change to a webhook; return its requests, and what the attempt says of its templates."""
     heard, company = Heard(), SmallCompany(engine)
     async with receiver(heard.answer) as url:
@@ -59,7 +59,7 @@ async def sent(engine: Engine, path: str, **config: Any) -> tuple[list[tuple[str
 
 
 async def test_body_header_query_and_address_are_filled_in_and_the_body_is_signed(sqlite_engine: Engine) -> None:
-    requests, problem = await sent(
+    requests, problem = await send_change(
         sqlite_engine,
         "/assets/{{entity.name}}",
         bodyTemplate='{"title": "{{headline}}", "text": "{{entity.description}}", "by": "{{event.userName}}"}',
@@ -82,7 +82,7 @@ async def test_body_header_query_and_address_are_filled_in_and_the_body_is_signe
 
 async def test_a_body_that_is_no_json_is_the_default_one_and_the_attempt_says_so(sqlite_engine: Engine) -> None:
     """Fault scenario 39."""
-    requests, problem = await sent(sqlite_engine, "/hook", bodyTemplate='{"missing": {{entity.nothing}}}')
+    requests, problem = await send_change(sqlite_engine, "/hook", bodyTemplate='{"missing": {{entity.nothing}}}')
     ((_, _, body),) = requests
     assert json.loads(body)["eventType"] == "entityUpdated"
     assert problem.startswith("bodyTemplate: the body is not JSON: ")
@@ -91,13 +91,13 @@ async def test_a_body_that_is_no_json_is_the_default_one_and_the_attempt_says_so
 
 async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
     """While somebody's templates render, what the store is asked and what others send does not wait for them."""
-    heard, held = Heard(), threading.Event()
+    heard, release = Heard(), threading.Event()
 
     class Slow(Reason):
         """A reason that takes its time when a template names it."""
 
         def sentence(self, name: str | None = None) -> str:
-            held.wait()
+            release.wait()
             return super().sentence(name)
 
     slow = Slow.model_validate(OWNER.model_dump())
@@ -107,25 +107,25 @@ async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
             {"id": "p", "category": "External", "type": "Webhook", "config": {"endpoint": f"{url}/plain"}}
         )
         filled_in = plain.config.model_copy(update={"endpoint": f"{url}/own", "body_template": '"{{headline}}"'})
-        own = plain.model_copy(update={"config": filled_in})
+        own_destination = plain.model_copy(update={"config": filled_in})
         many = [
             replace(dispatch(reasons=(slow,)), payer=RenderingAccount(f"alert {number}", "eve"))
             for number in range(100)
         ]
-        waiting = [asyncio.create_task(sender.send(one, own, now_ms=NOW_MS)) for one in many]
+        waiting = [asyncio.create_task(sender.send(one, own_destination, now_ms=NOW_MS)) for one in many]
         try:
             async with asyncio.timeout(PATIENCE_S):
                 assert isinstance(await sender.send(dispatch(), plain, now_ms=NOW_MS), Delivered)
                 assert await asyncio.to_thread(lambda: [path for path, *_ in heard.requests]) == ["/plain"]
         finally:
-            held.set()
+            release.set()
         assert {type(one) for one in await asyncio.gather(*waiting)} == {Delivered}
 
 
 def test_beyond_its_time_of_a_minute_an_alert_sends_the_default_body_and_says_so() -> None:
     spent = TemplateAccounts(MinuteLimits(alert_s=0))
     config = DestinationConfig(endpoint="https://example.org/", body_template='"{{headline}}"')
-    found = filled_config(dispatch(), config, source="https://tocsin.example.com", accounts=spent)
-    assert found.payloads == {}
-    said = "bodyTemplate: the templates of this alert have taken 0 s of this minute; the default body was sent"
-    assert found.problem == said
+    filling = filled_config(dispatch(), config, source="https://tocsin.example.com", accounts=spent)
+    assert filling.payloads == {}
+    problem = "bodyTemplate: the templates of this alert have taken 0 s of this minute; the default body was sent"
+    assert filling.problem == problem

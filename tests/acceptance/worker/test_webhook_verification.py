@@ -26,12 +26,12 @@ from tocsin.model.subscription import Destination
 Answer = Callable[[str], object]
 
 
-def signed(secret: str) -> Answer:
+def hmac_of(secret: str) -> Answer:
     """Answer with the HMAC of the challenge."""
     return lambda challenge: {"response": hmac.new(secret.encode(), challenge.encode(), hashlib.sha256).hexdigest()}
 
 
-def repeated(challenge: str) -> object:
+def echo(challenge: str) -> object:
     return {"response": challenge}
 
 
@@ -48,20 +48,20 @@ class Endpoint:
 
     async def take(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        said = json.loads(body)
-        if "challenge" not in said:
-            self.events.append(said)
+        request_body = json.loads(body)
+        if "challenge" not in request_body:
+            self.events.append(request_body)
             return web.Response()
         self.challenges.append(({name.lower(): value for name, value in request.headers.items()}, body))
         await self.is_open.wait()
-        return web.json_response(self.answer(said["challenge"]), status=self.status)
+        return web.json_response(self.answer(request_body["challenge"]), status=self.status)
 
     def destination(self, **config: object) -> Destination:
         return destination(self.url, verification="challenge", **config)
 
 
 @contextlib.asynccontextmanager
-async def opened(
+async def open_endpoint(
     answer: Answer, *, status: int = 200, is_open: bool = True
 ) -> AsyncIterator[tuple[Endpoint, WebhookSender]]:
     endpoint = Endpoint(answer, status)
@@ -72,26 +72,26 @@ async def opened(
         yield endpoint, channel
 
 
-async def sent(channel: WebhookSender, to: Destination, count: int = 1) -> list[Outcome]:
-    one = dispatch(target="http://unused.invalid")
-    return await asyncio.gather(*[channel.send(one, to, now_ms=NOW_MS) for _ in range(count)])
+async def send_often(channel: WebhookSender, to: Destination, count: int = 1) -> list[Outcome]:
+    message = dispatch(target="http://unused.invalid")
+    return await asyncio.gather(*[channel.send(message, to, now_ms=NOW_MS) for _ in range(count)])
 
 
 @pytest.mark.parametrize(
     ("config", "answer"),
     [
-        ({}, repeated),
-        ({"secret_key": "new old"}, signed("new")),
-        ({"secret_key": "new old"}, signed("old")),
-        ({"auth_type": {"type": "bearer", "secretKey": "k"}}, signed("k")),
+        ({}, echo),
+        ({"secret_key": "new old"}, hmac_of("new")),
+        ({"secret_key": "new old"}, hmac_of("old")),
+        ({"auth_type": {"type": "bearer", "secretKey": "k"}}, hmac_of("k")),
     ],
 )
 async def test_an_endpoint_that_answers_gets_events_and_is_asked_once(
     config: dict[str, object], answer: Answer
 ) -> None:
-    async with opened(answer) as (endpoint, channel):
+    async with open_endpoint(answer) as (endpoint, channel):
         for _ in range(3):
-            (outcome,) = await sent(channel, endpoint.destination(**config))
+            (outcome,) = await send_often(channel, endpoint.destination(**config))
             assert isinstance(outcome, Delivered)
     assert (len(endpoint.challenges), len(endpoint.events)) == (1, 3)
 
@@ -103,14 +103,14 @@ async def test_an_endpoint_that_answers_gets_events_and_is_asked_once(
         ({}, lambda _challenge: {"response": "ok"}),
         ({}, lambda challenge: challenge),
         ({}, lambda challenge: {"response": [challenge]}),
-        ({"secret_key": "k"}, repeated),
-        ({"secret_key": "k"}, signed("another")),
+        ({"secret_key": "k"}, echo),
+        ({"secret_key": "k"}, hmac_of("another")),
         ({"secret_key": "k"}, lambda _challenge: {"response": "é"}),
     ],
 )
 async def test_an_endpoint_that_does_not_answer_gets_no_event(config: dict[str, object], answer: Answer) -> None:
-    async with opened(answer) as (endpoint, channel):
-        outcomes = [(await sent(channel, endpoint.destination(**config)))[0] for _ in range(2)]
+    async with open_endpoint(answer) as (endpoint, channel):
+        outcomes = [(await send_often(channel, endpoint.destination(**config)))[0] for _ in range(2)]
     assert {outcome.reason for outcome in outcomes} == {OutcomeReason.NOT_VERIFIED}
     assert (len(endpoint.challenges), endpoint.events) == (2, [])
 
@@ -120,15 +120,15 @@ async def test_an_endpoint_that_does_not_answer_gets_no_event(config: dict[str, 
     [(503, OutcomeReason.SERVER_ERROR), (404, OutcomeReason.CLIENT_ERROR), (410, OutcomeReason.GONE)],
 )
 async def test_what_refuses_the_challenge_counts_as_what_it_says(status: int, reason: OutcomeReason) -> None:
-    async with opened(repeated, status=status) as (endpoint, channel):
-        (outcome,) = await sent(channel, endpoint.destination())
+    async with open_endpoint(echo, status=status) as (endpoint, channel):
+        (outcome,) = await send_often(channel, endpoint.destination())
     assert (outcome.reason, outcome.status_code, endpoint.events) == (reason, status, [])
     assert outcome.detail.startswith("verification of the endpoint")
 
 
 async def test_many_messages_wait_for_one_answer() -> None:
-    async with opened(repeated, is_open=False) as (endpoint, channel):
-        sending = asyncio.create_task(sent(channel, endpoint.destination(), 5))
+    async with open_endpoint(echo, is_open=False) as (endpoint, channel):
+        sending = asyncio.create_task(send_often(channel, endpoint.destination(), 5))
         while not endpoint.challenges:
             await asyncio.sleep(0)
         assert endpoint.events == []
@@ -138,19 +138,22 @@ async def test_many_messages_wait_for_one_answer() -> None:
 
 
 async def test_another_endpoint_or_secret_is_asked_again() -> None:
-    async with opened(signed("k")) as (endpoint, channel):
+    async with open_endpoint(hmac_of("k")) as (endpoint, channel):
         first = endpoint.destination(secret_key="k")
         elsewhere = first.model_copy(
             update={"config": first.config.model_copy(update={"endpoint": endpoint.url + "/b"})}
         )
-        outcomes = [(await sent(channel, one))[0] for one in (first, elsewhere, endpoint.destination(secret_key="new"))]
+        outcomes = [
+            (await send_often(channel, target))[0]
+            for target in (first, elsewhere, endpoint.destination(secret_key="new"))
+        ]
     assert [isinstance(one, Delivered) for one in outcomes] == [True, True, False]
     assert len(endpoint.challenges) == 3
 
 
 async def test_the_challenge_is_signed_and_carries_the_destinations_headers() -> None:
-    async with opened(signed("k")) as (endpoint, channel):
-        await sent(channel, replace_headers(endpoint.destination(secret_key="k"), {"X-Api-Key": "a"}))
+    async with open_endpoint(hmac_of("k")) as (endpoint, channel):
+        await send_often(channel, replace_headers(endpoint.destination(secret_key="k"), {"X-Api-Key": "a"}))
     ((headers, body),) = endpoint.challenges
     assert is_signed(body, headers, "k")
     assert headers["x-api-key"] == "a"
@@ -163,5 +166,5 @@ async def test_the_challenge_is_signed_and_carries_the_destinations_headers() ->
     }
 
 
-def replace_headers(one: Destination, headers: dict[str, str]) -> Destination:
-    return one.model_copy(update={"config": one.config.model_copy(update={"headers": headers})})
+def replace_headers(destination: Destination, headers: dict[str, str]) -> Destination:
+    return destination.model_copy(update={"config": destination.config.model_copy(update={"headers": headers})})

@@ -81,14 +81,14 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
+    new_receiver = Receiver()
     app = web.Application()
-    app.router.add_route("*", "/{path:.*}", made.answer)
+    app.router.add_route("*", "/{path:.*}", new_receiver.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
+    new_receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield new_receiver
     await runner.cleanup()
 
 
@@ -96,7 +96,7 @@ LIMITS = Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0)
 
 
 @contextlib.asynccontextmanager
-async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> AsyncIterator[None]:
+async def working(engine: Engine, limits: Limits = LIMITS, **replaced_parts: object) -> AsyncIterator[None]:
     """Run a worker on ``engine`` while the context lasts."""
     stop = asyncio.Event()
     async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
@@ -115,7 +115,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             limits=limits,
             owner="test",
         )
-        task = asyncio.create_task(Worker(replace(parts, **given)).run(stop))
+        task = asyncio.create_task(Worker(replace(parts, **replaced_parts)).run(stop))
         try:
             yield
         finally:
@@ -134,8 +134,8 @@ def statuses(engine: Engine) -> Counter[str]:
     return Counter(status for status, _ in states(engine).values())
 
 
-def to(receiver: Receiver, path: str, name: str = "d", **given: object) -> dict[str, object]:
-    return {"id": name, "config": {"endpoint": receiver.url + path}, **given}
+def to(receiver: Receiver, path: str, name: str = "d", **fields: object) -> dict[str, object]:
+    return {"id": name, "config": {"endpoint": receiver.url + path}, **fields}
 
 
 async def test_every_message_arrives_once_and_is_recorded(store_engine: Engine, receiver: Receiver) -> None:
@@ -214,9 +214,9 @@ async def test_a_replay_goes_out_behind_what_is_live_with_the_same_ids(
     arrived = receiver.ids("/held")
     assert sorted(arrived) == sorted([*dead, *live])
     assert set(arrived[:48]) <= set(live), "a claim takes replays only when nothing live is left for it"
-    found = replays.find("r")
-    assert found is not None
-    assert (found.state, found.total_count, found.delivered_count) == (ReplayState.DONE, 20, 20)
+    replay = replays.find("r")
+    assert replay is not None
+    assert (replay.state, replay.total_count, replay.delivered_count) == (ReplayState.DONE, 20, 20)
 
 
 async def test_a_receivers_answer_is_kept_without_the_secrets_that_it_repeats(
@@ -224,10 +224,10 @@ async def test_a_receivers_answer_is_kept_without_the_secrets_that_it_repeats(
 ) -> None:
     headers = {"X-Api-Key": "canary-secret"}
     add_alert(sqlite_engine, [to(receiver, "/echo", config={"endpoint": f"{receiver.url}/echo", "headers": headers})])
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
-        await until(lambda: states(sqlite_engine)[one][0] == "delivered")
-    (tried,) = Records(sqlite_engine).attempts(one)
+        await until(lambda: states(sqlite_engine)[message_id][0] == "delivered")
+    (tried,) = Records(sqlite_engine).attempts(message_id)
     assert "canary-secret" not in tried.detail
     assert "X-Api-Key: *********" in tried.detail
 
@@ -248,14 +248,14 @@ async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
 
 async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/503")], retries=2)
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         for tried in (1, 2):
-            await until(lambda tried=tried: states(sqlite_engine)[one] == ("awaitingRetry", tried))
+            await until(lambda tried=tried: states(sqlite_engine)[message_id] == ("awaitingRetry", tried))
             with writing(sqlite_engine) as connection:  # the wait is over
                 connection.execute(update(message).values(due_at_ms=0))
-        await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
-    assert receiver.ids("/status/503") == [one] * 3
+        await until(lambda: states(sqlite_engine)[message_id] == ("retryLimitReached", 3))
+    assert receiver.ids("/status/503") == [message_id] * 3
     assert DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
 
 
@@ -263,9 +263,9 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
 async def test_without_retries_one_attempt_is_all(sqlite_engine: Engine, receiver: Receiver, path: str | None) -> None:
     away = {"id": "d", "config": {"endpoint": "http://127.0.0.1:1/hook"}}
     add_alert(sqlite_engine, [to(receiver, path) if path else away], retries=0)
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
-        await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 1))
+        await until(lambda: states(sqlite_engine)[message_id] == ("retryLimitReached", 1))
     standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.next_attempt_ms) == ("retryLimitReached", None)
 
@@ -276,16 +276,16 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
         add_alert(
             sqlite_engine, [{"id": "d", "config": {"endpoint": f"http://127.0.0.1:{down.getsockname()[1]}/hook"}}]
         )
-        (one,) = add_messages(sqlite_engine, 1)
+        (message_id,) = add_messages(sqlite_engine, 1)
         async with working(sqlite_engine):
-            await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+            await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
             standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
             assert (standing.status, standing.last_failed_reason) == ("failed", "connectionFailed")
             assert standing.next_attempt_ms is not None
     add_alert(sqlite_engine, [to(receiver, "/hook")])  # it is back
     async with working(sqlite_engine):
-        await until(lambda: states(sqlite_engine)[one] == ("delivered", 2))
-    assert receiver.ids("/hook") == [one]
+        await until(lambda: states(sqlite_engine)[message_id] == ("delivered", 2))
+    assert receiver.ids("/hook") == [message_id]
 
 
 async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
@@ -293,11 +293,11 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
 ) -> None:
     add_alert(store_engine, [to(receiver, "/hook")])
     Subscriptions(store_engine).keep_secrets(SUBSCRIPTION, {"d": {"secretKey": "k"}})
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     elsewhere = open_engine(store_url)
     use_vault(elsewhere, Settings(secrets_key=SecretStr(new_key())))
     async with working(elsewhere):
-        await until(lambda: states(store_engine)[one] == ("awaitingRetry", 1))
+        await until(lambda: states(store_engine)[message_id] == ("awaitingRetry", 1))
     # What a thread of the worker still holds would come back to no pool, and stay open.
     await until(lambda: elsewhere.pool.checkedout() == 0)  # type: ignore[attr-defined]
     elsewhere.dispose()
@@ -306,7 +306,7 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
         assert "secrets_key" in connection.execute(select(attempt.c.detail)).scalar_one()
         connection.execute(update(message).values(due_at_ms=0))
     async with working(store_engine):
-        await until(lambda: states(store_engine)[one] == ("delivered", 2))
+        await until(lambda: states(store_engine)[message_id] == ("delivered", 2))
 
 
 @pytest.mark.parametrize("how", ["alert changed", "resumed"])
@@ -359,9 +359,9 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
             raise KeyError("a bug")
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, senders={Channel.WEBHOOK: Broken()}):
-        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+        await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
 
 
 async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
@@ -369,25 +369,25 @@ async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
 ) -> None:
     """Fault scenario 13."""
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
-    (one,) = add_messages(store_engine, 1)
+    (message_id,) = add_messages(store_engine, 1)
     receiver.open.clear()
     limits = replace(LIMITS, lease_s=1.5)
     async with working(store_engine, limits, owner="one"), working(store_engine, limits, owner="two"):
         await until(lambda: len(receiver.arrived) == 1)
         await asyncio.sleep(2 * limits.lease_s)  # without a heartbeat the other worker would have it by now
         receiver.open.set()
-        await until(lambda: states(store_engine)[one] == ("delivered", 1))
-    assert receiver.ids("/held") == [one]
+        await until(lambda: states(store_engine)[message_id] == ("delivered", 1))
+    assert receiver.ids("/held") == [message_id]
 
 
 async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
-    asked: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
 
-    def away_once(what: str) -> None:
-        asked[what] += 1
-        if asked[what] == 1:
+    def away_once(method: str) -> None:
+        calls[method] += 1
+        if calls[method] == 1:
             raise ConnectionRefusedError("[Errno 111] Connection refused")
 
     class AwayRoutes(Routes):
@@ -412,17 +412,17 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
     class Away(Messages):
         failures = 1
 
-        def record(self, *args: object, **given: object) -> set[str]:
+        def record(self, *args: object, **options: object) -> set[str]:
             if self.failures:
                 self.failures -= 1
                 raise ConnectionError("the store is away")
-            return super().record(*args, **given)
+            return super().record(*args, **options)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, messages=Away(sqlite_engine)):
-        await until(lambda: states(sqlite_engine)[one] == ("delivered", 1))
-    assert receiver.ids("/hook") == [one]
+        await until(lambda: states(sqlite_engine)[message_id] == ("delivered", 1))
+    assert receiver.ids("/hook") == [message_id]
 
 
 VICTIMS_LEASE_S = 2.0
@@ -525,11 +525,11 @@ async def test_what_a_paused_worker_held_is_delivered_by_another_and_it_goes_on_
             await until(lambda: statuses(store_engine) == {"delivered": 64})
             sent_count = len(receiver.arrived)
             process.send_signal(signal.SIGCONT)
-        more = add_messages(store_engine, 5, destination_id="d", name="more")
+        later_ids = add_messages(store_engine, 5, destination_id="d", name="more")
         await until(lambda: statuses(store_engine) == {"delivered": 69})
     assert len(receiver.arrived) == sent_count + 5
     arrived = Counter(receiver.ids("/held"))
-    assert set(arrived) == {*ids, *more}
+    assert set(arrived) == {*ids, *later_ids}
     assert sum(arrived.values()) <= 69 + 8  # copies of nothing but what was under way
 
 
@@ -563,14 +563,14 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/503")])
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     clock = SetClock()
     clock.set_by_ms = 24 * 3_600_000
     limits = replace(LIMITS, lease_s=0.6)
     async with working(sqlite_engine, limits, clock=clock):
-        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+        await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
         clock.set_by_ms = 0
-        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 2))  # its wait is 5 s
+        await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 2))  # its wait is 5 s
 
 
 async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
@@ -581,8 +581,8 @@ async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
     class Forgetful(Messages):
         failures = 1
 
-        def claim(self, *args: object, **given: object) -> list[Message]:
-            claimed = super().claim(*args, **given)
+        def claim(self, *args: object, **options: object) -> list[Message]:
+            claimed = super().claim(*args, **options)
             if self.failures:
                 self.failures -= 1
                 raise ConnectionError("the answer is lost")
@@ -610,9 +610,9 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
             return None, tuple(DroppedReason("n", reason, *refused) for reason in dispatch.reasons)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_messages(sqlite_engine, 1)
+    (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, permitted=Hidden()):
-        await until(lambda: states(sqlite_engine)[one] == ("failed", 1))
+        await until(lambda: states(sqlite_engine)[message_id] == ("failed", 1))
     assert receiver.arrived == []
     with reading(sqlite_engine) as connection:
         (tried,) = connection.execute(select(attempt)).all()

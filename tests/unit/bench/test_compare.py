@@ -31,7 +31,7 @@ def test_only_a_tree_whose_every_figure_is_better_is_better(
 
 
 def test_speeds_are_of_the_same_round() -> None:
-    assert Comparison(RATE, here=(100, 10, 1), there=(200, 20, 2)).speeds == [0.5, 0.5, 0.5]
+    assert Comparison(RATE, figures_here=(100, 10, 1), figures_there=(200, 20, 2)).speeds == [0.5, 0.5, 0.5]
 
 
 def test_rows_that_a_tree_lacks_in_a_round_or_that_are_0_are_left_out() -> None:

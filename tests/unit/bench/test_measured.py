@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.alerts import MIX, requests
 from bench.estate import copy_id, copy_text, stem_of
-from bench.measured import Measurement, Rounds, in_alternation, p95, scaled
+from bench.measured import Measurement, Rounds, in_alternation, p95, scale_count
 from bench.page import BEGIN, END, PAGE, write_page
 
 from tocsin.conditions.check import parse_and_check
@@ -91,7 +91,7 @@ def test_the_page_of_the_repository_has_its_markers() -> None:
 def test_percentiles_and_scales() -> None:
     assert p95([7.0]) == 7.0
     assert p95(list(range(101))) == 95
-    assert (scaled(1000, 0.01, least=3), scaled(100, 0.01, least=3)) == (10, 3)
+    assert (scale_count(1000, 0.01, least=3), scale_count(100, 0.01, least=3)) == (10, 3)
 
 
 def test_there_are_a_hundred_different_alerts_with_valid_conditions() -> None:

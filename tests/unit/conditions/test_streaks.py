@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
@@ -17,7 +17,7 @@ _RUN = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStat
 
 def failure_with(**facts: object) -> LoggedEvent:
     """Return a failed run after which these facts hold."""
-    notified = logged(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
+    notified = event_at_offset(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
     return LoggedEvent(1, notified.event, {**notified.derived, **facts})
 
 

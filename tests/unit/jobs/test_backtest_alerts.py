@@ -59,16 +59,16 @@ def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
 def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_out() -> None:
     own_alert = alert("own", triggers="next broken gone")
     broken = alert("broken", "no condition (", triggers="beyond")
-    stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), broken, alert("beyond"), own]
-    found = alerts_involved_in(own, lambda: stored)
-    assert (found.own_id, sorted(found.triggered)) == ("own", ["last", "next"])
+    stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), broken, alert("beyond"), own_alert]
+    involved = alerts_involved_in(own_alert, lambda: stored)
+    assert (involved.own_id, sorted(involved.triggered)) == ("own", ["last", "next"])
     cascades = {
         alert_id: {each.subscription_id: each.since_offset for each in triggered}
-        for alert_id, triggered in found.facts.cascades.items()
+        for alert_id, triggered in involved.facts.cascades.items()
     }
     assert cascades == {"own": {"next": 0}, "next": {"last": 0, "own": 0}}
-    assert sorted(found.facts.rules) == ["last", "next", "own"]
-    assert found.facts.depending == {"next": ("up",)}
+    assert sorted(involved.facts.rules) == ["last", "next", "own"]
+    assert involved.facts.depending == {"next": ("up",)}
 
 
 def test_stored_alerts_are_not_read_for_one_that_triggers_none() -> None:

@@ -71,7 +71,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Crowd:
+class IndexedAudience:
     """An audience, indexed once for all events that ask it.
 
     ``portion`` are the people it is about; ``is_addressed``: addresses and endpoints that alerts name are asked of this
@@ -145,7 +145,7 @@ class _EventContext(NamedTuple):
     """The event and who could be concerned, and what is left to ask of people, by alert."""
 
     head: EventHead
-    crowd: Crowd
+    audience: IndexedAudience
     accepted_answers: Mapping[str, int]
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
@@ -153,9 +153,9 @@ class _EventContext(NamedTuple):
         accepted = self.accepted_answers.get(row.subscription_id, ANYBODY)
         if not row.questions:
             return is_asked(accepted, 0)
-        head, person_facts = self.head, self.crowd.person_facts
+        head, person_facts = self.head, self.audience.person_facts
         if user_id is None:
-            if (head.offset, row.subscription_id) in self.crowd.answering:
+            if (head.offset, row.subscription_id) in self.audience.answering:
                 return True
             if row.owners:
                 return any(self.means(row, owner) for owner in self._owners(row))
@@ -165,16 +165,16 @@ class _EventContext(NamedTuple):
     def _owners(self, row: RecipientRule) -> Iterator[str]:
         """Yield the people in this portion who own the alert, by themselves or in a team at the event's place."""
         for kind, owner in row.owners:
-            if kind == "user" and owner in self.crowd.people and self.crowd.portion.holds(owner):
+            if kind == "user" and owner in self.audience.people and self.audience.portion.holds(owner):
                 yield owner
-            for user_id, spans in self.crowd.teams.get(owner, {}).items():
+            for user_id, spans in self.audience.teams.get(owner, {}).items():
                 is_member = any(one.since_offset <= self.head.offset <= one.until_offset for one in spans)
-                if is_member and user_id in self.crowd.people:
+                if is_member and user_id in self.audience.people:
                     yield user_id
 
     def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
-        mutes = self.crowd.mutes.get(who)
+        mutes = self.audience.mutes.get(who)
         if mutes is None:
             return None
         about = (row.subscription_id, self.head.entity_id, node_id)
@@ -206,7 +206,7 @@ def candidates(
 
     ``accepted`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
-    return Crowd(audience).candidates(head_of(logged), rules, accepted or {})
+    return IndexedAudience(audience).candidates(head_of(logged), rules, accepted or {})
 
 
 def _by_relation_and_node(
@@ -225,16 +225,16 @@ def _by_relation_and_node(
 
 
 def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_Way]:
-    crowd, offset = context.crowd, context.head.offset
-    steps = crowd.steps.get(context.head.entity_id, ())
+    audience, offset = context.audience, context.head.offset
+    steps = audience.steps.get(context.head.entity_id, ())
     for rule in rules:
         if rule.relation not in BY_ASSET:
-            principals = crowd.principals_by_reason.get((rule.relation, rule.receiver), ())
+            principals = audience.principals_by_reason.get((rule.relation, rule.receiver), ())
             yield from (_Way(rule, principal, _reason(rule)) for principal in principals)
             continue
         for step in _within(steps, rule.downstream_depth, offset):
             reason = _reason(rule, None, step.node_fqn if step.hops else None, step.hops)
-            for spans in crowd.placed.get((rule.relation, step.node_id), ()):
+            for spans in audience.placed.get((rule.relation, step.node_id), ()):
                 yield _Way(rule, _at(offset, spans), reason, step.node_id)
 
 
@@ -286,7 +286,7 @@ def _at_own_address(
 ) -> Candidate:
     """Return the way to the address in the profile of a person, or of a team: then there is no person."""
     row, (holder_id, person), (stop, context) = way.row, holder, verdict
-    own_address, mute = context.crowd.own_addresses.get((row.channel, holder_id)), None
+    own_address, mute = context.audience.own_addresses.get((row.channel, holder_id)), None
     if stop is None and own_address is None:
         stop = Stop.NO_OWN_ADDRESS
     if stop is None:
@@ -299,7 +299,7 @@ def _at_own_address(
 def _whole_team(way: _Way, context: _EventContext) -> Iterator[Candidate]:
     """Yield the way to the address of a team that has one; a team without one is not expanded."""
     team_id, offset = way.principal.principal_id, context.head.offset
-    own_address = context.crowd.own_addresses.get((way.row.channel, team_id))
+    own_address = context.audience.own_addresses.get((way.row.channel, team_id))
     if own_address is None or own_address.deleted:
         return
     stop = None

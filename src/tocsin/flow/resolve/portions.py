@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.candidates import Crowd
+from tocsin.flow.resolve.candidates import IndexedAudience
 from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
 from tocsin.flow.resolve.local import Recipient, merge_candidates
 from tocsin.flow.resolve.recipient_rules import RecipientRule
@@ -21,7 +21,7 @@ from tocsin.model.notification_draft import EventHead
 
 PEOPLE_AT_ONCE = 10_000
 
-PrefetchPortions = Callable[[Iterator[Crowd]], Iterator[Crowd]]
+PrefetchPortions = Callable[[Iterator[IndexedAudience]], Iterator[IndexedAudience]]
 """Looks up a portion of the people while the one before it is used; ``iter`` does not."""
 
 
@@ -57,8 +57,8 @@ def resolve_events(
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
     answering = set[tuple[int, str]]()
     parts = portions(entity_ids, all_rules, standing, people_at_once)
-    crowds = (
-        Crowd(
+    audiences = (
+        IndexedAudience(
             audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion)),
             portion,
             number == len(parts),
@@ -66,10 +66,10 @@ def resolve_events(
         )
         for number, portion in enumerate(parts, start=1)
     )
-    for crowd in crowds if len(parts) == 1 else ahead(crowds):
+    for audience in audiences if len(parts) == 1 else ahead(audiences):
         for head, accepted in events:
             event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
-            yield ResolvedEvent(head, list(merge_candidates(crowd.candidates(head, event_rules, accepted))))
+            yield ResolvedEvent(head, list(merge_candidates(audience.candidates(head, event_rules, accepted))))
 
 
 def portions(

@@ -25,7 +25,7 @@ def write_artifacts(folder: Path) -> dict[str, str]:
     }
     catalogue = {
         "metadata": {**_DBT, "dbt_schema_version": f"{schemas}/catalog/v1.json"},
-        "nodes": {model["unique_id"]: _catalogued(model) for model in models},
+        "nodes": {model["unique_id"]: _catalogue_node(model) for model in models},
         "sources": {},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -66,6 +66,6 @@ def _model(name: str, sql: str, *above: str) -> dict[str, Any]:
     }
 
 
-def _catalogued(model: dict[str, Any]) -> dict[str, Any]:
+def _catalogue_node(model: dict[str, Any]) -> dict[str, Any]:
     metadata = {"type": "VIEW", "schema": "main", "name": model["name"], "database": "default", "owner": None}
     return {"metadata": metadata, "columns": {}, "stats": {}, "unique_id": model["unique_id"]}

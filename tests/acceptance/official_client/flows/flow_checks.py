@@ -30,7 +30,7 @@ from checks import (
 )
 from checks.checking import results
 from metadata.ingestion.ometa.ometa_api import OpenMetadata
-from speaking import connected
+from speaking import connect
 
 if hasattr(OpenMetadata, "create_thread"):
     importlib.import_module("checks.since_2")
@@ -65,7 +65,7 @@ def main() -> int:
     """Run the checks and print them; return the exit code."""
     logging.disable(logging.CRITICAL)  # the client logs what it was refused; the checks say what matters
     passed = total = 0
-    for name, failure in results(connected()):
+    for name, failure in results(connect()):
         total += 1
         passed += not failure
         print(f"failed  {name}\n        {failure}" if failure else f"ok      {name}", flush=True)  # noqa: T201

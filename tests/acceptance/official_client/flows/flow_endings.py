@@ -8,13 +8,13 @@ from everything import EVERYTHING
 from metadata.generated.schema.entity.data.database import Database
 from metadata.generated.schema.entity.data.table import Table
 from metadata.ingestion.ometa.client import APIError
-from speaking import fqn_of, furnished
+from speaking import create_everything, fqn_of
 
 
 def run(metadata: Any) -> object:
     """Return which types were gone after a hard delete."""
-    made = furnished(metadata)
-    table, database = made["Table customers"], made["Database shop"]
+    entities = create_everything(metadata)
+    table, database = entities["Table customers"], entities["Database shop"]
     metadata.delete(Table, table.id)
     assert metadata.get_by_name(Table, fqn_of(table)) is None
     assert metadata.get_by_name(Table, fqn_of(table), include="deleted", fields=["owners"]).deleted
@@ -31,13 +31,13 @@ def run(metadata: Any) -> object:
     assert metadata.get_by_name(Table, fqn_of(table)) is None
     metadata.restore(Database, database.id)
     assert metadata.get_by_name(Table, fqn_of(table)) is not None
-    gone = []
+    deleted_types = []
     for kind, _request, name, _rest in reversed(EVERYTHING):
-        entity = made[f"{kind.__name__} {name}"]
+        entity = entities[f"{kind.__name__} {name}"]
         metadata.delete(kind, entity.id, recursive=True, hard_delete=True)
         assert metadata.get_by_name(kind, fqn_of(entity), include="all", fields=["*"]) is None, kind
-        gone.append(kind.__name__)
-    return gone
+        deleted_types.append(kind.__name__)
+    return deleted_types
 
 
 def _versions(metadata: Any, kind: type, entity: Any) -> list[float]:

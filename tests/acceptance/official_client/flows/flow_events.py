@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 from metadata.generated.schema.type.changeEvent import ChangeEvent
-from speaking import furnished
+from speaking import create_everything
 
 
 def run(metadata: Any) -> object:
     """Return the types of the events that were read, each once; fails on a key that the client does not know."""
-    made = furnished(metadata)
-    table, olga = (str(made[name].id.root) for name in ("Table customers", "User olga"))
+    entities = create_everything(metadata)
+    table, olga = (str(entities[name].id.root) for name in ("Table customers", "User olga"))
     api = metadata.client
     followed = api.put(f"/tables/{table}/followers", data=json.dumps(olga))
     api.patch(f"/tables/{table}", data=json.dumps([{"op": "add", "path": "/description", "value": "All of them."}]))

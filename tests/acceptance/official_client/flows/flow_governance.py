@@ -9,14 +9,14 @@ from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.type.customProperty import PropertyType
 from metadata.generated.schema.type.entityReference import EntityReference
 from metadata.ingestion.models.custom_properties import CustomPropertyDataTypes, OMetaCustomProperties
-from speaking import furnished
+from speaking import create_everything
 
 CUSTOMERS = "pg.shop.public.customers"
 
 
 def run(metadata: Any) -> object:
     """Return the custom properties of tables."""
-    made = furnished(metadata)
+    entities = create_everything(metadata)
     kind = metadata.get_property_type_ref(CustomPropertyDataTypes.STRING)
     assert isinstance(kind, PropertyType)
     request = CreateCustomPropertyRequest(name="retention", description="How long.", propertyType=kind)
@@ -26,7 +26,7 @@ def run(metadata: Any) -> object:
     table = metadata.get_by_name(Table, CUSTOMERS, fields=["extension"])
     metadata.patch_custom_properties(Table, table.id, {"retention": "a year"})
     assert metadata.get_by_name(Table, CUSTOMERS, fields=["extension"]).extension.root == {"retention": "a year"}
-    product = made["DataProduct Orders360"]
+    product = entities["DataProduct Orders360"]
     assets = [EntityReference(id=table.id, type="table")]
     metadata.add_assets_to_data_product("Orders360", assets)
     listed = metadata.get_data_product_assets("Orders360")

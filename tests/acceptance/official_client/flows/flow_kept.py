@@ -19,8 +19,8 @@ SCHEMA = "pg.shop.public"
 def run(metadata: Any) -> object:
     """Return the texts of both tables and of their columns after the report."""
     if metadata.get_by_name(Table, f"{SCHEMA}.alone") is None:
-        for request, name, rest in (row[1:] for row in EVERYTHING if row[0] in ABOVE):
-            put(metadata, request, name, rest)
+        for request, name, fields in (row[1:] for row in EVERYTHING if row[0] in ABOVE):
+            put(metadata, request, name, fields)
     metadata.create_or_update(_table("alone"))
     result = metadata.bulk_create_or_update([_table("many")], use_async=False)
     assert not result.failedRequest, result.failedRequest

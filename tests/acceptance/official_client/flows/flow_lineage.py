@@ -8,16 +8,16 @@ from metadata.generated.schema.api.lineage.addLineage import AddLineageRequest
 from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.type.entityLineage import ColumnLineage, EntitiesEdge, LineageDetails, Source
 from metadata.generated.schema.type.entityReference import EntityReference
-from speaking import furnished
+from speaking import create_everything
 
 ORDERS, CUSTOMERS = "pg.shop.public.orders", "pg.shop.public.customers"
 
 
 def run(metadata: Any) -> object:
     """Return the columns of the edge as they are at last."""
-    made = furnished(metadata)
-    orders, customers = made["Table orders"], made["Table customers"]
-    nightly, sales = made["Pipeline nightly"], made["Dashboard sales"]
+    entities = create_everything(metadata)
+    orders, customers = entities["Table orders"], entities["Table customers"]
+    nightly, sales = entities["Pipeline nightly"], entities["Dashboard sales"]
     answered = metadata.add_lineage(_request(customers, orders, "email", pipeline=nightly))
     assert answered["downstreamEdges"], answered
     metadata.add_lineage(_request(customers, orders, "id", pipeline=nightly), check_patch=True)

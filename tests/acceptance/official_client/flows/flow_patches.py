@@ -10,7 +10,7 @@ from metadata.generated.schema.type.entityReferenceList import EntityReferenceLi
 from metadata.generated.schema.type.tagLabel import LabelType, State, TagFQN, TagLabel, TagSource
 from metadata.ingestion.models.table_metadata import ColumnDescription, ColumnTag
 from metadata.ingestion.ometa.mixins.patch_mixin_utils import PatchOperation
-from speaking import furnished
+from speaking import create_everything
 
 FRAGILE = TagLabel(
     tagFQN=TagFQN("Care.Fragile"),
@@ -22,8 +22,8 @@ FRAGILE = TagLabel(
 
 def run(metadata: Any) -> object:
     """Return the version after each change."""
-    made = furnished(metadata)
-    customers, olga, sales = made["Table customers"], made["User olga"], made["Domain Sales"]
+    entities = create_everything(metadata)
+    customers, olga, sales = entities["Table customers"], entities["User olga"], entities["Domain Sales"]
     versions = []
 
     def read() -> Any:
@@ -56,11 +56,11 @@ def run(metadata: Any) -> object:
     return versions
 
 
-def _changed_by_somebody_else(metadata: Any, seen: Any) -> None:
+def _changed_by_somebody_else(metadata: Any, outdated: Any) -> None:
     """A patch on a state that has passed is refused once; the client then writes on top of the new state."""
-    metadata.patch_description(Table, seen, "Said in between.", force=True)
-    wanted = seen.model_copy(deep=True)
-    wanted.displayName = "Customers"
-    patched = metadata.patch(Table, seen, wanted)
+    metadata.patch_description(Table, outdated, "Said in between.", force=True)
+    changed = outdated.model_copy(deep=True)
+    changed.displayName = "Customers"
+    patched = metadata.patch(Table, outdated, changed)
     assert patched.displayName == "Customers"
     assert patched.description.root == "Said in between."

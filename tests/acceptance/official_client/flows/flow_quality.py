@@ -30,7 +30,7 @@ from metadata.generated.schema.tests.testCase import TestCase
 from metadata.generated.schema.tests.testCaseResolutionStatus import TestCaseResolutionStatusTypes
 from metadata.generated.schema.type.basic import Timestamp
 from metadata.generated.schema.type.usageRequest import UsageRequest
-from speaking import furnished
+from speaking import create_everything
 
 NOW = int(time.time() * 1000)
 ORDERS = "pg.shop.public.orders"
@@ -38,11 +38,11 @@ ORDERS = "pg.shop.public.orders"
 
 def run(metadata: Any) -> object:
     """Return how many results, runs and profiles were read back."""
-    made = furnished(metadata)
-    return [_tests(metadata, made), _runs(metadata), _profiles(metadata, made["Table orders"])]
+    entities = create_everything(metadata)
+    return [_tests(metadata, entities), _runs(metadata), _profiles(metadata, entities["Table orders"])]
 
 
-def _tests(metadata: Any, made: dict[str, Any]) -> int:
+def _tests(metadata: Any, entities: dict[str, Any]) -> int:
     case = f"{ORDERS}.enough"
     for number, status in enumerate((TestCaseStatus.Success, TestCaseStatus.Failed)):
         result = TestCaseResult(timestamp=Timestamp(NOW + number), testCaseStatus=status, result="counted")
@@ -53,7 +53,7 @@ def _tests(metadata: Any, made: dict[str, Any]) -> int:
         testCaseResolutionStatusType=TestCaseResolutionStatusTypes.Ack, testCaseReference=case
     )
     assert metadata.create_test_case_resolution(step).testCaseResolutionStatusType is TestCaseResolutionStatusTypes.Ack
-    suite = made["TestSuite nightly_checks"]
+    suite = entities["TestSuite nightly_checks"]
     metadata.add_logical_test_cases(CreateLogicalTestCases(testSuiteId=suite.id, testCaseIds=[read.id]))
     assert metadata.get_or_create_test_suite("nightly_checks").id == suite.id
     assert metadata.get_or_create_test_definition("tableRowCountToBeBetween").name.root == "tableRowCountToBeBetween"

@@ -10,13 +10,13 @@ from metadata.generated.schema.api.data.createGlossary import CreateGlossaryRequ
 from metadata.generated.schema.entity.data.table import ColumnName
 from metadata.sdk import Glossaries, Tables, Users, configure
 from metadata.sdk.api.lineage import Lineage
-from speaking import furnished
+from speaking import create_everything
 
 
 def run(metadata: Any) -> object:
     """Return the versions of the table, newest first."""
-    made = furnished(metadata)
-    orders, customers, olga = (made[name].id.root for name in ("Table orders", "Table customers", "User olga"))
+    entities = create_everything(metadata)
+    orders, customers, olga = (entities[name].id.root for name in ("Table orders", "Table customers", "User olga"))
     configure(server_url=os.environ["TOCSIN_SERVER"] + "/api", jwt_token=os.environ["TOCSIN_TOKEN"])
     table = Tables.retrieve_by_name("pg.shop.public.customers", fields=["tags", "owners"])
     assert str(table.id.root) == str(customers)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from metadata.generated.schema.entity.data.table import Table
-from speaking import furnished
+from speaking import create_everything
 
 AWAITED = (("user", "olga"), ("team", "crew"), ("table", "orders"), ("table", "customers"))
 """Asked without the client's own look-ups, which remember that something was not found."""
@@ -19,14 +19,14 @@ def _is_found(metadata: Any, index: str, name: str) -> bool:
 
 def run(metadata: Any) -> object:
     """Return the tables found, once the index has followed."""
-    furnished(metadata)
+    create_everything(metadata)
     until = time.monotonic() + 150
     while not all(_is_found(metadata, *one) for one in AWAITED) and time.monotonic() < until:
         time.sleep(0.05)
     assert metadata.get_reference_by_name.__wrapped__(metadata, "crew").root[0].type == "team"
     assert metadata.get_reference_by_email.__wrapped__(metadata, "olga@example.org").root[0].name == "olga"
-    found = metadata.es_search_from_fqn(Table, "pg.shop.public.orders")
-    assert [table.name.root for table in found] == ["orders"]
+    tables = metadata.es_search_from_fqn(Table, "pg.shop.public.orders")
+    assert [table.name.root for table in tables] == ["orders"]
     any_service = metadata.es_search_from_fqn(Table, "*.shop.public.*")
     assert {table.name.root for table in any_service} == {"orders", "customers"}
     return sorted(table.name.root for table in metadata.paginate_es(Table, size=1))

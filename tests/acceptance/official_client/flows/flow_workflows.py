@@ -52,7 +52,7 @@ def run(metadata: Any) -> object:
         for _ in range(2):  # the second time there is nothing new
             _run_dbt(Path(folder))
             run_workflow(MetadataWorkflow, source=run, sink=SINK)
-    return _found(metadata)
+    return _results(metadata)
 
 
 def _await_search(metadata: Any) -> None:
@@ -88,7 +88,7 @@ def _run_dbt(folder: Path) -> None:
     run_workflow(MetadataWorkflow, source=source("dbt", None, config), sink=SINK)
 
 
-def _found(metadata: Any) -> dict[str, Any]:
+def _results(metadata: Any) -> dict[str, Any]:
     orders = metadata.get_by_name(Table, _ORDERS, fields=["usageSummary"])
     profile = metadata.get_latest_table_profile(_ORDERS).profile
     cases = [one for one in metadata.list_all_entities(TestCase, fields=["testCaseResult"]) if one.testCaseResult]

@@ -14,20 +14,20 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from speaking import connected
+from speaking import connect
 
 
-def _ended(asked: dict[str, Any]) -> int:
+def _run_in_child(order: dict[str, Any]) -> int:
     """Run a flow in a child; return its exit code."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     code = 1
     try:
-        _print_to(asked["print"])
-        os.environ.update(asked["environment"])
-        flow = importlib.import_module(f"flow_{asked['flow']}")
-        print("RETURNED " + json.dumps(flow.run(connected())))  # noqa: T201  the test reads it
+        _print_to(order["print"])
+        os.environ.update(order["environment"])
+        flow = importlib.import_module(f"flow_{order['flow']}")
+        print("RETURNED " + json.dumps(flow.run(connect())))  # noqa: T201  the test reads it
         code = 0
     except BaseException:  # noqa: BLE001  the child ends here, whatever it was
         traceback.print_exc()
@@ -45,4 +45,4 @@ def _print_to(path: str) -> None:
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(_ended(json.loads(line)), flush=True)  # noqa: T201  the test waits for it
+        print(_run_in_child(json.loads(line)), flush=True)  # noqa: T201  the test waits for it

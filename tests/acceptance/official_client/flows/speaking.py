@@ -17,7 +17,7 @@ from metadata.generated.schema.security.client.openMetadataJWTClientConfig impor
 from metadata.ingestion.ometa.ometa_api import OpenMetadata
 
 
-def connected() -> OpenMetadata:
+def connect() -> OpenMetadata:
     """Return a client of the server that the environment names."""
     security = OpenMetadataJWTClientConfig(jwtToken=os.environ["TOCSIN_TOKEN"])
     return OpenMetadata(
@@ -27,17 +27,17 @@ def connected() -> OpenMetadata:
     )
 
 
-def furnished(metadata: OpenMetadata) -> dict[str, Any]:
+def create_everything(metadata: OpenMetadata) -> dict[str, Any]:
     """Create one of everything; return the entities by type and name (``Table orders``)."""
     return {f"{kind.__name__} {name}": put(metadata, request, name, rest) for kind, request, name, rest in EVERYTHING}
 
 
-def put(metadata: OpenMetadata, request: type, name: str, rest: dict[str, Any]) -> Any:
+def put(metadata: OpenMetadata, request: type, name: str, fields: dict[str, Any]) -> Any:
     """Create or update one entity as a connector does, through its create request."""
-    if "service" in request.model_fields and "service" not in rest:  # an ingestion pipeline names it by id
+    if "service" in request.model_fields and "service" not in fields:  # an ingestion pipeline names it by id
         service = metadata.get_by_name(DatabaseService, "pg")
-        rest = rest | {"service": {"id": str(service.id.root), "type": "databaseService"}}
-    return metadata.create_or_update(request(name=name, **rest))
+        fields = fields | {"service": {"id": str(service.id.root), "type": "databaseService"}}
+    return metadata.create_or_update(request(name=name, **fields))
 
 
 def fqn_of(entity: Any) -> str:

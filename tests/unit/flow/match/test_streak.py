@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.parity.logged import logged
+from tests.parity.logged import event_at_offset
 
 from tocsin.flow.match.streak import Facts, StatusReport, advance, report_of, streak_of_reports, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
@@ -131,7 +131,7 @@ def test_folding_in_two_parts_is_folding_at_once(notified: list[StatusReport], c
 
 
 def _event(**keys: object) -> LoggedEvent:
-    return logged(7, eventType="entityUpdated", entityType="pipeline", **keys)
+    return event_at_offset(7, eventType="entityUpdated", entityType="pipeline", **keys)
 
 
 def test_a_report_says_of_which_moment_it_is_and_that_is_never_later_than_it_was_heard() -> None:

@@ -38,7 +38,7 @@ def _votes(world: World) -> None:
 
 @check("client get_suffix", "everything that the client's models say has votes can be voted on")
 def _votable(world: World) -> None:
-    voted = [entity for entity in world.made.values() if "votes" in type(entity).model_fields]
+    voted = [entity for entity in world.entities.values() if "votes" in type(entity).model_fields]
     assert voted
     for entity in voted:
         path = f"{world.metadata.get_suffix(type(entity))}/{id_of(entity)}/vote"

@@ -15,7 +15,7 @@ from typing import Any
 
 from metadata.generated.schema.api.data.createTable import CreateTableRequest
 from metadata.generated.schema.type.entityReference import EntityReference
-from speaking import furnished
+from speaking import create_everything
 
 SCHEMA = "pg.shop.public"
 _COLUMNS = [
@@ -43,24 +43,24 @@ class World:
     """What checks work with: the client, one entity of every type, and new tables on demand."""
 
     metadata: Any
-    made: dict[str, Any]
-    kept: dict[str, Any] = field(default_factory=dict)
+    entities: dict[str, Any]
+    entities_by_type: dict[str, Any] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def name(self, prefix: str = "new") -> str:
         """Return a name that nothing has yet."""
         return f"{prefix}_{next(self.numbers)}"
 
-    def table(self, **more: Any) -> Any:
+    def table(self, **fields: Any) -> Any:
         """Create a table of a check's own."""
         request = CreateTableRequest(
-            **{"name": self.name("table"), "databaseSchema": SCHEMA, "columns": _COLUMNS, **more}
+            **{"name": self.name("table"), "databaseSchema": SCHEMA, "columns": _COLUMNS, **fields}
         )
         return self.metadata.create_or_update(request)
 
     def ref(self, key: str) -> EntityReference:
         """Return a reference to one of the entities that are there, by its type and name (``User olga``)."""
-        return reference(self.made[key])
+        return reference(self.entities[key])
 
 
 Work = Callable[[World], None]
@@ -81,40 +81,40 @@ CHECKS: list[Check] = []
 def check(methods: str, claim: str) -> Callable[[Work], Work]:
     """Register a function as the check of a claim about these methods of the client."""
 
-    def registered(work: Work) -> Work:
+    def register(work: Work) -> Work:
         name = f"{methods.replace(' ', ', ')}: {claim}".removeprefix(": ")
         CHECKS.append(Check(name, frozenset(methods.split()), work))
         return work
 
-    return registered
+    return register
 
 
 def results(metadata: Any) -> Iterator[tuple[str, str]]:
     """Run all checks; yield for each its name and why it failed, or nothing."""
     watched = Watched(metadata)
-    world = World(watched, furnished(metadata))
-    for one in CHECKS:
+    world = World(watched, create_everything(metadata))
+    for registered_check in CHECKS:
         watched.called.clear()
-        yield one.name, _failure(one, world, watched)
+        yield registered_check.name, _failure(registered_check, world, watched)
 
 
-def _failure(one: Check, world: World, watched: Watched) -> str:
+def _failure(registered_check: Check, world: World, watched: Watched) -> str:
     try:
-        one.work(world)
+        registered_check.work(world)
     except Exception as error:  # noqa: BLE001  whatever it is, the check failed
         frames = traceback.extract_tb(error.__traceback__)
         place = next((at for at in reversed(frames) if Path(at.filename).parent.name == "checks"), frames[-1])
-        told = f"{type(error).__name__}: {error}".replace("\n", " ")[:700]
-        return f"{Path(place.filename).name}:{place.lineno} `{place.line}` {told}"
-    missing = one.methods - watched.called
+        message = f"{type(error).__name__}: {error}".replace("\n", " ")[:700]
+        return f"{Path(place.filename).name}:{place.lineno} `{place.line}` {message}"
+    missing = registered_check.methods - watched.called
     return f"it never called {', '.join(sorted(missing))}" if missing else ""
 
 
 def reference(entity: Any) -> EntityReference:
     """Return a reference to an entity."""
     name = type(entity).__name__
-    named = {"APICollection": "apiCollection", "APIEndpoint": "apiEndpoint", "MlModel": "mlmodel"}
-    return EntityReference(id=entity.id, type=named.get(name, name[0].lower() + name[1:]))
+    type_names = {"APICollection": "apiCollection", "APIEndpoint": "apiEndpoint", "MlModel": "mlmodel"}
+    return EntityReference(id=entity.id, type=type_names.get(name, name[0].lower() + name[1:]))
 
 
 def id_of(entity: Any) -> str:
@@ -122,9 +122,9 @@ def id_of(entity: Any) -> str:
     return str(entity.id.root)
 
 
-def id_of_ref(named: EntityReference) -> str:
+def id_of_ref(entity_reference: EntityReference) -> str:
     """Return the id that a reference holds, as text."""
-    return str(named.id.root)
+    return str(entity_reference.id.root)
 
 
 def text(value: Any) -> str:
@@ -141,7 +141,7 @@ def until(condition: Callable[[], Any]) -> Any:
     return value
 
 
-def refused(work: Callable[[], Any]) -> int:
+def status_of_refusal(work: Callable[[], Any]) -> int:
     """Return the code with which the server refused the work; fails if it did not."""
     from metadata.ingestion.ometa.client import APIError
 

@@ -39,10 +39,10 @@ def _life(world: World) -> None:
 
 
 @check("client", "events by kind and type: what OpenMetadata's own parameters select")
-def _selected(world: World) -> None:
+def _select_events(world: World) -> None:
     before, table = int(time.time() * 1000) - 1, world.table()
-    asked = {"entityCreated": "table", "timestamp": before, "limit": 1000}
-    events = [ChangeEvent.model_validate(one) for one in world.metadata.client.get("/events", asked)["data"]]
+    parameters = {"entityCreated": "table", "timestamp": before, "limit": 1000}
+    events = [ChangeEvent.model_validate(one) for one in world.metadata.client.get("/events", parameters)["data"]]
     assert {one.entityType for one in events} == {"table"}
     assert {one.eventType for one in events} == {EventType.entityCreated}
     assert table.id.root in {one.entityId.root for one in events}
@@ -67,7 +67,7 @@ def _alert(world: World) -> None:
 @check("client", "the newer API: a table is read, tagged, described, followed, and its versions listed")
 def _sdk(world: World) -> None:
     configure(server_url=os.environ["TOCSIN_SERVER"] + "/api", jwt_token=os.environ["TOCSIN_TOKEN"])
-    table, user = world.table(), world.made["User olga"].id.root
+    table, user = world.table(), world.entities["User olga"].id.root
     fqn = text(table.fullyQualifiedName)
     assert Tables.retrieve_by_name(fqn, fields=["tags"]).id == table.id
     assert [tag.tagFQN.root for tag in Tables.add_tag(table.id.root, "Care.Fragile").tags] == ["Care.Fragile"]
@@ -82,9 +82,9 @@ def _sdk(world: World) -> None:
 @check("client", "the newer API: an entity is changed, listed, deleted and restored")
 def _sdk_entity(world: World) -> None:
     table = world.table()
-    wanted = Tables.retrieve(table.id.root)
-    wanted.displayName = "Shown"
-    assert Tables.update(wanted).displayName == "Shown"
+    table_to_change = Tables.retrieve(table.id.root)
+    table_to_change.displayName = "Shown"
+    assert Tables.update(table_to_change).displayName == "Shown"
     assert Tables.list(limit=2, filters={"databaseSchema": "pg.shop.public"}).after
     Tables.delete(table.id.root)
     assert Tables.restore(table.id.root).deleted is False
@@ -94,9 +94,9 @@ def _sdk_entity(world: World) -> None:
 
 @check("client", "the newer API: an edge is added, read and removed")
 def _sdk_lineage(world: World) -> None:
-    one, other = id_of(world.table()), id_of(world.table())
-    Lineage.add_lineage(from_entity_id=one, from_entity_type="table", to_entity_id=other, to_entity_type="table")
-    assert Lineage.get_entity_lineage("table", other).upstreamEdges
-    Lineage.delete_lineage(from_entity=one, from_entity_type="table", to_entity=other, to_entity_type="table")
-    assert not Lineage.get_entity_lineage("table", other).upstreamEdges
+    from_id, to_id = id_of(world.table()), id_of(world.table())
+    Lineage.add_lineage(from_entity_id=from_id, from_entity_type="table", to_entity_id=to_id, to_entity_type="table")
+    assert Lineage.get_entity_lineage("table", to_id).upstreamEdges
+    Lineage.delete_lineage(from_entity=from_id, from_entity_type="table", to_entity=to_id, to_entity_type="table")
+    assert not Lineage.get_entity_lineage("table", to_id).upstreamEdges
     assert world.metadata.client is not None

@@ -74,21 +74,21 @@ _VALUES: dict[str, Any] = {
 """Values of fields, whichever type they are of."""
 
 
-def _kept(row: Row) -> None:
+def _check_fields_are_kept(row: Row) -> None:
     kind, name = row[0], row[0].__name__
 
     def work(world: World) -> None:
-        request, made, rest = request_of(world, name, world.name("whole"))
-        sent = {key: value for key, value in _VALUES.items() if key in request.model_fields and key not in rest}
-        people = {"owners": [reference(world.made["User olga"])]} if "owners" in request.model_fields else {}
-        entity = put(world.metadata, request, made, rest | sent | people)
+        request, entity_name, fields = request_of(world, name, world.name("whole"))
+        sent = {key: value for key, value in _VALUES.items() if key in request.model_fields and key not in fields}
+        people = {"owners": [reference(world.entities["User olga"])]} if "owners" in request.model_fields else {}
+        entity = put(world.metadata, request, entity_name, fields | sent | people)
         read = world.metadata.get_by_id(kind, entity.id, fields=["*"])
-        lost = [key for key in (*sent, *people) if key in kind.model_fields and not getattr(read, key)]
-        assert not lost, lost
+        lost_fields = [key for key in (*sent, *people) if key in kind.model_fields and not getattr(read, key)]
+        assert not lost_fields, lost_fields
 
     claim = f"{name}: create_or_update, get_by_id: every optional field is kept"
     CHECKS.append(Check(claim, frozenset({"get_by_id"}), work))
 
 
 for _row in {one[0].__name__: one for one in EVERYTHING}.values():
-    _kept(_row)
+    _check_fields_are_kept(_row)

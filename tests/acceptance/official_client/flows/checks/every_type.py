@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from checks.checking import CHECKS, Check, World, check, id_of, refused, text
+from checks.checking import CHECKS, Check, World, check, id_of, status_of_refusal, text
 from everything import EVERYTHING, Row
 from metadata.generated.schema.type.basic import Markdown
 from metadata.ingestion.ometa.routes import ROUTES
@@ -25,35 +25,35 @@ OfType = Callable[[World, type, Any], None]
 def _each(methods: str, claim: str, *, but: frozenset[str] = frozenset()) -> Callable[[OfType], OfType]:
     """Register a check once for every type but some."""
 
-    def registered(work: OfType) -> OfType:
+    def register(work: OfType) -> OfType:
         for name in (one for one in _ROWS if one not in but):
-            named = f"{name}: {methods.replace(' ', ', ')}: {claim}"
-            CHECKS.append(Check(named, frozenset(methods.split()), _of_type(name, work)))
+            check_name = f"{name}: {methods.replace(' ', ', ')}: {claim}"
+            CHECKS.append(Check(check_name, frozenset(methods.split()), _of_type(name, work)))
         return work
 
-    return registered
+    return register
 
 
 def _of_type(name: str, work: OfType) -> Callable[[World], None]:
     def run(world: World) -> None:
-        if name not in world.kept:
-            world.kept[name] = new(world, name, "kept")
-        work(world, _ROWS[name][0], world.kept[name])
+        if name not in world.entities_by_type:
+            world.entities_by_type[name] = new(world, name, "kept")
+        work(world, _ROWS[name][0], world.entities_by_type[name])
 
     return run
 
 
 def request_of(world: World, type_name: str, name: str) -> tuple[type, str, dict[str, Any]]:
     """Return what ``put`` takes to make another entity of a type."""
-    _, request, _, rest = _ROWS[type_name]
-    changed: dict[str, Any] = {"email": f"{name}@example.org"} if "email" in rest else {}
+    _, request, _, fields = _ROWS[type_name]
+    changed: dict[str, Any] = {"email": f"{name}@example.org"} if "email" in fields else {}
     if type_name == "Bot":
         changed["botUser"] = text(put(world.metadata, *request_of(world, "User", f"{name}_user")).name)
     if type_name == "User":
         changed["isBot"] = name.endswith("_user")
     if type_name == "Query":
         changed["query"] = f"SELECT '{name}'"
-    return request, name, rest | changed
+    return request, name, fields | changed
 
 
 def new(world: World, type_name: str, prefix: str) -> Any:
@@ -62,57 +62,57 @@ def new(world: World, type_name: str, prefix: str) -> Any:
 
 
 @_each("create_or_update", "makes it, version 0.1, with the name that was sent")
-def _made(world: World, kind: type, kept: Any) -> None:
+def _create(world: World, kind: type, stored: Any) -> None:
     name = world.name("made")
-    made = put(world.metadata, *request_of(world, kind.__name__, name))
-    assert type(made) is kind
-    assert (text(made.name), made.version.root) == (name, 0.1), made
-    assert made.id != kept.id
+    created = put(world.metadata, *request_of(world, kind.__name__, name))
+    assert type(created) is kind
+    assert (text(created.name), created.version.root) == (name, 0.1), created
+    assert created.id != stored.id
 
 
 @_each("create_or_update", "unchanged the second time, it stays the version that it was")
-def _unchanged(world: World, kind: type, kept: Any) -> None:
-    del kept
-    one = request_of(world, kind.__name__, world.name("twice"))
-    first, second = put(world.metadata, *one), put(world.metadata, *one)
+def _put_again(world: World, kind: type, stored: Any) -> None:
+    del stored
+    request = request_of(world, kind.__name__, world.name("twice"))
+    first, second = put(world.metadata, *request), put(world.metadata, *request)
     assert (second.id, second.version) == (first.id, first.version), second.changeDescription
 
 
 @_each("create", "refuses a name that is taken with 409")
-def _taken(world: World, kind: type, kept: Any) -> None:
-    request, name, rest = request_of(world, kind.__name__, text(kept.name))
-    if "service" in request.model_fields and "service" not in rest:
-        rest = rest | {"service": {"id": id_of(world.made["DatabaseService pg"]), "type": "databaseService"}}
-    assert refused(lambda: world.metadata.create(request(name=name, **rest))) == 409
+def _create_again(world: World, kind: type, stored: Any) -> None:
+    request, name, fields = request_of(world, kind.__name__, text(stored.name))
+    if "service" in request.model_fields and "service" not in fields:
+        fields = fields | {"service": {"id": id_of(world.entities["DatabaseService pg"]), "type": "databaseService"}}
+    assert status_of_refusal(lambda: world.metadata.create(request(name=name, **fields))) == 409
 
 
 @_each("get_by_name", "reads it with all fields")
-def _by_name(world: World, kind: type, kept: Any) -> None:
-    read = world.metadata.get_by_name(kind, fqn_of(kept), fields=["*"])
-    assert (type(read), read.id, text(read.name)) == (kind, kept.id, text(kept.name))
+def _by_name(world: World, kind: type, stored: Any) -> None:
+    read = world.metadata.get_by_name(kind, fqn_of(stored), fields=["*"])
+    assert (type(read), read.id, text(read.name)) == (kind, stored.id, text(stored.name))
 
 
 @_each("get_by_name get_by_id", "None for a name and an id that nobody has")
-def _none(world: World, kind: type, kept: Any) -> None:
-    assert world.metadata.get_by_name(kind, fqn_of(kept) + "_not") is None
+def _none(world: World, kind: type, stored: Any) -> None:
+    assert world.metadata.get_by_name(kind, fqn_of(stored) + "_not") is None
     assert world.metadata.get_by_id(kind, _NEVER_SEEN) is None
 
 
 @_each("get_by_id", "reads it with all fields")
-def _by_id(world: World, kind: type, kept: Any) -> None:
-    read = world.metadata.get_by_id(kind, kept.id, fields=["*"])
-    assert (type(read), read.id, text(read.name)) == (kind, kept.id, text(kept.name))
+def _by_id(world: World, kind: type, stored: Any) -> None:
+    read = world.metadata.get_by_id(kind, stored.id, fields=["*"])
+    assert (type(read), read.id, text(read.name)) == (kind, stored.id, text(stored.name))
 
 
 @_each("get_entity_reference", "names its type, id and FQN")
-def _reference(world: World, kind: type, kept: Any) -> None:
-    read = world.metadata.get_entity_reference(kind, fqn_of(kept))
-    assert (read.id, read.fullyQualifiedName) == (kept.id, fqn_of(kept))
+def _reference(world: World, kind: type, stored: Any) -> None:
+    read = world.metadata.get_entity_reference(kind, fqn_of(stored))
+    assert (read.id, read.fullyQualifiedName) == (stored.id, fqn_of(stored))
 
 
 @_each("list_entities", "pages forth and back, each entity once")
-def _pages(world: World, kind: type, kept: Any) -> None:
-    del kept
+def _pages(world: World, kind: type, stored: Any) -> None:
+    del stored
     new(world, kind.__name__, "paged")
     first = world.metadata.list_entities(kind, limit=1)
     second = world.metadata.list_entities(kind, limit=1, after=first.after)
@@ -124,44 +124,44 @@ def _pages(world: World, kind: type, kept: Any) -> None:
 
 
 @_each("list_all_entities", "yields every entity once, with all fields")
-def _all(world: World, kind: type, kept: Any) -> None:
+def _all(world: World, kind: type, stored: Any) -> None:
     ids = [id_of(one) for one in world.metadata.list_all_entities(kind, fields=["*"], limit=20)]
     assert len(set(ids)) == len(ids) == world.metadata.list_entities(kind, limit=1).total
-    assert id_of(kept) in ids
+    assert id_of(stored) in ids
 
 
 @_each("patch_description get_by_id", "with force, what is there is replaced; without, it stays")
-def _described(world: World, kind: type, kept: Any) -> None:
-    del kept
-    made = new(world, kind.__name__, "described")
+def _description_is_patched(world: World, kind: type, stored: Any) -> None:
+    del stored
+    created = new(world, kind.__name__, "described")
     fields = ["testDefinition", "testSuite"] if kind.__name__ == "TestCase" else None
-    read = world.metadata.get_by_id(kind, made.id, fields=fields)
+    read = world.metadata.get_by_id(kind, created.id, fields=fields)
     patched = world.metadata.patch_description(kind, read, "Said anew.", force=True)
     assert text(patched.description) == "Said anew."
     assert patched.version.root == 0.2
     assert world.metadata.patch_description(kind, patched, "Said again.") is None
-    assert text(world.metadata.get_by_id(kind, made.id).description) == "Said anew."
+    assert text(world.metadata.get_by_id(kind, created.id).description) == "Said anew."
 
 
 @_each("patch", "a display name makes version 0.2 and says what changed")
-def _displayed(world: World, kind: type, kept: Any) -> None:
-    del kept
+def _display_name_is_patched(world: World, kind: type, stored: Any) -> None:
+    del stored
     source = new(world, kind.__name__, "displayed")
-    wanted = source.model_copy(deep=True)
-    wanted.displayName = "Shown so"
-    patched = world.metadata.patch(kind, source, wanted, skip_on_failure=False)
+    renamed = source.model_copy(deep=True)
+    renamed.displayName = "Shown so"
+    patched = world.metadata.patch(kind, source, renamed, skip_on_failure=False)
     assert (patched.displayName, patched.version.root) == ("Shown so", 0.2)
     changed = patched.changeDescription
     assert "displayName" in {text(one.name) for one in [*changed.fieldsAdded, *changed.fieldsUpdated]}
 
 
 @_each("get_list_entity_versions list_versions patch", "all versions, newest first, each of the type")
-def _versions(world: World, kind: type, kept: Any) -> None:
-    del kept
+def _versions(world: World, kind: type, stored: Any) -> None:
+    del stored
     source = new(world, kind.__name__, "versioned")
-    wanted = source.model_copy(deep=True)
-    wanted.description = Markdown("Another one.")
-    assert world.metadata.patch(kind, source, wanted, skip_on_failure=False) is not None
+    changed = source.model_copy(deep=True)
+    changed.description = Markdown("Another one.")
+    assert world.metadata.patch(kind, source, changed, skip_on_failure=False) is not None
     for history in (
         world.metadata.get_list_entity_versions(source.id, kind),
         world.metadata.list_versions(source.id, kind),
@@ -171,18 +171,18 @@ def _versions(world: World, kind: type, kept: Any) -> None:
 
 
 @_each("get_entity_version", "the first version, as it was")
-def _first_version(world: World, kind: type, kept: Any) -> None:
-    read = world.metadata.get_entity_version(kind, kept.id, 0.1)
-    assert (type(read), read.id, read.version.root) == (kind, kept.id, 0.1)
-    assert world.metadata.get_entity_version(kind, kept.id, 9.9) is None
+def _first_version(world: World, kind: type, stored: Any) -> None:
+    read = world.metadata.get_entity_version(kind, stored.id, 0.1)
+    assert (type(read), read.id, read.version.root) == (kind, stored.id, 0.1)
+    assert world.metadata.get_entity_version(kind, stored.id, 9.9) is None
 
 
 @_each("delete get_by_name", "for good: it cannot be read, even among deleted ones")
-def _gone(world: World, kind: type, kept: Any) -> None:
-    del kept
-    made = new(world, kind.__name__, "gone")
-    world.metadata.delete(kind, made.id, recursive=True, hard_delete=True)
-    assert world.metadata.get_by_name(kind, fqn_of(made), fields=["*"], include="all") is None
+def _hard_delete(world: World, kind: type, stored: Any) -> None:
+    del stored
+    created = new(world, kind.__name__, "gone")
+    world.metadata.delete(kind, created.id, recursive=True, hard_delete=True)
+    assert world.metadata.get_by_name(kind, fqn_of(created), fields=["*"], include="all") is None
 
 
 @_each(
@@ -190,22 +190,22 @@ def _gone(world: World, kind: type, kept: Any) -> None:
     "softly: it is hidden until it is restored",
     but=_GONE_FOR_GOOD | {"EventSubscription"},
 )
-def _hidden(world: World, kind: type, kept: Any) -> None:
-    del kept
-    made = new(world, kind.__name__, "hidden")
-    world.metadata.delete(kind, made.id, recursive=True)
-    assert world.metadata.get_by_name(kind, fqn_of(made)) is None
-    deleted = world.metadata.get_by_name(kind, fqn_of(made), fields=["*"], include="deleted")
-    assert (deleted.id, deleted.deleted) == (made.id, True)
-    restored = world.metadata.restore(kind, made.id)
-    assert (restored.id, restored.deleted) == (made.id, False)
-    assert world.metadata.get_by_name(kind, fqn_of(made)).id == made.id
+def _soft_delete(world: World, kind: type, stored: Any) -> None:
+    del stored
+    created = new(world, kind.__name__, "hidden")
+    world.metadata.delete(kind, created.id, recursive=True)
+    assert world.metadata.get_by_name(kind, fqn_of(created)) is None
+    deleted = world.metadata.get_by_name(kind, fqn_of(created), fields=["*"], include="deleted")
+    assert (deleted.id, deleted.deleted) == (created.id, True)
+    restored = world.metadata.restore(kind, created.id)
+    assert (restored.id, restored.deleted) == (created.id, False)
+    assert world.metadata.get_by_name(kind, fqn_of(created)).id == created.id
 
 
 @check("get_suffix", "every type that the client can create and the server serves has its checks")
 def _no_type_is_missing(world: World) -> None:
     paths = world.metadata.client.get("/openapi.json")["paths"]
     served = {name for name, path in ROUTES.items() if f"/api/v1{path}" in paths and name.startswith("Create")}
-    asked = {request.__name__ for _, request, _, _ in EVERYTHING}
-    assert served - asked == {"CreateQueryCostRecordRequest"}, "a type that is served has no checks"
+    request_names = {request.__name__ for _, request, _, _ in EVERYTHING}
+    assert served - request_names == {"CreateQueryCostRecordRequest"}, "a type that is served has no checks"
     assert all(world.metadata.get_suffix(kind) in ROUTES.values() for kind, *_ in EVERYTHING)

@@ -22,7 +22,7 @@ from metadata.generated.schema.entity.data.table import Constraint, DataType, Ta
 _COLUMNS = [{"name": "id", "dataType": "INT"}]
 
 
-def _passed(world: World, requests: Iterable[Any]) -> None:
+def _assert_all_created(world: World, requests: Iterable[Any]) -> None:
     result = world.metadata.bulk_create_or_update(list(requests))
     failed = [one.message for one in result.failedRequest or ()]
     assert not failed, failed
@@ -40,7 +40,7 @@ def _services(world: World) -> None:
     for kind, request, *_ in EVERYTHING:
         if kind.__name__.endswith("Service"):
             values = _values(request, "serviceType")
-            _passed(world, (request(name=world.name("service"), serviceType=one) for one in values))
+            _assert_all_created(world, (request(name=world.name("service"), serviceType=one) for one in values))
 
 
 def _values(request: type, field: str) -> list[Any]:
@@ -66,12 +66,14 @@ def _constraints(world: World) -> None:
 @check("bulk_create_or_update", "tables of every type")
 def _tables(world: World) -> None:
     common = {"databaseSchema": "pg.shop.public", "columns": _COLUMNS}
-    _passed(world, (CreateTableRequest(name=world.name("table"), tableType=one, **common) for one in TableType))
+    _assert_all_created(
+        world, (CreateTableRequest(name=world.name("table"), tableType=one, **common) for one in TableType)
+    )
 
 
 @check("bulk_create_or_update", "charts of every type")
 def _charts(world: World) -> None:
-    _passed(
+    _assert_all_created(
         world, (CreateChartRequest(name=world.name("chart"), service="superset", chartType=one) for one in ChartType)
     )
 
@@ -80,19 +82,21 @@ def _charts(world: World) -> None:
 def _models(world: World) -> None:
     common = {"service": "superset", "columns": _COLUMNS}
     request = CreateDashboardDataModelRequest
-    _passed(world, (request(name=world.name("model"), dataModelType=one, **common) for one in DataModelType))
+    _assert_all_created(
+        world, (request(name=world.name("model"), dataModelType=one, **common) for one in DataModelType)
+    )
 
 
 @check("bulk_create_or_update", "metrics of every type, granularity and unit")
 def _metrics(world: World) -> None:
     fields = {"metricType": MetricType, "granularity": MetricGranularity, "unitOfMeasurement": UnitOfMeasurement}
-    _passed(
+    _assert_all_created(
         world,
         (
-            CreateMetricRequest(name=world.name("metric"), **{field: one})
+            CreateMetricRequest(name=world.name("metric"), **{field: value})
             for field, values in fields.items()
-            for one in values
-            if one.value != "OTHER"  # which needs a unit of one's own beside it
+            for value in values
+            if value.value != "OTHER"  # which needs a unit of one's own beside it
         ),
     )
 

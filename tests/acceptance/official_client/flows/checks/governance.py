@@ -43,33 +43,39 @@ def _property(world: World, kind: type, data_type: Types, config: Any = None) ->
 @check("get_custom_property_type get_property_type_ref", "every data type that the client knows")
 def _types(world: World) -> None:
     for data_type in Types:
-        found = world.metadata.get_custom_property_type(data_type)
-        assert text(found.name) == data_type.value
-        assert world.metadata.get_property_type_ref(data_type).root.id == found.id
+        property_type = world.metadata.get_custom_property_type(data_type)
+        assert text(property_type.name) == data_type.value
+        assert world.metadata.get_property_type_ref(data_type).root.id == property_type.id
 
 
 @check("create_or_update_custom_property get_entity_custom_properties", "a property of tables")
-def _defined(world: World) -> None:
+def _define(world: World) -> None:
     name = _property(world, Table, Types.STRING)
-    found = {one["name"]: one for one in world.metadata.get_entity_custom_properties(Table)}
-    assert found[name]["propertyType"]["name"] == "string"
+    properties = {one["name"]: one for one in world.metadata.get_entity_custom_properties(Table)}
+    assert properties[name]["propertyType"]["name"] == "string"
 
 
 @check("patch_custom_properties", "values of a table are merged, or replaced with force")
 def _values(world: World) -> None:
-    one, other, table = _property(world, Table, Types.STRING), _property(world, Table, Types.INTEGER), world.table()
-    world.metadata.patch_custom_properties(Table, table.id, {one: "a year"})
-    merged = world.metadata.patch_custom_properties(Table, table.id, {one: "a year", other: 7}, force=True)
-    assert merged.extension.root == {one: "a year", other: 7}
-    world.metadata.patch_custom_properties(Table, table.id, {other: 8}, force=True)
-    assert world.metadata.get_by_id(Table, table.id, fields=["extension"]).extension.root == {other: 8}
+    string_property, integer_property, table = (
+        _property(world, Table, Types.STRING),
+        _property(world, Table, Types.INTEGER),
+        world.table(),
+    )
+    world.metadata.patch_custom_properties(Table, table.id, {string_property: "a year"})
+    merged = world.metadata.patch_custom_properties(
+        Table, table.id, {string_property: "a year", integer_property: 7}, force=True
+    )
+    assert merged.extension.root == {string_property: "a year", integer_property: 7}
+    world.metadata.patch_custom_properties(Table, table.id, {integer_property: 8}, force=True)
+    assert world.metadata.get_by_id(Table, table.id, fields=["extension"]).extension.root == {integer_property: 8}
 
 
 @check("patch_custom_properties", "a reference and an enum, of a dashboard")
 def _values_of_types(world: World) -> None:
     config = CustomPropertyConfig(config=EnumConfig(values=["low", "high"], multiSelect=False))
     level = _property(world, Dashboard, Types.ENUM, config)
-    dashboard = world.made["Dashboard sales"]
+    dashboard = world.entities["Dashboard sales"]
     patched = world.metadata.patch_custom_properties(Dashboard, dashboard.id, {level: ["high"]})
     assert patched.extension.root[level] == ["high"]
 
@@ -126,14 +132,14 @@ def _term(world: World) -> None:
 @check("create_or_update get_by_name", "a term below a term, with synonyms and related terms")
 def _terms(world: World) -> None:
     name = world.name("term")
-    rest = {
+    fields = {
         "glossary": "Words",
         "parent": "Words.Customer",
         "description": "One who pays late.",
         "synonyms": ["debtor"],
         "relatedTerms": ["Words.Customer.Regular"],
     }
-    put(world.metadata, CreateGlossaryTermRequest, name, rest)
+    put(world.metadata, CreateGlossaryTermRequest, name, fields)
     read = world.metadata.get_by_name(GlossaryTerm, f"Words.Customer.{name}", fields=["relatedTerms", "parent"])
     assert (read.parent.name, [text(one) for one in read.synonyms]) == ("Customer", ["debtor"])
     assert len(read.relatedTerms) == 1
@@ -155,13 +161,13 @@ def _csv(world: World) -> None:
 def _table_csv(world: World) -> None:
     table = world.table()
     fqn = text(table.fullyQualifiedName)
-    rows = list(csv.DictReader(io.StringIO(world.metadata.export_csv(Table, fqn))))
-    described = next(key for key in rows[0] if key.lower().endswith("description"))
-    rows[0][described] = "From a file."
+    records = list(csv.DictReader(io.StringIO(world.metadata.export_csv(Table, fqn))))
+    described = next(key for key in records[0] if key.lower().endswith("description"))
+    records[0][described] = "From a file."
     written = io.StringIO()
-    writer = csv.DictWriter(written, fieldnames=list(rows[0]))
+    writer = csv.DictWriter(written, fieldnames=list(records[0]))
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(records)
     result = world.metadata.import_csv(Table, fqn, written.getvalue())
     assert result["status"] == "success", result
     assert text(world.metadata.get_by_id(Table, table.id).columns[0].description) == "From a file."

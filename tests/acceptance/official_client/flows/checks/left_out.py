@@ -103,7 +103,7 @@ def _is_method(value: Any) -> bool:
 
 @check("", "every public method of the client is called by a check, or left out for a reason")
 def _complete(world: World) -> None:
-    assert world.made
+    assert world.entities
     called = {name for one in CHECKS for name in one.methods}
     missing = _methods() - called - LEFT_OUT.keys()
     assert not missing, sorted(missing)

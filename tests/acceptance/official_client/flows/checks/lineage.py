@@ -25,42 +25,44 @@ def _columns(from_: Any, to: Any, name: str) -> list[ColumnLineage]:
 
 
 @check("add_lineage get_lineage_edge", "an edge with SQL and columns, and the edge by its two ids")
-def _added(world: World) -> None:
-    one, other = world.table(), world.table()
-    request = edge(one, other, sqlQuery="INSERT INTO b SELECT * FROM a", columnsLineage=_columns(one, other, "id"))
+def _add(world: World) -> None:
+    source, target = world.table(), world.table()
+    request = edge(
+        source, target, sqlQuery="INSERT INTO b SELECT * FROM a", columnsLineage=_columns(source, target, "id")
+    )
     answered = world.metadata.add_lineage(request)
-    assert [at["toEntity"] for at in answered["downstreamEdges"]] == [id_of(other)]
-    found = world.metadata.get_lineage_edge(id_of(one), id_of(other))["edge"]
-    assert found["sqlQuery"] == "INSERT INTO b SELECT * FROM a"
-    assert len(found["columnsLineage"]) == 1
+    assert [at["toEntity"] for at in answered["downstreamEdges"]] == [id_of(target)]
+    stored_edge = world.metadata.get_lineage_edge(id_of(source), id_of(target))["edge"]
+    assert stored_edge["sqlQuery"] == "INSERT INTO b SELECT * FROM a"
+    assert len(stored_edge["columnsLineage"]) == 1
 
 
 @check("add_lineage", "with check_patch: columns and SQL join those that are there")
-def _patched(world: World) -> None:
-    one, other = world.table(), world.table()
-    world.metadata.add_lineage(edge(one, other, columnsLineage=_columns(one, other, "id")))
-    more = edge(one, other, columnsLineage=_columns(one, other, "email"), sqlQuery="SELECT 2")
-    world.metadata.add_lineage(more, check_patch=True)
-    found = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(one)}/{id_of(other)}")["edge"]
-    assert {column["toColumn"].rpartition(".")[2] for column in found["columnsLineage"]} == {"id", "email"}
-    assert found["sqlQuery"] == "SELECT 2"
+def _patch(world: World) -> None:
+    source, target = world.table(), world.table()
+    world.metadata.add_lineage(edge(source, target, columnsLineage=_columns(source, target, "id")))
+    changed_edge = edge(source, target, columnsLineage=_columns(source, target, "email"), sqlQuery="SELECT 2")
+    world.metadata.add_lineage(changed_edge, check_patch=True)
+    stored_edge = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(source)}/{id_of(target)}")["edge"]
+    assert {column["toColumn"].rpartition(".")[2] for column in stored_edge["columnsLineage"]} == {"id", "email"}
+    assert stored_edge["sqlQuery"] == "SELECT 2"
 
 
 @check("patch_lineage_edge", "the pipeline that moves the data is added to an edge")
 def _pipeline(world: World) -> None:
-    one, other = world.table(), world.table()
-    world.metadata.add_lineage(edge(one, other, sqlQuery="SELECT 1"))
-    updated = edge(one, other, sqlQuery="SELECT 1", pipeline=world.ref("Pipeline nightly"))
-    assert world.metadata.patch_lineage_edge(edge(one, other, sqlQuery="SELECT 1"), updated) is True
-    found = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(one)}/{id_of(other)}")["edge"]
-    assert found["pipeline"]["id"] == id_of(world.made["Pipeline nightly"])
+    source, target = world.table(), world.table()
+    world.metadata.add_lineage(edge(source, target, sqlQuery="SELECT 1"))
+    updated = edge(source, target, sqlQuery="SELECT 1", pipeline=world.ref("Pipeline nightly"))
+    assert world.metadata.patch_lineage_edge(edge(source, target, sqlQuery="SELECT 1"), updated) is True
+    stored_edge = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(source)}/{id_of(target)}")["edge"]
+    assert stored_edge["pipeline"]["id"] == id_of(world.entities["Pipeline nightly"])
 
 
 @check("get_lineage_by_name", "three levels down, and no further than it is asked")
 def _depth(world: World) -> None:
     chain = [world.table() for _ in range(4)]
-    for one, other in itertools.pairwise(chain):
-        world.metadata.add_lineage(edge(one, other))
+    for source, target in itertools.pairwise(chain):
+        world.metadata.add_lineage(edge(source, target))
     fqn = text(chain[0].fullyQualifiedName)
     nodes = [
         {node["id"] for node in world.metadata.get_lineage_by_name(Table, fqn, 0, depth)["nodes"]}
@@ -73,7 +75,7 @@ def _depth(world: World) -> None:
 def _upstream(world: World) -> None:
     from metadata.generated.schema.type.entityLineage import EntityLineage
 
-    table, dashboard = world.table(), world.made["Dashboard sales"]
+    table, dashboard = world.table(), world.entities["Dashboard sales"]
     world.metadata.add_lineage(edge(table, dashboard, source=Source.DashboardLineage))
     read = EntityLineage(**world.metadata.get_lineage_by_id("dashboard", id_of(dashboard), 1, 0))
     assert read.entity.id == dashboard.id
@@ -87,22 +89,22 @@ def _nothing(world: World) -> None:
 
 
 @check("delete_lineage_edge", "an edge goes")
-def _deleted(world: World) -> None:
-    one, other = world.table(), world.table()
-    request = edge(one, other)
+def _delete(world: World) -> None:
+    source, target = world.table(), world.table()
+    request = edge(source, target)
     world.metadata.add_lineage(request)
     world.metadata.delete_lineage_edge(request.edge)
-    assert world.metadata.get_lineage_by_id(Table, id_of(one))["downstreamEdges"] == []
+    assert world.metadata.get_lineage_by_id(Table, id_of(source))["downstreamEdges"] == []
 
 
 @check("delete_lineage_by_source", "only the edges of that source go")
 def _deleted_by_source(world: World) -> None:
-    one, other, target = world.table(), world.table(), world.table()
-    world.metadata.add_lineage(edge(one, target, source=Source.QueryLineage))
-    world.metadata.add_lineage(edge(other, target, source=Source.Manual))
+    query_source, manual_source, target = world.table(), world.table(), world.table()
+    world.metadata.add_lineage(edge(query_source, target, source=Source.QueryLineage))
+    world.metadata.add_lineage(edge(manual_source, target, source=Source.Manual))
     world.metadata.delete_lineage_by_source("table", id_of(target), Source.QueryLineage.value)
-    left = world.metadata.get_lineage_by_id(Table, id_of(target))["upstreamEdges"]
-    assert [at["fromEntity"] for at in left] == [id_of(other)]
+    remaining = world.metadata.get_lineage_by_id(Table, id_of(target))["upstreamEdges"]
+    assert [at["fromEntity"] for at in remaining] == [id_of(manual_source)]
 
 
 @check("add_mlmodel_lineage", "the tables that a model's features come from are upstream of it")
@@ -110,14 +112,14 @@ def _model(world: World) -> None:
     table = world.table()
     source = {"name": "email", "dataType": "string", "dataSource": reference(table)}
     feature = {"name": "email", "dataType": "categorical", "featureSources": [source]}
-    rest = {"service": "mlflow", "algorithm": "forest", "mlFeatures": [feature]}
-    model = put(world.metadata, CreateMlModelRequest, world.name("model"), rest)
+    fields = {"service": "mlflow", "algorithm": "forest", "mlFeatures": [feature]}
+    model = put(world.metadata, CreateMlModelRequest, world.name("model"), fields)
     lineage = world.metadata.add_mlmodel_lineage(model)
     assert [at["fromEntity"] for at in lineage["upstreamEdges"]] == [id_of(table)]
 
 
 @check("patch_lineage_processed_flag", "a table is marked as processed")
-def _processed(world: World) -> None:
+def _mark_processed(world: World) -> None:
     table = world.table()
     world.metadata.patch_lineage_processed_flag(Table, text(table.fullyQualifiedName))
     assert world.metadata.get_by_id(Table, table.id).processedLineage is True

@@ -67,7 +67,7 @@ def _tag_unknown(world: World) -> None:
 
 @check("patch_tag", "one tag, of a dashboard")
 def _tag(world: World) -> None:
-    patched = world.metadata.patch_tag(Dashboard, world.made["Dashboard sales"], FRAGILE)
+    patched = world.metadata.patch_tag(Dashboard, world.entities["Dashboard sales"], FRAGILE)
     assert _tags(patched) == ["Care.Fragile"]
 
 
@@ -84,7 +84,7 @@ def _owner(world: World) -> None:
 @check("patch_owner", "a team owns a topic")
 def _team_owner(world: World) -> None:
     owners = EntityReferenceList(root=[world.ref("Team crew")])
-    patched = world.metadata.patch_owner(Topic, world.made["Topic placed"], owners, force=True)
+    patched = world.metadata.patch_owner(Topic, world.entities["Topic placed"], owners, force=True)
     assert [(one.type, one.name) for one in patched.owners.root] == [("team", "crew")]
 
 
@@ -135,10 +135,12 @@ def _column_tag(world: World) -> None:
 def _column_descriptions(world: World) -> None:
     table = world.table()
     fqn = text(table.fullyQualifiedName)
-    said = [ColumnDescription(column_fqn=f"{fqn}.{name}", description="Said.") for name in ("id", "email")]
-    columns = world.metadata.patch_column_descriptions(table, said).columns
+    descriptions = [ColumnDescription(column_fqn=f"{fqn}.{name}", description="Said.") for name in ("id", "email")]
+    columns = world.metadata.patch_column_descriptions(table, descriptions).columns
     assert [text(one.description) for one in columns[:2]] == ["Said.", "Where to write."]
-    forced = world.metadata.patch_column_descriptions(world.metadata.get_by_id(Table, table.id), said, force=True)
+    forced = world.metadata.patch_column_descriptions(
+        world.metadata.get_by_id(Table, table.id), descriptions, force=True
+    )
     assert text(forced.columns[1].description) == "Said."
 
 
@@ -152,14 +154,14 @@ def _column_description(world: World) -> None:
 
 @check("patch_column_tags patch_description", "a stale version is refused with 412, and written again on the new one")
 def _stale(world: World) -> None:
-    from checks.checking import refused
+    from checks.checking import status_of_refusal
 
     table = world.table()
     stale = world.metadata.get_by_id(Table, table.id)
     world.metadata.patch_description(Table, table, "In between.")
-    wanted = stale.model_copy(deep=True)
-    wanted.displayName = "Late"
-    assert refused(lambda: world.metadata.patch(Table, stale, wanted, if_match='"0123456789abcdef"')) == 412
+    changed = stale.model_copy(deep=True)
+    changed.displayName = "Late"
+    assert status_of_refusal(lambda: world.metadata.patch(Table, stale, changed, if_match='"0123456789abcdef"')) == 412
     tags = [ColumnTag(column_fqn=f"{text(table.fullyQualifiedName)}.id", tag_label=FRAGILE)]
     patched = world.metadata.patch_column_tags(stale, tags)
     assert (text(patched.description), _tags(patched.columns[0])) == ("In between.", ["Care.Fragile"])
@@ -170,18 +172,18 @@ def _entity_tag(world: World) -> None:
     from metadata.ingestion.ometa.mixins.patch_mixin import _entity_etag
 
     table = world.metadata.get_by_id(Table, world.table().id)
-    wanted = table.model_copy(deep=True)
-    wanted.displayName = "Known"
-    patched = world.metadata.patch(Table, table, wanted, if_match=_entity_etag(table), skip_on_failure=False)
+    changed = table.model_copy(deep=True)
+    changed.displayName = "Known"
+    patched = world.metadata.patch(Table, table, changed, if_match=_entity_etag(table), skip_on_failure=False)
     assert patched.displayName == "Known"
 
 
 @check("patch", "with override_metadata, what people wrote is replaced")
 def _override(world: World) -> None:
     table = world.table(description="By hand.")
-    wanted = table.model_copy(deep=True)
-    wanted.description.root = "By machine."
-    patched = world.metadata.patch(Table, table, wanted, override_metadata=True, skip_on_failure=False)
+    changed = table.model_copy(deep=True)
+    changed.description.root = "By machine."
+    patched = world.metadata.patch(Table, table, changed, override_metadata=True, skip_on_failure=False)
     assert text(patched.description) == "By machine."
 
 
@@ -200,13 +202,13 @@ def _life_cycle(world: World) -> None:
     cycle = LifeCycle(created=AccessDetails(timestamp=Timestamp(now), accessedBy=world.ref("User olga")))
     assert world.metadata.patch_life_cycle(table, cycle).lifeCycle.created.timestamp.root == now
     read = world.metadata.get_by_id(Table, table.id, fields=["lifeCycle"])
-    assert read.lifeCycle.created.accessedBy.id == world.made["User olga"].id
+    assert read.lifeCycle.created.accessedBy.id == world.entities["User olga"].id
 
 
 @check("patch", "a domain gets experts")
 def _experts(world: World) -> None:
     sales = world.metadata.get_by_name(Domain, "Sales", fields=["experts"])
-    wanted = sales.model_copy(deep=True)
-    wanted.experts = EntityReferenceList(root=[reference(world.made["User olga"])])
-    patched = world.metadata.patch(Domain, sales, wanted, skip_on_failure=False)
+    changed = sales.model_copy(deep=True)
+    changed.experts = EntityReferenceList(root=[reference(world.entities["User olga"])])
+    patched = world.metadata.patch(Domain, sales, changed, skip_on_failure=False)
     assert [one.name for one in patched.experts.root] == ["olga"]

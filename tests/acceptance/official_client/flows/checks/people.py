@@ -27,9 +27,9 @@ def _role(world: World) -> None:
     role, policy = new(world, "Role", "role"), new(world, "Policy", "policy")
     patched = world.metadata.patch_role_policy(role.id, policy.id)
     assert [one.name for one in patched.policies.root] == [text(policy.name), "readers"]
-    wanted = patched.model_copy(deep=True)
-    wanted.policies.root = [one for one in wanted.policies.root if one.id != policy.id]
-    world.metadata.patch(Role, patched, wanted, skip_on_failure=False)
+    changed = patched.model_copy(deep=True)
+    changed.policies.root = [one for one in changed.policies.root if one.id != policy.id]
+    world.metadata.patch(Role, patched, changed, skip_on_failure=False)
     read = world.metadata.get_by_id(Role, role.id, fields=["policies"])
     assert [one.name for one in read.policies.root] == ["readers"]
 
@@ -49,14 +49,14 @@ def _policy(world: World) -> None:
 @check("create_or_update get_by_name", "a user in a team, with a role")
 def _member(world: World) -> None:
     name = world.name("user")
-    team, role = world.made["Team crew"], world.made["Role Reader"]
+    team, role = world.entities["Team crew"], world.entities["Role Reader"]
     request = CreateUserRequest(name=name, email=f"{name}@example.org", teams=[team.id.root], roles=[role.id.root])
-    made = world.metadata.create_or_update(request)
+    user = world.metadata.create_or_update(request)
     read = world.metadata.get_by_name(User, name, fields=["teams", "roles"])
     assert {one.name for one in read.teams.root} == {"crew"}
     assert "Reader" in {one.name for one in read.roles.root}
     members = world.metadata.get_by_name(Team, "crew", fields=["users"]).users.root
-    assert id_of(made) in {id_of(one) for one in members}
+    assert id_of(user) in {id_of(one) for one in members}
 
 
 @check("create_or_update get_by_name", "a team below a department")

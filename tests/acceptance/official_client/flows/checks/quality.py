@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from checks.checking import World, check, id_of, refused, text
+from checks.checking import World, check, id_of, status_of_refusal, text
 from metadata.generated.schema.api.tests.createLogicalTestCases import CreateLogicalTestCases
 from metadata.generated.schema.api.tests.createTestCaseResolutionStatus import CreateTestCaseResolutionStatus
 from metadata.generated.schema.api.tests.createTestSuite import CreateTestSuiteRequest
@@ -55,7 +55,7 @@ def _set(world: World, case: Any, step: Step, details: Any = None) -> Any:
 
 
 @check("get_or_create_test_case", "a case of a table, the same one the second time")
-def _made(world: World) -> None:
+def _create(world: World) -> None:
     case = _case(world)
     assert type(case) is TestCase
     again = world.metadata.get_or_create_test_case(text(case.fullyQualifiedName))
@@ -92,7 +92,9 @@ def _results(world: World) -> None:
 @check("add_test_case_results", "a case that is not there is refused with 404")
 def _nobody(world: World) -> None:
     result = TestCaseResult(timestamp=Timestamp(NOW), testCaseStatus=TestCaseStatus.Success)
-    assert refused(lambda: world.metadata.add_test_case_results(result, "pg.shop.public.orders.nobody")) == 404
+    assert (
+        status_of_refusal(lambda: world.metadata.add_test_case_results(result, "pg.shop.public.orders.nobody")) == 404
+    )
 
 
 @check("create_test_case_resolution", "an incident is acknowledged, assigned and resolved")
@@ -115,20 +117,20 @@ def _incident(world: World) -> None:
 
 @check("get_or_create_test_definition", "a definition of the server, and one of one's own")
 def _definition(world: World) -> None:
-    known = world.metadata.get_or_create_test_definition("columnValuesToBeUnique")
-    assert known.validatorClass == "ColumnValuesToBeUniqueValidator"
+    definition = world.metadata.get_or_create_test_definition("columnValuesToBeUnique")
+    assert definition.validatorClass == "ColumnValuesToBeUniqueValidator"
     name = world.name("definition")
-    own = world.metadata.get_or_create_test_definition(name, "Mine.", EntityType.TABLE, [TestPlatform.Soda])
-    assert world.metadata.get_or_create_test_definition(name).id == own.id
-    assert own.testPlatforms == [TestPlatform.Soda]
+    own_definition = world.metadata.get_or_create_test_definition(name, "Mine.", EntityType.TABLE, [TestPlatform.Soda])
+    assert world.metadata.get_or_create_test_definition(name).id == own_definition.id
+    assert own_definition.testPlatforms == [TestPlatform.Soda]
 
 
 @check("get_or_create_test_suite", "a logical suite, the same one the second time")
 def _suite(world: World) -> None:
     name = world.name("suite")
-    made = world.metadata.get_or_create_test_suite(name, "Every night.")
-    assert world.metadata.get_or_create_test_suite(name).id == made.id
-    assert not made.basic
+    suite = world.metadata.get_or_create_test_suite(name, "Every night.")
+    assert world.metadata.get_or_create_test_suite(name).id == suite.id
+    assert not suite.basic
 
 
 @check("add_logical_test_cases", "cases of two tables are in one suite, whose summary counts their results")
@@ -149,8 +151,8 @@ def _logical(world: World) -> None:
 @check("get_or_create_executable_test_suite", "the suite of a table, made once")
 def _executable(world: World) -> None:
     fqn = text(world.table().fullyQualifiedName)
-    made = world.metadata.get_or_create_executable_test_suite(fqn)
-    assert world.metadata.get_or_create_executable_test_suite(fqn).id == made.id
+    suite = world.metadata.get_or_create_executable_test_suite(fqn)
+    assert world.metadata.get_or_create_executable_test_suite(fqn).id == suite.id
 
 
 @check("get_executable_test_suite", "the suite that came with a table's first case, and none before")
@@ -167,9 +169,9 @@ def _executable_of_case(world: World) -> None:
 def _executable_gone(world: World) -> None:
     fqn = text(world.table().fullyQualifiedName)
     request = CreateTestSuiteRequest(name=f"{fqn}.testSuite", basicEntityReference=fqn)
-    made = world.metadata.create_or_update_executable_test_suite(request)
-    assert made.basic is True
-    world.metadata.delete_executable_test_suite(TestSuite, made.id, recursive=True, hard_delete=True)
+    suite = world.metadata.create_or_update_executable_test_suite(request)
+    assert suite.basic is True
+    world.metadata.delete_executable_test_suite(TestSuite, suite.id, recursive=True, hard_delete=True)
     assert world.metadata.get_by_id(Table, world.metadata.get_by_name(Table, fqn).id, ["testSuite"]).testSuite is None
 
 
@@ -185,16 +187,16 @@ def _failed_rows(world: World) -> None:
 def _any_rows(world: World) -> None:
     case = _case(world)
     _report(world, case, TestCaseStatus.Failed)
-    rows = TableData(columns=["anything"], rows=[["x"]])
-    assert world.metadata.ingest_failed_rows_sample(case, rows, validate=False).rows == [["x"]]
+    failed_rows = TableData(columns=["anything"], rows=[["x"]])
+    assert world.metadata.ingest_failed_rows_sample(case, failed_rows, validate=False).rows == [["x"]]
 
 
 @check("ingest_inspection_query", "the query that shows the rows that failed")
 def _query(world: World) -> None:
     case = _case(world, column="email")
     _report(world, case, TestCaseStatus.Failed)
-    kept = world.metadata.ingest_inspection_query(case, "SELECT * FROM orders WHERE email IS NULL")
-    assert text(kept.inspectionQuery) == "SELECT * FROM orders WHERE email IS NULL"
+    case_with_query = world.metadata.ingest_inspection_query(case, "SELECT * FROM orders WHERE email IS NULL")
+    assert text(case_with_query.inspectionQuery) == "SELECT * FROM orders WHERE email IS NULL"
 
 
 @check("patch_test_case_definition", "a case gets another parameter")
@@ -206,7 +208,7 @@ def _parameters(world: World) -> None:
 
 
 @check("delete_test_case", "a case goes by its name")
-def _deleted(world: World) -> None:
+def _delete(world: World) -> None:
     case = _case(world)
     world.metadata.delete_test_case(text(case.fullyQualifiedName), hard=True)
     assert world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)) is None

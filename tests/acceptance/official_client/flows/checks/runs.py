@@ -27,7 +27,7 @@ def _run(offset: int, status: StatusType) -> PipelineStatus:
     return PipelineStatus(timestamp=at, executionStatus=status, taskStatus=[task])
 
 
-def _ingested(world: World, run_id: str, state: PipelineState = PipelineState.success) -> str:
+def _report_run(world: World, run_id: str, state: PipelineState = PipelineState.success) -> str:
     fqn = text(new(world, "IngestionPipeline", "agent").fullyQualifiedName)
     status = IngestionStatus(runId=run_id, pipelineState=state, startDate=Timestamp(NOW), timestamp=Timestamp(NOW))
     world.metadata.create_or_update_pipeline_status(fqn, status)
@@ -75,7 +75,7 @@ def _tasks(world: World) -> None:
 @check("create_or_update_pipeline_status get_pipeline_status", "a run of an ingestion pipeline by its id")
 def _ingestion(world: World) -> None:
     run_id = str(uuid.uuid4())
-    read = world.metadata.get_pipeline_status(_ingested(world, run_id), run_id)
+    read = world.metadata.get_pipeline_status(_report_run(world, run_id), run_id)
     assert (read.runId, read.pipelineState) == (run_id, PipelineState.success)
 
 
@@ -88,27 +88,27 @@ def _no_run(world: World) -> None:
 @check("get_pipeline_status_between_ts create_or_update_pipeline_status", "the runs of a time range, a run once")
 def _between(world: World) -> None:
     run_id = str(uuid.uuid4())
-    fqn = _ingested(world, run_id, PipelineState.running)
-    done = IngestionStatus(runId=run_id, pipelineState=PipelineState.failed, timestamp=Timestamp(NOW))
-    world.metadata.create_or_update_pipeline_status(fqn, done)
+    fqn = _report_run(world, run_id, PipelineState.running)
+    ended_run = IngestionStatus(runId=run_id, pipelineState=PipelineState.failed, timestamp=Timestamp(NOW))
+    world.metadata.create_or_update_pipeline_status(fqn, ended_run)
     runs = world.metadata.get_pipeline_status_between_ts(fqn, NOW - 1, NOW + 1)
     assert [one.pipelineState for one in runs] == [PipelineState.failed]
 
 
 @check("get_by_name create_or_update_pipeline_status", "an ingestion pipeline is read with its last runs")
 def _listed_runs(world: World) -> None:
-    made = new(world, "IngestionPipeline", "runner")
-    fqn = text(made.fullyQualifiedName)
+    pipeline = new(world, "IngestionPipeline", "runner")
+    fqn = text(pipeline.fullyQualifiedName)
     run = IngestionStatus(runId="1f0e", pipelineState=PipelineState.success, timestamp=Timestamp(NOW))
     world.metadata.create_or_update_pipeline_status(fqn, run)
-    runs = world.metadata.get_by_name(type(made), fqn, fields=["*"]).pipelineStatuses
+    runs = world.metadata.get_by_name(type(pipeline), fqn, fields=["*"]).pipelineStatuses
     assert [one.runId for one in (runs if isinstance(runs, list) else [runs])] == ["1f0e"]
 
 
 @check("extract_pipeline_id_from_fqn", "the id of an ingestion pipeline")
 def _id(world: World) -> None:
-    made = new(world, "IngestionPipeline", "agent")
-    assert world.metadata.extract_pipeline_id_from_fqn(text(made.fullyQualifiedName)) == id_of(made)
+    pipeline = new(world, "IngestionPipeline", "agent")
+    assert world.metadata.extract_pipeline_id_from_fqn(text(pipeline.fullyQualifiedName)) == id_of(pipeline)
 
 
 def _queries(world: World, table: Any, sql: str) -> None:

@@ -35,7 +35,7 @@ def _connect() -> None:
 @check("", "the newer API: every class of what Tocsin serves lists its entities")
 def _lists(world: World) -> None:
     _connect()
-    assert world.made
+    assert world.entities
     empty = [name for name in _LISTED if hasattr(sdk, name) and not getattr(sdk, name).list(limit=2).entities]
     assert empty == []
 
@@ -122,7 +122,7 @@ def _lineage(world: World) -> None:
 @check("", "the newer API: search with filters, by its builder, as an aggregation, asynchronously")
 def _search(world: World) -> None:
     _connect()
-    assert world.made
+    assert world.entities
     index = "table_search_index"
     answers = [
         Search.search("*", index=index, filters={"service.name": "pg", "deleted": False}),

@@ -21,30 +21,30 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 from speaking import put
 
 
-def indexed(world: World, index: str, entity: Any) -> Any:
+def wait_until_indexed(world: World, index: str, entity: Any) -> Any:
     """Wait until search knows an entity; return the entity."""
-    asked = {"q": f"id:{id_of(entity)}"} if index == "query" else {"q": text(entity.name)}
-    path = f"/search/query?q={asked['q']}&index={index}_search_index&size=1"
+    parameters = {"q": f"id:{id_of(entity)}"} if index == "query" else {"q": text(entity.name)}
+    path = f"/search/query?q={parameters['q']}&index={index}_search_index&size=1"
     until(lambda: world.metadata.client.get(path)["hits"]["hits"])
     return entity
 
 
-def _table(world: World, **more: Any) -> Any:
-    return indexed(world, "table", world.table(**more))
+def _table(world: World, **fields: Any) -> Any:
+    return wait_until_indexed(world, "table", world.table(**fields))
 
 
 @check("es_search_from_fqn", "a table by its FQN")
 def _by_fqn(world: World) -> None:
     table = _table(world)
-    found = world.metadata.es_search_from_fqn(Table, text(table.fullyQualifiedName))
-    assert [one.id for one in found] == [table.id]
+    tables = world.metadata.es_search_from_fqn(Table, text(table.fullyQualifiedName))
+    assert [one.id for one in tables] == [table.id]
 
 
 @check("es_search_from_fqn", "tables of any service and schema, with fields")
 def _by_pattern(world: World) -> None:
     table = _table(world, domains=["Sales"])
-    found = world.metadata.es_search_from_fqn(Table, f"*.shop.*.{text(table.name)}", fields="domains")
-    assert [[domain.name for domain in one.domains.root] for one in found] == [["Sales"]]
+    tables = world.metadata.es_search_from_fqn(Table, f"*.shop.*.{text(table.name)}", fields="domains")
+    assert [[domain.name for domain in one.domains.root] for one in tables] == [["Sales"]]
 
 
 @check("es_search_from_fqn", "None for what is not there")
@@ -63,16 +63,16 @@ def _any_service(world: World) -> None:
 def _pages(world: World) -> None:
     names = {text(_table(world, name=world.name("leaf")).name) for _ in range(3)}
     filtered = json.dumps({"query": {"bool": {"must": [{"term": {"service.name.keyword": "pg"}}]}}})
-    found = [text(one.name) for one in world.metadata.paginate_es(Table, query_filter=filtered, size=25)]
-    assert len(set(found)) == len(found)
-    assert names <= set(found)
+    names_of_pages = [text(one.name) for one in world.metadata.paginate_es(Table, query_filter=filtered, size=25)]
+    assert len(set(names_of_pages)) == len(names_of_pages)
+    assert names <= set(names_of_pages)
 
 
 @check("paginate_es", "sorted by relevance")
 def _relevance(world: World) -> None:
     table = _table(world)
-    found = world.metadata.paginate_es(Table, search_query=text(table.name), sort_field="_score", size=5)
-    assert next(iter(found)).id == table.id
+    tables = world.metadata.paginate_es(Table, search_query=text(table.name), sort_field="_score", size=5)
+    assert next(iter(tables)).id == table.id
 
 
 @check("get_entity_from_es yield_entities_from_es", "the entity that a query finds")
@@ -99,18 +99,20 @@ def _views(world: World) -> None:
 @check("es_search_container_by_path", "a container by its full path")
 def _container(world: World) -> None:
     path = f"s3://bucket/{world.name('path')}"
-    rest = {"service": "s3", "fullPath": path}
-    container = indexed(world, "container", put(world.metadata, CreateContainerRequest, world.name("part"), rest))
-    found = world.metadata.es_search_container_by_path(path)
-    assert [(type(one), one.id) for one in found] == [(Container, container.id)]
+    fields = {"service": "s3", "fullPath": path}
+    container = wait_until_indexed(
+        world, "container", put(world.metadata, CreateContainerRequest, world.name("part"), fields)
+    )
+    containers = world.metadata.es_search_container_by_path(path)
+    assert [(type(one), one.id) for one in containers] == [(Container, container.id)]
 
 
 @check("es_search_from_alias", "a table by one of its aliases")
 def _alias(world: World) -> None:
     alias = f"pg.shop.public.{world.name('alias')}"
     table = _table(world, aliases=[alias])
-    found = world.metadata.es_search_from_alias(Table, alias)
-    assert [one.id for one in found] == [table.id]
+    tables = world.metadata.es_search_from_alias(Table, alias)
+    assert [one.id for one in tables] == [table.id]
 
 
 @check("es_get_queries_with_lineage patch_lineage_processed_flag", "the checksums of queries that are processed")
@@ -118,33 +120,33 @@ def _queries(world: World) -> None:
     service = text(new(world, "DatabaseService", "queried").name)
     query = put(world.metadata, CreateQueryRequest, world.name("query"), {"query": "SELECT 4", "service": service})
     world.metadata.patch_lineage_processed_flag(Query, text(query.fullyQualifiedName))
-    asked = f"/search/query?q=&index=query&query_filter={OpenMetadata.get_query_with_lineage_filter(service)}"
-    until(lambda: world.metadata.client.get(asked)["hits"]["hits"])
-    found = world.metadata.es_get_queries_with_lineage(service)
-    assert found == {text(world.metadata.get_by_id(Query, query.id).checksum)}
+    search_path = f"/search/query?q=&index=query&query_filter={OpenMetadata.get_query_with_lineage_filter(service)}"
+    until(lambda: world.metadata.client.get(search_path)["hits"]["hits"])
+    checksums = world.metadata.es_get_queries_with_lineage(service)
+    assert checksums == {text(world.metadata.get_by_id(Query, query.id).checksum)}
 
 
 @check("get_reference_by_email", "a user and a team by their addresses")
 def _by_email(world: World) -> None:
     user, team = (new(world, kind, kind.lower()) for kind in ("User", "Team"))
     for index, entity in (("user", user), ("team", team)):
-        indexed(world, index, entity)
-        (found,) = world.metadata.get_reference_by_email(text(entity.email)).root
-        assert (found.type, str(found.id.root)) == (index, id_of(entity))
+        wait_until_indexed(world, index, entity)
+        (hit,) = world.metadata.get_reference_by_email(text(entity.email)).root
+        assert (hit.type, str(hit.id.root)) == (index, id_of(entity))
 
 
 @check("get_reference_by_name", "a team, and a user by the name that is shown")
 def _by_name(world: World) -> None:
-    team = indexed(world, "team", new(world, "Team", "team"))
+    team = wait_until_indexed(world, "team", new(world, "Team", "team"))
     assert [one.type for one in world.metadata.get_reference_by_name(text(team.name)).root] == ["team"]
     user = new(world, "User", "user")
-    wanted = user.model_copy(deep=True)
-    wanted.displayName = "Rosalind Quist"
-    assert world.metadata.patch(User, user, wanted) is not None
+    changed = user.model_copy(deep=True)
+    changed.displayName = "Rosalind Quist"
+    assert world.metadata.patch(User, user, changed) is not None
     path = "/search/query?q=Quist&index=user_search_index&size=1"
     until(lambda: world.metadata.client.get(path)["hits"]["hits"])
-    (found,) = world.metadata.get_reference_by_name("Rosalind Quist").root
-    assert found.id == user.id
+    (hit,) = world.metadata.get_reference_by_name("Rosalind Quist").root
+    assert hit.id == user.id
 
 
 @check("get_reference_by_name get_reference_by_email", "None for nobody")
@@ -155,12 +157,12 @@ def _nobody(world: World) -> None:
 
 @check("add_lineage_by_query", "an INSERT … SELECT makes an edge with its columns")
 def _by_query(world: World) -> None:
-    one, other = _table(world), _table(world)
+    source, target = _table(world), _table(world)
     service = world.metadata.get_by_name(DatabaseService, "pg")
-    sql = f"INSERT INTO public.{text(other.name)} (id, email) SELECT id, email FROM public.{text(one.name)}"
+    sql = f"INSERT INTO public.{text(target.name)} (id, email) SELECT id, email FROM public.{text(source.name)}"
     world.metadata.add_lineage_by_query(service, sql, database_name="shop", schema_name="public")
-    edges = world.metadata.get_lineage_by_id(Table, id_of(other))["upstreamEdges"]
-    assert [at["fromEntity"] for at in edges] == [id_of(one)]
+    edges = world.metadata.get_lineage_by_id(Table, id_of(target))["upstreamEdges"]
+    assert [at["fromEntity"] for at in edges] == [id_of(source)]
     assert len(edges[0]["lineageDetails"]["columnsLineage"]) == 2
 
 

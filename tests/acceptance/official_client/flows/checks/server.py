@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from checks.checking import World, check, id_of, refused, text
+from checks.checking import World, check, id_of, status_of_refusal, text
 from everything import EVERYTHING
 from metadata.generated.schema.api.data.createTable import CreateTableRequest
 from metadata.generated.schema.entity.data.database import Database
@@ -13,7 +13,7 @@ from metadata.generated.schema.entity.services.databaseService import DatabaseSe
 from metadata.generated.schema.metadataIngestion.workflow import Source
 from metadata.generated.schema.settings.settings import Settings, SettingType
 from metadata.ingestion.ometa.ometa_api import OpenMetadata
-from speaking import connected
+from speaking import connect
 
 _SOURCE = {
     "type": "postgres",
@@ -50,16 +50,16 @@ def _environment(world: World) -> None:
         f"{prefix}authProvider": "openmetadata",
         f"{prefix}securityConfig__jwtToken": os.environ["TOCSIN_TOKEN"],
     }
-    made = world.metadata.from_env()
-    assert text(made.get_by_name(Table, "pg.shop.public.orders").name) == "orders"
+    client = world.metadata.from_env()
+    assert text(client.get_by_name(Table, "pg.shop.public.orders").name) == "orders"
 
 
 @check("close", "a client that is closed has freed its connections, and another one works")
-def _closed(world: World) -> None:
-    other = connected()
-    assert other.health_check()
+def _close(world: World) -> None:
+    second_client = connect()
+    assert second_client.health_check()
     world.metadata.called.add("close")
-    other.close()
+    second_client.close()
     assert world.metadata.health_check()
 
 
@@ -77,10 +77,10 @@ def _unknown_token(world: World) -> None:
     token = os.environ["TOCSIN_TOKEN"]
     os.environ["TOCSIN_TOKEN"] = "not.a.token"
     try:
-        other = connected()
+        second_client = connect()
     finally:
         os.environ["TOCSIN_TOKEN"] = token
-    assert refused(lambda: other.get_by_name(Table, "pg.shop.public.orders")) == 401
+    assert status_of_refusal(lambda: second_client.get_by_name(Table, "pg.shop.public.orders")) == 401
     assert world.metadata.get_by_name(Table, "pg.shop.public.orders")
 
 
@@ -114,16 +114,16 @@ def _written_setting(world: World) -> None:
 def _service(world: World) -> None:
     source = Source.model_validate(_SOURCE)
     request = world.metadata.get_create_service_from_source(DatabaseService, source)
-    made = world.metadata.create_service_from_source(DatabaseService, source)
-    assert text(made.name) == text(request.name) == "from_source"
-    assert made.connection.config.username == "reader"
+    service = world.metadata.create_service_from_source(DatabaseService, source)
+    assert text(service.name) == text(request.name) == "from_source"
+    assert service.connection.config.username == "reader"
 
 
 @check("get_service_or_create", "the service that is there, or a new one")
 def _service_or_new(world: World) -> None:
     source = Source.model_validate(_SOURCE | {"serviceName": world.name("service")})
-    made = world.metadata.get_service_or_create(DatabaseService, source)
-    assert world.metadata.get_service_or_create(DatabaseService, source).id == made.id
+    service = world.metadata.get_service_or_create(DatabaseService, source)
+    assert world.metadata.get_service_or_create(DatabaseService, source).id == service.id
 
 
 @check("list_services", "every service of a kind")
@@ -134,14 +134,14 @@ def _services(world: World) -> None:
 
 
 @check("list_entities", "params narrow the list: the tables of one database")
-def _narrowed(world: World) -> None:
+def _list_narrowed(world: World) -> None:
     listed = world.metadata.list_entities(Table, params={"database": "pg.shop"}, limit=5, fields=["owners"])
     assert listed.entities and all(text(one.fullyQualifiedName).startswith("pg.shop.") for one in listed.entities)
     assert world.metadata.list_entities(Table, params={"database": "pg.nowhere"}).total == 0
 
 
 @check("list_entities delete", "include: only what is deleted, or all of it")
-def _included(world: World) -> None:
+def _list_with_deleted(world: World) -> None:
     table = world.table()
     world.metadata.delete(Table, table.id)
 
@@ -154,7 +154,7 @@ def _included(world: World) -> None:
 
 @check("delete", "what holds something goes only with all that it holds")
 def _recursive(world: World) -> None:
-    refusal = refused(lambda: world.metadata.delete(Database, world.made["Database shop"].id))
+    refusal = status_of_refusal(lambda: world.metadata.delete(Database, world.entities["Database shop"].id))
     assert refusal == 400
 
 
@@ -175,10 +175,10 @@ def _bulk(world: World) -> None:
 @check("bulk_create_or_update", "a row that fails says why, the others pass")
 def _bulk_failure(world: World) -> None:
     columns = [{"name": "a", "dataType": "INT"}]
-    good, lost = world.name("table"), world.name("table")
+    good, rejected = world.name("table"), world.name("table")
     requests = [
         CreateTableRequest(name=good, databaseSchema="pg.shop.public", columns=columns),
-        CreateTableRequest(name=lost, databaseSchema="pg.nowhere.public", columns=columns),
+        CreateTableRequest(name=rejected, databaseSchema="pg.nowhere.public", columns=columns),
     ]
     result = world.metadata.bulk_create_or_update(requests)
     assert (len(result.successRequest), len(result.failedRequest)) == (1, 1), result

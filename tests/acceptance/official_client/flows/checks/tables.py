@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from checks.checking import World, check, id_of, id_of_ref, reference, refused, text
+from checks.checking import World, check, id_of, id_of_ref, reference, status_of_refusal, text
 from checks.every_type import new
 from metadata.generated.schema.api.data.createContainer import CreateContainerRequest
 from metadata.generated.schema.api.data.createTable import CreateTableRequest
@@ -44,7 +44,7 @@ _SAMPLED = {"sampleConfigType": "STATIC", "config": {"profileSample": 10, "profi
 _ROWS = TableData(columns=["id", "email"], rows=[[1, "a@example.org"], [2, None]])
 
 
-def _profiled(world: World) -> Any:
+def _profiled_table(world: World) -> Any:
     table = world.table()
     request = CreateTableProfileRequest(
         tableProfile=TableProfile(timestamp=Timestamp(NOW), rowCount=42, columnCount=3),
@@ -73,14 +73,14 @@ def _no_sample(world: World) -> None:
 
 @check("ingest_profile_data get_latest_table_profile", "the latest profile of a table and of its columns")
 def _latest(world: World) -> None:
-    read = world.metadata.get_latest_table_profile(_profiled(world).fullyQualifiedName)
+    read = world.metadata.get_latest_table_profile(_profiled_table(world).fullyQualifiedName)
     assert (read.profile.rowCount, read.profile.columnCount) == (42, 3)
     assert {text(one.name): one.profile for one in read.columns}["email"].uniqueCount == 40
 
 
 @check("get_profile_data", "the profiles of a table in a time range")
 def _table_profiles(world: World) -> None:
-    fqn = text(_profiled(world).fullyQualifiedName)
+    fqn = text(_profiled_table(world).fullyQualifiedName)
     listed = world.metadata.get_profile_data(fqn, NOW - 1, NOW + 1, profile_type=TableProfile)
     assert [(one.rowCount, one.timestamp.root) for one in listed.entities] == [(42, NOW)]
     assert world.metadata.get_profile_data(fqn, NOW - 9, NOW - 1, profile_type=TableProfile).entities == []
@@ -88,27 +88,27 @@ def _table_profiles(world: World) -> None:
 
 @check("get_profile_data", "the profiles of a column")
 def _column_profiles(world: World) -> None:
-    fqn = f"{text(_profiled(world).fullyQualifiedName)}.email"
+    fqn = f"{text(_profiled_table(world).fullyQualifiedName)}.email"
     listed = world.metadata.get_profile_data(fqn, NOW - 1, NOW + 1, profile_type=ColumnProfile)
     assert [one.nullCount for one in listed.entities] == [2]
 
 
 @check("get_profile_data", "the profiles of statements")
 def _statement_profiles(world: World) -> None:
-    fqn = text(_profiled(world).fullyQualifiedName)
+    fqn = text(_profiled_table(world).fullyQualifiedName)
     listed = world.metadata.get_profile_data(fqn, NOW - 1, NOW + 1, profile_type=SystemProfile)
     assert [one.rowsAffected for one in listed.entities] == [7]
 
 
 @check("get_profile_data_by_type", "the profiles of all tables, and of one kind")
 def _profiles_of_type(world: World) -> None:
-    ids = {id_of(_profiled(world)) for _ in range(2)}
+    ids = {id_of(_profiled_table(world)) for _ in range(2)}
     listed = world.metadata.get_profile_data_by_type(Table, NOW, NOW, ProfileTypeEnum.column)
     assert ids <= {id_of_ref(one.entityReference) for one in listed.entities}
     assert {type(one.profileData) for one in listed.entities} == {ColumnProfile}
-    every = world.metadata.get_profile_data_by_type(Table, NOW, NOW)
-    assert {one.profileType for one in every.entities} == set(ProfileTypeEnum)
-    assert every.total == 3 * listed.total
+    all_profiles = world.metadata.get_profile_data_by_type(Table, NOW, NOW)
+    assert {one.profileType for one in all_profiles.entities} == set(ProfileTypeEnum)
+    assert all_profiles.total == 3 * listed.total
 
 
 @check("ingest_table_data_model", "the model of dbt, with its SQL")
@@ -139,7 +139,7 @@ def _percentile(world: World) -> None:
 
 @check("publish_dashboard_usage", "usage adds up over a day")
 def _dashboard_usage(world: World) -> None:
-    dashboard = world.made["Dashboard sales"]
+    dashboard = world.entities["Dashboard sales"]
     for _ in range(2):
         world.metadata.publish_dashboard_usage(dashboard, UsageRequest(date=TODAY, count=4))
     read = world.metadata.get_by_id(Dashboard, dashboard.id, fields=["usageSummary"])
@@ -148,7 +148,7 @@ def _dashboard_usage(world: World) -> None:
 
 @check("publish_pipeline_usage", "the usage of a pipeline")
 def _pipeline_usage(world: World) -> None:
-    pipeline = world.made["Pipeline nightly"]
+    pipeline = world.entities["Pipeline nightly"]
     world.metadata.publish_pipeline_usage(pipeline, UsageRequest(date=TODAY, count=3))
     read = world.metadata.get_by_id(Pipeline, pipeline.id, fields=["usageSummary"])
     assert read.usageSummary.dailyStats.count == 3
@@ -156,11 +156,11 @@ def _pipeline_usage(world: World) -> None:
 
 @check("publish_frequently_joined_with", "joins of columns, on both sides")
 def _joins(world: World) -> None:
-    one, other = world.table(), world.table()
-    joined = JoinedWith(fullyQualifiedName=f"{text(other.fullyQualifiedName)}.id", joinCount=5)
+    left_table, right_table = world.table(), world.table()
+    joined = JoinedWith(fullyQualifiedName=f"{text(right_table.fullyQualifiedName)}.id", joinCount=5)
     joins = TableJoins(startDate=TODAY, dayCount=1, columnJoins=[ColumnJoins(columnName="id", joinedWith=[joined])])
-    world.metadata.publish_frequently_joined_with(one, joins)
-    for table in (one, other):
+    world.metadata.publish_frequently_joined_with(left_table, joins)
+    for table in (left_table, right_table):
         read = world.metadata.get_by_id(Table, table.id, fields=["joins"]).joins
         assert [join.joinedWith[0].joinCount for join in read.columnJoins] == [5]
 
@@ -170,7 +170,7 @@ def _old_joins(world: World) -> None:
     table = world.table()
     old = (datetime.now(UTC) - timedelta(days=40)).strftime("%Y-%m-%d")
     joins = TableJoins(startDate=old, dayCount=1, columnJoins=[])
-    assert refused(lambda: world.metadata.publish_frequently_joined_with(table, joins)) == 400
+    assert status_of_refusal(lambda: world.metadata.publish_frequently_joined_with(table, joins)) == 400
 
 
 @check("create_or_update_table_profiler_config", "the configuration of the profiler is kept")
@@ -183,7 +183,7 @@ def _profiler(world: World) -> None:
 
 
 @check("create_or_update_table_profiler_config", "how much of a table the profiler reads")
-def _sampled(world: World) -> None:
+def _configure_sampling(world: World) -> None:
     table = world.table()
     config = TableProfilerConfig(profileSampleConfig=_SAMPLED)
     world.metadata.create_or_update_table_profiler_config(text(table.fullyQualifiedName), config)
@@ -213,8 +213,8 @@ def _bulk(world: World) -> None:
     for _ in range(2):
         result = world.metadata.bulk_create_or_update_tables(BulkCreateTable(tables=tables))
         assert (result.numberOfRowsPassed.root, result.numberOfRowsFailed.root) == (2, 0)
-    made = world.metadata.get_by_name(Table, f"pg.shop.public.{text(tables[0].name)}")
-    assert made.version.root == 0.1
+    table = world.metadata.get_by_name(Table, f"pg.shop.public.{text(tables[0].name)}")
+    assert table.version.root == 0.1
 
 
 @check("get_table_columns", "all columns, then one page of them")
@@ -226,9 +226,9 @@ def _columns(world: World) -> None:
 
 
 def _ran(world: World, pipeline: Any, status: LastRunStatus) -> PipelineObservability:
-    named = world.metadata.get_entity_reference(Pipeline, text(pipeline.fullyQualifiedName))
+    pipeline_reference = world.metadata.get_entity_reference(Pipeline, text(pipeline.fullyQualifiedName))
     return PipelineObservability(
-        pipeline=named,
+        pipeline=pipeline_reference,
         serviceType=PipelineServiceType.Airflow,
         lastRunTime=Timestamp(NOW),
         lastRunStatus=status,
@@ -251,12 +251,12 @@ def _pipelines(world: World) -> None:
 @check("add_single_pipeline_observability", "one pipeline of a table anew, the others stay")
 def _one_pipeline(world: World) -> None:
     table, pipelines = world.table(), [new(world, "Pipeline", "pipeline") for _ in range(2)]
-    for one, status in zip((*pipelines, pipelines[0]), ("Successful", "Successful", "Failed"), strict=True):
-        run = _ran(world, one, LastRunStatus(status))
+    for pipeline, status in zip((*pipelines, pipelines[0]), ("Successful", "Successful", "Failed"), strict=True):
+        run = _ran(world, pipeline, LastRunStatus(status))
         assert world.metadata.add_single_pipeline_observability(table.id, run).id == table.id
     read = world.metadata.get_by_id(Table, table.id, fields=["pipelineObservability"]).pipelineObservability
-    found = {id_of_ref(one.pipeline): one.lastRunStatus.value for one in read}
-    assert found == {id_of(pipelines[0]): "Failed", id_of(pipelines[1]): "Successful"}
+    status_by_pipeline = {id_of_ref(one.pipeline): one.lastRunStatus.value for one in read}
+    assert status_by_pipeline == {id_of(pipelines[0]): "Failed", id_of(pipelines[1]): "Successful"}
 
 
 @check("ingest_container_sample_data get_container_sample_data", "rows of a container")
@@ -272,23 +272,23 @@ def _container(world: World) -> None:
 def _children(world: World) -> None:
     parent = put(world.metadata, CreateContainerRequest, world.name("bucket"), {"service": "s3"})
     for _ in range(3):
-        rest = {"service": "s3", "parent": reference(parent)}
-        put(world.metadata, CreateContainerRequest, world.name("object"), rest)
+        fields = {"service": "s3", "parent": reference(parent)}
+        put(world.metadata, CreateContainerRequest, world.name("object"), fields)
     page = world.metadata.list_container_children(text(parent.fullyQualifiedName), limit=2)
     assert (len(page.entities), page.total) == (2, 3)
     assert all(type(one) is Container for one in page.entities)
-    rest = world.metadata.list_container_children(text(parent.fullyQualifiedName), limit=2, offset=2)
-    assert len(rest.entities) == 1
+    last_page = world.metadata.list_container_children(text(parent.fullyQualifiedName), limit=2, offset=2)
+    assert len(last_page.entities) == 1
 
 
 @check("ingest_topic_sample_data", "messages of a topic")
 def _topic(world: World) -> None:
     sample = TopicSampleData(messages=['{"id": 1}', '{"id": 2}'])
-    assert len(world.metadata.ingest_topic_sample_data(world.made["Topic placed"], sample).messages) == 2
+    assert len(world.metadata.ingest_topic_sample_data(world.entities["Topic placed"], sample).messages) == 2
 
 
 @check("ingest_search_index_sample_data", "messages of a search index")
 def _index(world: World) -> None:
     sample = SearchIndexSampleData(messages=['{"id": 1}'])
-    kept = world.metadata.ingest_search_index_sample_data(world.made["SearchIndex orders_ix"], sample)
-    assert kept.messages == ['{"id": 1}']
+    index_with_sample = world.metadata.ingest_search_index_sample_data(world.entities["SearchIndex orders_ix"], sample)
+    assert index_with_sample.messages == ['{"id": 1}']

@@ -30,7 +30,7 @@ def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
     return replace(dispatch(), entries=entries, batch_size=50, sends_arrays=count > 1)
 
 
-def filled(message: Dispatch | None = None, **config: Any) -> FilledConfig:
+def fill(message: Dispatch | None = None, **config: Any) -> FilledConfig:
     values = {"endpoint": "https://example.org/hook", **config}
     return filled_config(
         message or about(), DestinationConfig.model_validate(values), source=SOURCE, accounts=TemplateAccounts()
@@ -44,7 +44,7 @@ def test_a_configuration_without_templates_is_itself() -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_any_text_stands_in_a_json_string_as_it_is(text: str) -> None:
-    config_and_payloads = filled(
+    config_and_payloads = fill(
         about(text), bodyTemplate='{"text": "{{entity.name}}", "on": {{eq 1 1}}, "n": {{event.timestamp}}}'
     )
     assert config_and_payloads.problem == ""
@@ -53,7 +53,7 @@ def test_any_text_stands_in_a_json_string_as_it_is(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_no_text_leaves_its_part_of_an_address(text: str) -> None:
-    filling = filled(about(text), endpoint="https://example.org:8443/a/{{entity.name}}/b?q={{entity.name}}")
+    filling = fill(about(text), endpoint="https://example.org:8443/a/{{entity.name}}/b?q={{entity.name}}")
     path, _, query = (filling.config.endpoint or "").removeprefix("https://example.org:8443").partition("?")
     if filling.problem:
         assert (text, filling.config.endpoint) == (text, "https://example.org:8443/a/")
@@ -65,12 +65,12 @@ def test_no_text_leaves_its_part_of_an_address(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_no_text_breaks_a_header(text: str) -> None:
-    value = filled(about(text), headers={"X-Asset": "is {{entity.name}}"}).config.headers["X-Asset"]
+    value = fill(about(text), headers={"X-Asset": "is {{entity.name}}"}).config.headers["X-Asset"]
     assert value.startswith("is ") and value.isascii() and value.isprintable()
 
 
 def test_a_query_parameter_holds_the_text() -> None:
-    assert filled(queryParams={"asset": "{{entity.name}}", "plain": "{"}).config.query_params == {
+    assert fill(queryParams={"asset": "{{entity.name}}", "plain": "{"}).config.query_params == {
         "asset": NASTY,
         "plain": "{",
     }
@@ -88,7 +88,7 @@ def test_a_query_parameter_holds_the_text() -> None:
 def test_a_body_that_cannot_be_made_is_the_default_one_and_says_why(template: str, says: str) -> None:
     """Fault scenario 39."""
     message = replace(about(), entries=(Entry("n0", 0, change_event(entity={"many": list(range(1_000))})),))
-    filling = filled(message, bodyTemplate=template)
+    filling = fill(message, bodyTemplate=template)
     assert filling.payloads == {}
     assert says in filling.problem
     assert filling.problem.endswith("the default body was sent")
@@ -98,24 +98,24 @@ def test_a_body_that_cannot_be_made_is_the_default_one_and_says_why(template: st
 
 def test_a_header_or_parameter_that_cannot_be_made_is_left_out_and_an_address_is_cut() -> None:
     broken = "{{#each entity}}{{#each entity}}{{#each @root}}x{{/each}}{{/each}}{{/each}}{{/if}}"
-    filling = filled(headers={"X-A": broken, "X-B": "b"}, queryParams={"a": broken})
+    filling = fill(headers={"X-A": broken, "X-B": "b"}, queryParams={"a": broken})
     assert (filling.config.headers, filling.config.query_params) == ({"X-B": "b"}, {})
     assert "headers.X-A: " in filling.problem and filling.problem.endswith("(and 1 more)")
-    cut = filled(about(".."), endpoint="https://example.org/a/{{entity.name}}/b")
+    cut = fill(about(".."), endpoint="https://example.org/a/{{entity.name}}/b")
     assert cut.config.endpoint == "https://example.org/a/"
     assert cut.problem == "endpoint: a part of the path becomes . or ..; the address ends before its first template"
 
 
 def test_each_event_of_an_array_has_its_own_body() -> None:
     message = about("orders", count=3)
-    filling = filled(message, bodyTemplate='{"id": "{{event.id}}"}')
+    filling = fill(message, bodyTemplate='{"id": "{{event.id}}"}')
     (body,) = bodies_of(replace(message, payloads=filling.payloads), "cloudEvents", source=SOURCE)
     assert json.loads(body.payload) == [{"id": f"e{number}"} for number in range(3)]
     assert body.content_type == "application/json"
 
 
 def test_bodies_are_limited_as_others_are() -> None:
-    filling = filled(about("漢" * 90_000), bodyTemplate='["{{entity.name}}"]')
+    filling = fill(about("漢" * 90_000), bodyTemplate='["{{entity.name}}"]')
     assert (filling.payloads, "larger than 262,144 bytes" in filling.problem) == ({}, True)
 
 

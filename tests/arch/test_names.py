@@ -21,9 +21,6 @@ METAPHORS = {
 }
 """Images that stand for a thing in no manual of the field."""
 
-NOT_YET = {"World"}
-"""Classes with such a name that are still to be renamed."""
-
 ALLOWED = {
     "base_url": "the web's own word for the address that links start with",
     "_base64": "the name of an encoding",
@@ -44,7 +41,7 @@ def test_no_class_or_module_is_called_by_a_metaphor(root: Path) -> None:
     paths = [path for folder in ("src", "tests", "bench", "truth") for path in sorted((root / folder).rglob("*.py"))]
     classes = {name for path in paths for name in re.findall(r"^ *class (\w+)", path.read_text(), re.MULTILINE)}
     modules = {path.stem for path in paths if not path.stem.startswith("test_")}
-    assert {name for name in classes | modules if _words(name) & METAPHORS} == NOT_YET
+    assert {name for name in classes | modules if _words(name) & METAPHORS} == set()
 
 
 def test_a_class_name_stands_for_one_thing(sources: dict[Path, ast.Module]) -> None:

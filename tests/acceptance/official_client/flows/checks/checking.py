@@ -39,7 +39,7 @@ class Watched:
 
 
 @dataclass
-class World:
+class CheckSetup:
     """What checks work with: the client, one entity of every type, and new tables on demand."""
 
     metadata: Any
@@ -63,7 +63,7 @@ class World:
         return reference(self.entities[key])
 
 
-Work = Callable[[World], None]
+Work = Callable[[CheckSetup], None]
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ def check(methods: str, claim: str) -> Callable[[Work], Work]:
 def results(metadata: Any) -> Iterator[tuple[str, str]]:
     """Run all checks; yield for each its name and why it failed, or nothing."""
     watched = Watched(metadata)
-    world = World(watched, create_everything(metadata))
+    setup = CheckSetup(watched, create_everything(metadata))
     for registered_check in CHECKS:
         watched.called.clear()
-        yield registered_check.name, _failure(registered_check, world, watched)
+        yield registered_check.name, _failure(registered_check, setup, watched)
 
 
-def _failure(registered_check: Check, world: World, watched: Watched) -> str:
+def _failure(registered_check: Check, setup: CheckSetup, watched: Watched) -> str:
     try:
-        registered_check.work(world)
+        registered_check.work(setup)
     except Exception as error:  # noqa: BLE001  whatever it is, the check failed
         frames = traceback.extract_tb(error.__traceback__)
         place = next((at for at in reversed(frames) if Path(at.filename).parent.name == "checks"), frames[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checks.checking import CHECKS, Check, World, reference
+from checks.checking import CHECKS, Check, CheckSetup, reference
 from checks.every_type import request_of
 from checks.patches import FRAGILE
 from everything import EVERYTHING, Row
@@ -77,12 +77,12 @@ _VALUES: dict[str, Any] = {
 def _check_fields_are_kept(row: Row) -> None:
     kind, name = row[0], row[0].__name__
 
-    def work(world: World) -> None:
-        request, entity_name, fields = request_of(world, name, world.name("whole"))
+    def work(setup: CheckSetup) -> None:
+        request, entity_name, fields = request_of(setup, name, setup.name("whole"))
         sent = {key: value for key, value in _VALUES.items() if key in request.model_fields and key not in fields}
-        people = {"owners": [reference(world.entities["User olga"])]} if "owners" in request.model_fields else {}
-        entity = put(world.metadata, request, entity_name, fields | sent | people)
-        read = world.metadata.get_by_id(kind, entity.id, fields=["*"])
+        people = {"owners": [reference(setup.entities["User olga"])]} if "owners" in request.model_fields else {}
+        entity = put(setup.metadata, request, entity_name, fields | sent | people)
+        read = setup.metadata.get_by_id(kind, entity.id, fields=["*"])
         lost_fields = [key for key in (*sent, *people) if key in kind.model_fields and not getattr(read, key)]
         assert not lost_fields, lost_fields
 

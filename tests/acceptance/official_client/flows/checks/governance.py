@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from checks.checking import World, check, id_of, reference, text
+from checks.checking import CheckSetup, check, id_of, reference, text
 from checks.every_type import new
 from checks.patches import CUSTOMER, FRAGILE
 from metadata.generated.schema.api.data.createCustomProperty import CreateCustomPropertyRequest
@@ -27,111 +27,111 @@ from metadata.ingestion.models.custom_properties import OMetaCustomProperties
 from speaking import put
 
 
-def _property(world: World, kind: type, data_type: Types, config: Any = None) -> str:
-    name = world.name("property")
+def _property(setup: CheckSetup, kind: type, data_type: Types, config: Any = None) -> str:
+    name = setup.name("property")
     request = CreateCustomPropertyRequest(
         name=name,
         description="Of our own.",
-        propertyType=world.metadata.get_property_type_ref(data_type),
+        propertyType=setup.metadata.get_property_type_ref(data_type),
         customPropertyConfig=config,
     )
     properties = OMetaCustomProperties(entity_type=kind, createCustomPropertyRequest=request)
-    world.metadata.create_or_update_custom_property(properties)
+    setup.metadata.create_or_update_custom_property(properties)
     return name
 
 
 @check("get_custom_property_type get_property_type_ref", "every data type that the client knows")
-def _types(world: World) -> None:
+def _types(setup: CheckSetup) -> None:
     for data_type in Types:
-        property_type = world.metadata.get_custom_property_type(data_type)
+        property_type = setup.metadata.get_custom_property_type(data_type)
         assert text(property_type.name) == data_type.value
-        assert world.metadata.get_property_type_ref(data_type).root.id == property_type.id
+        assert setup.metadata.get_property_type_ref(data_type).root.id == property_type.id
 
 
 @check("create_or_update_custom_property get_entity_custom_properties", "a property of tables")
-def _define(world: World) -> None:
-    name = _property(world, Table, Types.STRING)
-    properties = {one["name"]: one for one in world.metadata.get_entity_custom_properties(Table)}
+def _define(setup: CheckSetup) -> None:
+    name = _property(setup, Table, Types.STRING)
+    properties = {one["name"]: one for one in setup.metadata.get_entity_custom_properties(Table)}
     assert properties[name]["propertyType"]["name"] == "string"
 
 
 @check("patch_custom_properties", "values of a table are merged, or replaced with force")
-def _values(world: World) -> None:
+def _values(setup: CheckSetup) -> None:
     string_property, integer_property, table = (
-        _property(world, Table, Types.STRING),
-        _property(world, Table, Types.INTEGER),
-        world.table(),
+        _property(setup, Table, Types.STRING),
+        _property(setup, Table, Types.INTEGER),
+        setup.table(),
     )
-    world.metadata.patch_custom_properties(Table, table.id, {string_property: "a year"})
-    merged = world.metadata.patch_custom_properties(
+    setup.metadata.patch_custom_properties(Table, table.id, {string_property: "a year"})
+    merged = setup.metadata.patch_custom_properties(
         Table, table.id, {string_property: "a year", integer_property: 7}, force=True
     )
     assert merged.extension.root == {string_property: "a year", integer_property: 7}
-    world.metadata.patch_custom_properties(Table, table.id, {integer_property: 8}, force=True)
-    assert world.metadata.get_by_id(Table, table.id, fields=["extension"]).extension.root == {integer_property: 8}
+    setup.metadata.patch_custom_properties(Table, table.id, {integer_property: 8}, force=True)
+    assert setup.metadata.get_by_id(Table, table.id, fields=["extension"]).extension.root == {integer_property: 8}
 
 
 @check("patch_custom_properties", "a reference and an enum, of a dashboard")
-def _values_of_types(world: World) -> None:
+def _values_of_types(setup: CheckSetup) -> None:
     config = CustomPropertyConfig(config=EnumConfig(values=["low", "high"], multiSelect=False))
-    level = _property(world, Dashboard, Types.ENUM, config)
-    dashboard = world.entities["Dashboard sales"]
-    patched = world.metadata.patch_custom_properties(Dashboard, dashboard.id, {level: ["high"]})
+    level = _property(setup, Dashboard, Types.ENUM, config)
+    dashboard = setup.entities["Dashboard sales"]
+    patched = setup.metadata.patch_custom_properties(Dashboard, dashboard.id, {level: ["high"]})
     assert patched.extension.root[level] == ["high"]
 
 
 @check("patch_custom_properties", "a value of another type is refused, and nothing is changed")
-def _wrong_value(world: World) -> None:
-    name, table = _property(world, Table, Types.INTEGER), world.table()
-    assert world.metadata.patch_custom_properties(Table, table.id, {name: "many"}) is None
-    assert world.metadata.get_by_id(Table, table.id).version == table.version
+def _wrong_value(setup: CheckSetup) -> None:
+    name, table = _property(setup, Table, Types.INTEGER), setup.table()
+    assert setup.metadata.patch_custom_properties(Table, table.id, {name: "many"}) is None
+    assert setup.metadata.get_by_id(Table, table.id).version == table.version
 
 
 @check("add_assets_to_data_product get_data_product_assets remove_assets_from_data_product", "assets come and go")
-def _product(world: World) -> None:
-    product, table = text(new(world, "DataProduct", "product").fullyQualifiedName), world.table(domains=["Sales"])
-    world.metadata.add_assets_to_data_product(product, [reference(table)])
-    assert [one["id"] for one in world.metadata.get_data_product_assets(product)["data"]] == [id_of(table)]
-    read = world.metadata.get_by_id(Table, table.id, fields=["dataProducts"])
+def _product(setup: CheckSetup) -> None:
+    product, table = text(new(setup, "DataProduct", "product").fullyQualifiedName), setup.table(domains=["Sales"])
+    setup.metadata.add_assets_to_data_product(product, [reference(table)])
+    assert [one["id"] for one in setup.metadata.get_data_product_assets(product)["data"]] == [id_of(table)]
+    read = setup.metadata.get_by_id(Table, table.id, fields=["dataProducts"])
     assert [one.fullyQualifiedName for one in read.dataProducts.root] == [product]
-    world.metadata.remove_assets_from_data_product(product, [reference(table)])
-    assert world.metadata.get_data_product_assets(product)["data"] == []
+    setup.metadata.remove_assets_from_data_product(product, [reference(table)])
+    assert setup.metadata.get_data_product_assets(product)["data"] == []
 
 
 @check("create_or_update get_by_name", "a data product says of what kind it is, for whom, and how urgent")
-def _kind_of_product(world: World) -> None:
-    name = world.name("product")
+def _kind_of_product(setup: CheckSetup) -> None:
+    name = setup.name("product")
     kind = {"dataProductType": "DATASET", "visibility": "ORGANISATION", "portfolioPriority": "HIGH"}
-    put(world.metadata, CreateDataProductRequest, name, {"description": "All of it.", "domains": ["Sales"], **kind})
-    read = world.metadata.get_by_name(DataProduct, name)
+    put(setup.metadata, CreateDataProductRequest, name, {"description": "All of it.", "domains": ["Sales"], **kind})
+    read = setup.metadata.get_by_name(DataProduct, name)
     assert (read.dataProductType.value, read.visibility.value, read.portfolioPriority.value) == tuple(kind.values())
 
 
 @check("get_domain_assets", "what belongs to a domain, page by page")
-def _domain(world: World) -> None:
-    domain = text(new(world, "Domain", "domain").fullyQualifiedName)
-    tables = {id_of(world.table(domains=[domain])) for _ in range(3)}
-    pages = [world.metadata.get_domain_assets(domain, limit=2, offset=at) for at in (0, 2)]
+def _domain(setup: CheckSetup) -> None:
+    domain = text(new(setup, "Domain", "domain").fullyQualifiedName)
+    tables = {id_of(setup.table(domains=[domain])) for _ in range(3)}
+    pages = [setup.metadata.get_domain_assets(domain, limit=2, offset=at) for at in (0, 2)]
     assert [len(page["data"]) for page in pages] == [2, 1]
     assert {one["id"] for page in pages for one in page["data"]} == tables
 
 
 @check("get_tag_assets", "what carries a tag")
-def _tag(world: World) -> None:
-    table = world.table(tags=[FRAGILE])
-    assert id_of(table) in {one["id"] for one in world.metadata.get_tag_assets("Care.Fragile", limit=1000)["data"]}
+def _tag(setup: CheckSetup) -> None:
+    table = setup.table(tags=[FRAGILE])
+    assert id_of(table) in {one["id"] for one in setup.metadata.get_tag_assets("Care.Fragile", limit=1000)["data"]}
 
 
 @check("get_glossary_term_assets", "what carries a term")
-def _term(world: World) -> None:
-    table = world.table(tags=[CUSTOMER])
-    listed = world.metadata.get_glossary_term_assets("Words.Customer", limit=1000)["data"]
+def _term(setup: CheckSetup) -> None:
+    table = setup.table(tags=[CUSTOMER])
+    listed = setup.metadata.get_glossary_term_assets("Words.Customer", limit=1000)["data"]
     assert id_of(table) in {one["id"] for one in listed}
 
 
 @check("create_or_update get_by_name", "a term below a term, with synonyms and related terms")
-def _terms(world: World) -> None:
-    name = world.name("term")
+def _terms(setup: CheckSetup) -> None:
+    name = setup.name("term")
     fields = {
         "glossary": "Words",
         "parent": "Words.Customer",
@@ -139,42 +139,42 @@ def _terms(world: World) -> None:
         "synonyms": ["debtor"],
         "relatedTerms": ["Words.Customer.Regular"],
     }
-    put(world.metadata, CreateGlossaryTermRequest, name, fields)
-    read = world.metadata.get_by_name(GlossaryTerm, f"Words.Customer.{name}", fields=["relatedTerms", "parent"])
+    put(setup.metadata, CreateGlossaryTermRequest, name, fields)
+    read = setup.metadata.get_by_name(GlossaryTerm, f"Words.Customer.{name}", fields=["relatedTerms", "parent"])
     assert (read.parent.name, [text(one) for one in read.synonyms]) == ("Customer", ["debtor"])
     assert len(read.relatedTerms) == 1
 
 
 @check("export_csv import_csv", "terms of a glossary come from a file")
-def _csv(world: World) -> None:
-    glossary = text(new(world, "Glossary", "words").name)
-    header = world.metadata.export_csv(Glossary, glossary).strip()
+def _csv(setup: CheckSetup) -> None:
+    glossary = text(new(setup, "Glossary", "words").name)
+    header = setup.metadata.export_csv(Glossary, glossary).strip()
     row = [{"name*": "Basket", "description": "What they fill."}.get(name, "") for name in header.split(",")]
     data = f"{header}\n{','.join(row)}\n"
-    assert world.metadata.import_csv(Glossary, glossary, data, dry_run=True)["status"] == "success"
-    assert world.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket") is None
-    assert world.metadata.import_csv(Glossary, glossary, data)["status"] == "success"
-    assert text(world.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket").description) == "What they fill."
+    assert setup.metadata.import_csv(Glossary, glossary, data, dry_run=True)["status"] == "success"
+    assert setup.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket") is None
+    assert setup.metadata.import_csv(Glossary, glossary, data)["status"] == "success"
+    assert text(setup.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket").description) == "What they fill."
 
 
 @check("export_csv import_csv", "columns of a table are described by a file")
-def _table_csv(world: World) -> None:
-    table = world.table()
+def _table_csv(setup: CheckSetup) -> None:
+    table = setup.table()
     fqn = text(table.fullyQualifiedName)
-    records = list(csv.DictReader(io.StringIO(world.metadata.export_csv(Table, fqn))))
+    records = list(csv.DictReader(io.StringIO(setup.metadata.export_csv(Table, fqn))))
     described = next(key for key in records[0] if key.lower().endswith("description"))
     records[0][described] = "From a file."
     written = io.StringIO()
     writer = csv.DictWriter(written, fieldnames=list(records[0]))
     writer.writeheader()
     writer.writerows(records)
-    result = world.metadata.import_csv(Table, fqn, written.getvalue())
+    result = setup.metadata.import_csv(Table, fqn, written.getvalue())
     assert result["status"] == "success", result
-    assert text(world.metadata.get_by_id(Table, table.id).columns[0].description) == "From a file."
+    assert text(setup.metadata.get_by_id(Table, table.id).columns[0].description) == "From a file."
 
 
 @check("export_csv", "what a database, a schema and a team hold")
-def _exports(world: World) -> None:
-    assert "public" in world.metadata.export_csv(Database, "pg.shop")
-    assert "orders" in world.metadata.export_csv(DatabaseSchema, "pg.shop.public")
-    assert "name*" in world.metadata.export_csv(Team, "crew")
+def _exports(setup: CheckSetup) -> None:
+    assert "public" in setup.metadata.export_csv(Database, "pg.shop")
+    assert "orders" in setup.metadata.export_csv(DatabaseSchema, "pg.shop.public")
+    assert "name*" in setup.metadata.export_csv(Team, "crew")

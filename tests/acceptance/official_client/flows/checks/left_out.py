@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checks.checking import CHECKS, World, check
+from checks.checking import CHECKS, CheckSetup, check
 from metadata.ingestion.ometa.ometa_api import OpenMetadata
 
 _NO_CONTRACTS = "Tocsin has no data contracts"
@@ -102,8 +102,8 @@ def _is_method(value: Any) -> bool:
 
 
 @check("", "every public method of the client is called by a check, or left out for a reason")
-def _complete(world: World) -> None:
-    assert world.entities
+def _complete(setup: CheckSetup) -> None:
+    assert setup.entities
     called = {name for one in CHECKS for name in one.methods}
     missing = _methods() - called - LEFT_OUT.keys()
     assert not missing, sorted(missing)

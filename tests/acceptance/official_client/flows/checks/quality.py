@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from checks.checking import World, check, id_of, status_of_refusal, text
+from checks.checking import CheckSetup, check, id_of, status_of_refusal, text
 from metadata.generated.schema.api.tests.createLogicalTestCases import CreateLogicalTestCases
 from metadata.generated.schema.api.tests.createTestCaseResolutionStatus import CreateTestCaseResolutionStatus
 from metadata.generated.schema.api.tests.createTestSuite import CreateTestSuiteRequest
@@ -23,29 +23,29 @@ NOW = int(time.time() * 1000)
 _ROWS = TableData(columns=["id", "email"], rows=[[1, "a@example.org"]])
 
 
-def _case(world: World, table: Any = None, column: str = "") -> Any:
+def _case(setup: CheckSetup, table: Any = None, column: str = "") -> Any:
     """Create a test case of a new table, or of a column of one."""
-    fqn = text((table or world.table()).fullyQualifiedName)
-    name = world.name("case")
+    fqn = text((table or setup.table()).fullyQualifiedName)
+    name = setup.name("case")
     link = f"<#E::table::{fqn}{f'::columns::{column}' if column else ''}>"
     definition = "columnValuesToBeNotNull" if column else "tableRowCountToEqual"
     values = [] if column else [TestCaseParameterValue(name="value", value="3")]
     path = f"{fqn}.{column}.{name}" if column else f"{fqn}.{name}"
-    return world.metadata.get_or_create_test_case(path, link, definition, values)
+    return setup.metadata.get_or_create_test_case(path, link, definition, values)
 
 
-def _report(world: World, case: Any, status: TestCaseStatus, at: int = NOW) -> None:
+def _report(setup: CheckSetup, case: Any, status: TestCaseStatus, at: int = NOW) -> None:
     result = TestCaseResult(
         timestamp=Timestamp(at),
         testCaseStatus=status,
         result="counted",
         testResultValue=[TestResultValue(name="rowCount", value="2")],
     )
-    world.metadata.add_test_case_results(result, text(case.fullyQualifiedName))
+    setup.metadata.add_test_case_results(result, text(case.fullyQualifiedName))
 
 
-def _set(world: World, case: Any, step: Step, details: Any = None) -> Any:
-    return world.metadata.create_test_case_resolution(
+def _set(setup: CheckSetup, case: Any, step: Step, details: Any = None) -> Any:
+    return setup.metadata.create_test_case_resolution(
         CreateTestCaseResolutionStatus(
             testCaseResolutionStatusType=step,
             testCaseReference=text(case.fullyQualifiedName),
@@ -55,160 +55,160 @@ def _set(world: World, case: Any, step: Step, details: Any = None) -> Any:
 
 
 @check("get_or_create_test_case", "a case of a table, the same one the second time")
-def _create(world: World) -> None:
-    case = _case(world)
+def _create(setup: CheckSetup) -> None:
+    case = _case(setup)
     assert type(case) is TestCase
-    again = world.metadata.get_or_create_test_case(text(case.fullyQualifiedName))
+    again = setup.metadata.get_or_create_test_case(text(case.fullyQualifiedName))
     assert (again.id, again.parameterValues[0].value) == (case.id, "3")
     assert again.testDefinition.fullyQualifiedName == "tableRowCountToEqual"
 
 
 @check("get_or_create_test_case", "a case of a column")
-def _of_column(world: World) -> None:
-    case = _case(world, column="email")
+def _of_column(setup: CheckSetup) -> None:
+    case = _case(setup, column="email")
     assert text(case.entityLink).endswith("::columns::email>")
-    assert world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)).id == case.id
+    assert setup.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)).id == case.id
 
 
 @check("add_test_case_results get_by_name", "the latest result is part of the case")
-def _result(world: World) -> None:
-    case = _case(world)
-    _report(world, case, TestCaseStatus.Success)
-    read = world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName), fields=["testCaseResult"])
+def _result(setup: CheckSetup) -> None:
+    case = _case(setup)
+    _report(setup, case, TestCaseStatus.Success)
+    read = setup.metadata.get_by_name(TestCase, text(case.fullyQualifiedName), fields=["testCaseResult"])
     assert read.testCaseResult.testCaseStatus is TestCaseStatus.Success
     assert read.testCaseResult.testResultValue[0].value == "2"
 
 
 @check("get_test_case_results", "the results of a time range, newest first")
-def _results(world: World) -> None:
-    case = _case(world)
+def _results(setup: CheckSetup) -> None:
+    case = _case(setup)
     for at, status in enumerate((TestCaseStatus.Success, TestCaseStatus.Failed, TestCaseStatus.Aborted)):
-        _report(world, case, status, NOW + at)
+        _report(setup, case, status, NOW + at)
     fqn = text(case.fullyQualifiedName)
-    assert [one.timestamp.root for one in world.metadata.get_test_case_results(fqn, NOW, NOW + 1)] == [NOW + 1, NOW]
-    assert len(world.metadata.get_test_case_results(fqn, NOW - 1, NOW + 9)) == 3
+    assert [one.timestamp.root for one in setup.metadata.get_test_case_results(fqn, NOW, NOW + 1)] == [NOW + 1, NOW]
+    assert len(setup.metadata.get_test_case_results(fqn, NOW - 1, NOW + 9)) == 3
 
 
 @check("add_test_case_results", "a case that is not there is refused with 404")
-def _nobody(world: World) -> None:
+def _nobody(setup: CheckSetup) -> None:
     result = TestCaseResult(timestamp=Timestamp(NOW), testCaseStatus=TestCaseStatus.Success)
     assert (
-        status_of_refusal(lambda: world.metadata.add_test_case_results(result, "pg.shop.public.orders.nobody")) == 404
+        status_of_refusal(lambda: setup.metadata.add_test_case_results(result, "pg.shop.public.orders.nobody")) == 404
     )
 
 
 @check("create_test_case_resolution", "an incident is acknowledged, assigned and resolved")
-def _incident(world: World) -> None:
-    case = _case(world)
-    _report(world, case, TestCaseStatus.Failed)
-    assert world.metadata.get_by_id(TestCase, case.id, fields=["incidentId"]).incidentId is not None
-    acknowledged = _set(world, case, Step.Ack)
-    assigned = _set(world, case, Step.Assigned, Assigned(assignee=world.ref("User olga")))
+def _incident(setup: CheckSetup) -> None:
+    case = _case(setup)
+    _report(setup, case, TestCaseStatus.Failed)
+    assert setup.metadata.get_by_id(TestCase, case.id, fields=["incidentId"]).incidentId is not None
+    acknowledged = _set(setup, case, Step.Ack)
+    assigned = _set(setup, case, Step.Assigned, Assigned(assignee=setup.ref("User olga")))
     assert assigned.testCaseResolutionStatusDetails.assignee.name == "olga"
     reason = Resolved(
         testCaseFailureReason=TestCaseFailureReasonType.MissingData,
         testCaseFailureComment="It came late.",
-        resolvedBy=world.ref("User olga"),
+        resolvedBy=setup.ref("User olga"),
     )
-    resolved = _set(world, case, Step.Resolved, reason)
+    resolved = _set(setup, case, Step.Resolved, reason)
     assert resolved.testCaseResolutionStatusType is Step.Resolved
     assert acknowledged.stateId == assigned.stateId == resolved.stateId
 
 
 @check("get_or_create_test_definition", "a definition of the server, and one of one's own")
-def _definition(world: World) -> None:
-    definition = world.metadata.get_or_create_test_definition("columnValuesToBeUnique")
+def _definition(setup: CheckSetup) -> None:
+    definition = setup.metadata.get_or_create_test_definition("columnValuesToBeUnique")
     assert definition.validatorClass == "ColumnValuesToBeUniqueValidator"
-    name = world.name("definition")
-    own_definition = world.metadata.get_or_create_test_definition(name, "Mine.", EntityType.TABLE, [TestPlatform.Soda])
-    assert world.metadata.get_or_create_test_definition(name).id == own_definition.id
+    name = setup.name("definition")
+    own_definition = setup.metadata.get_or_create_test_definition(name, "Mine.", EntityType.TABLE, [TestPlatform.Soda])
+    assert setup.metadata.get_or_create_test_definition(name).id == own_definition.id
     assert own_definition.testPlatforms == [TestPlatform.Soda]
 
 
 @check("get_or_create_test_suite", "a logical suite, the same one the second time")
-def _suite(world: World) -> None:
-    name = world.name("suite")
-    suite = world.metadata.get_or_create_test_suite(name, "Every night.")
-    assert world.metadata.get_or_create_test_suite(name).id == suite.id
+def _suite(setup: CheckSetup) -> None:
+    name = setup.name("suite")
+    suite = setup.metadata.get_or_create_test_suite(name, "Every night.")
+    assert setup.metadata.get_or_create_test_suite(name).id == suite.id
     assert not suite.basic
 
 
 @check("add_logical_test_cases", "cases of two tables are in one suite, whose summary counts their results")
-def _logical(world: World) -> None:
-    suite = world.metadata.get_or_create_test_suite(world.name("suite"))
-    cases = [_case(world), _case(world)]
-    _report(world, cases[0], TestCaseStatus.Success)
-    _report(world, cases[1], TestCaseStatus.Failed)
+def _logical(setup: CheckSetup) -> None:
+    suite = setup.metadata.get_or_create_test_suite(setup.name("suite"))
+    cases = [_case(setup), _case(setup)]
+    _report(setup, cases[0], TestCaseStatus.Success)
+    _report(setup, cases[1], TestCaseStatus.Failed)
     request = CreateLogicalTestCases(testSuiteId=suite.id, testCaseIds=[one.id for one in cases])
-    world.metadata.add_logical_test_cases(request)
-    read = world.metadata.get_by_id(TestSuite, suite.id, fields=["tests", "summary"])
+    setup.metadata.add_logical_test_cases(request)
+    read = setup.metadata.get_by_id(TestSuite, suite.id, fields=["tests", "summary"])
     assert {id_of(one) for one in read.tests} == {id_of(one) for one in cases}
     assert (read.summary.success, read.summary.failed, read.summary.total) == (1, 1, 2)
-    listed = world.metadata.list_entities(TestCase, params={"testSuiteId": str(suite.id.root)})
+    listed = setup.metadata.list_entities(TestCase, params={"testSuiteId": str(suite.id.root)})
     assert {id_of(one) for one in listed.entities} == {id_of(one) for one in cases}
 
 
 @check("get_or_create_executable_test_suite", "the suite of a table, made once")
-def _executable(world: World) -> None:
-    fqn = text(world.table().fullyQualifiedName)
-    suite = world.metadata.get_or_create_executable_test_suite(fqn)
-    assert world.metadata.get_or_create_executable_test_suite(fqn).id == suite.id
+def _executable(setup: CheckSetup) -> None:
+    fqn = text(setup.table().fullyQualifiedName)
+    suite = setup.metadata.get_or_create_executable_test_suite(fqn)
+    assert setup.metadata.get_or_create_executable_test_suite(fqn).id == suite.id
 
 
 @check("get_executable_test_suite", "the suite that came with a table's first case, and none before")
-def _executable_of_case(world: World) -> None:
-    table = world.table()
-    assert world.metadata.get_executable_test_suite(text(table.fullyQualifiedName)) is None
-    case = _case(world, table)
-    suite = world.metadata.get_executable_test_suite(text(table.fullyQualifiedName))
+def _executable_of_case(setup: CheckSetup) -> None:
+    table = setup.table()
+    assert setup.metadata.get_executable_test_suite(text(table.fullyQualifiedName)) is None
+    case = _case(setup, table)
+    suite = setup.metadata.get_executable_test_suite(text(table.fullyQualifiedName))
     assert [one.id for one in suite.tests] == [case.id]
     assert suite.basicEntityReference.id == table.id
 
 
 @check("create_or_update_executable_test_suite delete_executable_test_suite", "the suite of a table comes and goes")
-def _executable_gone(world: World) -> None:
-    fqn = text(world.table().fullyQualifiedName)
+def _executable_gone(setup: CheckSetup) -> None:
+    fqn = text(setup.table().fullyQualifiedName)
     request = CreateTestSuiteRequest(name=f"{fqn}.testSuite", basicEntityReference=fqn)
-    suite = world.metadata.create_or_update_executable_test_suite(request)
+    suite = setup.metadata.create_or_update_executable_test_suite(request)
     assert suite.basic is True
-    world.metadata.delete_executable_test_suite(TestSuite, suite.id, recursive=True, hard_delete=True)
-    assert world.metadata.get_by_id(Table, world.metadata.get_by_name(Table, fqn).id, ["testSuite"]).testSuite is None
+    setup.metadata.delete_executable_test_suite(TestSuite, suite.id, recursive=True, hard_delete=True)
+    assert setup.metadata.get_by_id(Table, setup.metadata.get_by_name(Table, fqn).id, ["testSuite"]).testSuite is None
 
 
 @check("ingest_failed_rows_sample get_failed_rows_sample", "the rows that failed a test")
-def _failed_rows(world: World) -> None:
-    case = _case(world, column="email")
-    _report(world, case, TestCaseStatus.Failed)
-    assert world.metadata.ingest_failed_rows_sample(case, _ROWS).rows == [[1, "a@example.org"]]
-    assert [text(one) for one in world.metadata.get_failed_rows_sample(case).columns] == ["id", "email"]
+def _failed_rows(setup: CheckSetup) -> None:
+    case = _case(setup, column="email")
+    _report(setup, case, TestCaseStatus.Failed)
+    assert setup.metadata.ingest_failed_rows_sample(case, _ROWS).rows == [[1, "a@example.org"]]
+    assert [text(one) for one in setup.metadata.get_failed_rows_sample(case).columns] == ["id", "email"]
 
 
 @check("ingest_failed_rows_sample", "without validation, columns that the table has not")
-def _any_rows(world: World) -> None:
-    case = _case(world)
-    _report(world, case, TestCaseStatus.Failed)
+def _any_rows(setup: CheckSetup) -> None:
+    case = _case(setup)
+    _report(setup, case, TestCaseStatus.Failed)
     failed_rows = TableData(columns=["anything"], rows=[["x"]])
-    assert world.metadata.ingest_failed_rows_sample(case, failed_rows, validate=False).rows == [["x"]]
+    assert setup.metadata.ingest_failed_rows_sample(case, failed_rows, validate=False).rows == [["x"]]
 
 
 @check("ingest_inspection_query", "the query that shows the rows that failed")
-def _query(world: World) -> None:
-    case = _case(world, column="email")
-    _report(world, case, TestCaseStatus.Failed)
-    case_with_query = world.metadata.ingest_inspection_query(case, "SELECT * FROM orders WHERE email IS NULL")
+def _query(setup: CheckSetup) -> None:
+    case = _case(setup, column="email")
+    _report(setup, case, TestCaseStatus.Failed)
+    case_with_query = setup.metadata.ingest_inspection_query(case, "SELECT * FROM orders WHERE email IS NULL")
     assert text(case_with_query.inspectionQuery) == "SELECT * FROM orders WHERE email IS NULL"
 
 
 @check("patch_test_case_definition", "a case gets another parameter")
-def _parameters(world: World) -> None:
-    case = _case(world)
+def _parameters(setup: CheckSetup) -> None:
+    case = _case(setup)
     values = [TestCaseParameterValue(name="value", value="7")]
-    patched = world.metadata.patch_test_case_definition(case, text(case.entityLink), values, True)
+    patched = setup.metadata.patch_test_case_definition(case, text(case.entityLink), values, True)
     assert (patched.parameterValues[0].value, patched.computePassedFailedRowCount) == ("7", True)
 
 
 @check("delete_test_case", "a case goes by its name")
-def _delete(world: World) -> None:
-    case = _case(world)
-    world.metadata.delete_test_case(text(case.fullyQualifiedName), hard=True)
-    assert world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)) is None
+def _delete(setup: CheckSetup) -> None:
+    case = _case(setup)
+    setup.metadata.delete_test_case(text(case.fullyQualifiedName), hard=True)
+    assert setup.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)) is None

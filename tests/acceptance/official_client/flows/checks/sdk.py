@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-from checks.checking import World, check, id_of, text
+from checks.checking import CheckSetup, check, id_of, text
 from checks.every_type import new
 from metadata import sdk
 from metadata.generated.schema.api.data.createCustomProperty import CreateCustomPropertyRequest
@@ -33,17 +33,17 @@ def _connect() -> None:
 
 
 @check("", "the newer API: every class of what Tocsin serves lists its entities")
-def _lists(world: World) -> None:
+def _lists(setup: CheckSetup) -> None:
     _connect()
-    assert world.entities
+    assert setup.entities
     empty = [name for name in _LISTED if hasattr(sdk, name) and not getattr(sdk, name).list(limit=2).entities]
     assert empty == []
 
 
 @check("", "the newer API: an entity is read, changed, listed, found, deleted and restored")
-def _entity(world: World) -> None:
+def _entity(setup: CheckSetup) -> None:
     _connect()
-    table = world.table()
+    table = setup.table()
     changed = sdk.Tables.retrieve(id_of(table)).model_copy(deep=True)
     changed.description = "New."
     assert text(sdk.Tables.update(changed).description) == "New."
@@ -58,9 +58,9 @@ def _entity(world: World) -> None:
 
 
 @check("", "the newer API: a custom metric and sample data of a table")
-def _details(world: World) -> None:
+def _details(setup: CheckSetup) -> None:
     _connect()
-    table = world.table()
+    table = setup.table()
     metric = CreateCustomMetricRequest(name="rows", expression="SELECT count(*) FROM t", description="x")
     assert [text(one.name) for one in sdk.Tables.add_custom_metric(id_of(table), metric).customMetrics] == ["rows"]
     sdk.Tables.add_sample_data(id_of(table), TableData(columns=["id", "email"], rows=[[1, "a@example.org"]]))
@@ -71,14 +71,14 @@ def _details(world: World) -> None:
     "create_or_update_custom_property",
     "the newer API: a custom property that refers to a person is set, kept and cleared",
 )
-def _property(world: World) -> None:
+def _property(setup: CheckSetup) -> None:
     _connect()
-    name, table, person = world.name("steward"), world.table(), new(world, "User", "steward")
-    kind = world.metadata.get_property_type_ref(CustomPropertyDataTypes.ENTITY_REFERENCE)
+    name, table, person = setup.name("steward"), setup.table(), new(setup, "User", "steward")
+    kind = setup.metadata.get_property_type_ref(CustomPropertyDataTypes.ENTITY_REFERENCE)
     request = CreateCustomPropertyRequest(
         name=name, description="x", propertyType=kind, customPropertyConfig={"config": ["user"]}
     )
-    world.metadata.create_or_update_custom_property(
+    setup.metadata.create_or_update_custom_property(
         OMetaCustomProperties(entity_type=Table, createCustomPropertyRequest=request)
     )
     reference = {"id": id_of(person), "type": "user"}
@@ -96,18 +96,18 @@ def _property(world: World) -> None:
 
 
 @check("", "the newer API: a data product gets an asset, and loses it")
-def _product(world: World) -> None:
+def _product(setup: CheckSetup) -> None:
     _connect()
-    product, table = new(world, "DataProduct", "product"), world.table()
+    product, table = new(setup, "DataProduct", "product"), setup.table()
     assets = [EntityReference(id=table.id, type="table")]
     for change in (sdk.DataProducts.add_assets, sdk.DataProducts.remove_assets):
         assert change(text(product.fullyQualifiedName), assets)["status"] == "success"
 
 
 @check("", "the newer API: lineage by its builder, exported, read asynchronously, deleted")
-def _lineage(world: World) -> None:
+def _lineage(setup: CheckSetup) -> None:
     _connect()
-    source, target = world.table(), world.table()
+    source, target = setup.table(), setup.table()
     Lineage.builder().from_entity(id_of(source), "table").to_entity(id_of(target), "table").description("x").execute()
     lineage = Lineage.builder().entity_type(Table).entity_id(id_of(target)).upstream_depth(2).execute()
     assert [edge.fromEntity for edge in lineage.upstreamEdges] == [source.id]
@@ -120,9 +120,9 @@ def _lineage(world: World) -> None:
 
 
 @check("", "the newer API: search with filters, by its builder, as an aggregation, asynchronously")
-def _search(world: World) -> None:
+def _search(setup: CheckSetup) -> None:
     _connect()
-    assert world.entities
+    assert setup.entities
     index = "table_search_index"
     answers = [
         Search.search("*", index=index, filters={"service.name": "pg", "deleted": False}),
@@ -140,12 +140,12 @@ def _total(answer: dict[str, Any]) -> int:
 
 
 @check("", "the newer API: related metrics, and runs of a pipeline, in bulk as well")
-def _reports(world: World) -> None:
+def _reports(setup: CheckSetup) -> None:
     _connect()
-    metric, second_metric = (sdk.Metrics.create(CreateMetricRequest(name=world.name("metric"))) for _ in range(2))
+    metric, second_metric = (sdk.Metrics.create(CreateMetricRequest(name=setup.name("metric"))) for _ in range(2))
     related = sdk.Metrics.add_related_metrics(id_of(metric), [id_of(second_metric)])
     assert [reference.id for reference in related.relatedMetrics.root] == [second_metric.id]
-    name, now_ms = text(new(world, "Pipeline", "pipeline").fullyQualifiedName), int(time.time() * 1000)
+    name, now_ms = text(new(setup, "Pipeline", "pipeline").fullyQualifiedName), int(time.time() * 1000)
     runs = [PipelineStatus(timestamp=now_ms - ago_ms, executionStatus="Successful") for ago_ms in (0, 5000, 9000)]
     sdk.Pipelines.add_pipeline_status(name, runs[0])
     sdk.Pipelines.add_bulk_pipeline_status(name, runs[1:])

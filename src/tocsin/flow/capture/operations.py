@@ -6,9 +6,10 @@ All writes to the catalogue go through here. Next: ``flow/eventlog``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from decimal import Decimal
-from typing import Self
+from typing import Self, TypeVar
 
 import uuid_utils
 
@@ -29,6 +30,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written, missing
 
+Result = TypeVar("Result")
 Work = Callable[[Record], Written]
 _MOST_TRIES = 4
 
@@ -173,16 +175,13 @@ class EntityWrites:
 
     def _forget_portion(self, key: Key, after: str, actor: Actor, *, only_check: bool) -> str | None:
         """Take a user who is to be deleted out of a portion of what names them; return where the next one begins."""
-        end: list[str | None] = []
 
-        def work(record: Record) -> Written:
+        def work(record: Record) -> str | None:
             target = removal.find_to_delete(record, "user", key, hard=True)
             check_delete(record.permit, record.visible(target), hard=True)
-            end[:] = [removal.forget_portion(record, target, after, only_check=only_check)]
-            return Written(target.document, None)
+            return removal.forget_portion(record, target, after, only_check=only_check)
 
-        self._write(work, actor)
-        return end[0]
+        return self._write(work, actor)
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
         """Restore a soft-deleted entity and what its deletion included.
@@ -216,20 +215,17 @@ class EntityWrites:
         NotFound : there is no such entity, or it has no such version.
         PreconditionFailed : ``if_match`` names another state than the present one.
         """
-        outcome: list[RolledBack] = []
 
-        def work(record: Record) -> Written:
+        def work(record: Record) -> RolledBack:
             old = _find_visible(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
             past = record.transaction.version(old.id, version)
             if past is None:
                 raise NotFound(f"{entity_type} {old.fqn} has no version {version}")
-            outcome[:] = [roll_back(record, old, past)]
-            return outcome[0].written
+            return roll_back(record, old, past)
 
-        (self.rehearsal() if dry_run else self)._write(work, actor)
-        return outcome[0]
+        return (self.rehearsal() if dry_run else self)._write(work, actor)
 
     def on_entity(
         self,
@@ -280,36 +276,30 @@ class EntityWrites:
         """Do a write of ``catalogue`` in one transaction, as those here; ``at_ms`` is its time in a history."""
         return self._write(work, actor, at_ms)
 
-    def _write(self, work: Work, actor: Actor, at_ms: int | None = None) -> Written:
+    def _write(self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None = None) -> Result:
         try:
             return self._attempt(work, actor, at_ms)
         except Collision:  # whoever came first has committed by now, so a second look sees their write
             return self._attempt(work, actor, at_ms)
 
-    def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
+    def _attempt(self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None) -> Result:
         self.bounds.ledger.check(actor)
-        try:
-            with self._catalogue.transaction() as transaction:
-                now_ms = self._clock.now_ms() if at_ms is None else at_ms
-                permit = in_place(self._permits(actor), transaction)
-                record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
-                record.is_recorded = self._is_history or at_ms is not None
-                written = work(record)
-                if self._is_rehearsal:
-                    raise _RehearsedError(written)
-                transaction.append(record.events)
-        except _RehearsedError as rehearsed:
-            return rehearsed.written
-        self.bounds.ledger.add(actor, record.events)
-        return written
+        with suppress(_RehearsalOver), self._catalogue.transaction() as transaction:
+            now_ms = self._clock.now_ms() if at_ms is None else at_ms
+            permit = in_place(self._permits(actor), transaction)
+            record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
+            record.is_recorded = self._is_history or at_ms is not None
+            result = work(record)
+            if self._is_rehearsal:
+                raise _RehearsalOver
+            transaction.append(record.events)
+        if not self._is_rehearsal:
+            self.bounds.ledger.add(actor, record.events)
+        return result
 
 
-class _RehearsedError(Exception):
+class _RehearsalOver(Exception):  # a signal, never an error
     """A write was tried and must not be kept."""
-
-    def __init__(self, written: Written) -> None:
-        super().__init__()
-        self.written = written
 
 
 class _NotComputed(Exception):

@@ -15,7 +15,7 @@ from tests.acceptance.worker.test_worker import until
 from tests.notifying import notify_all
 from tests.serving import KEY, Json
 
-from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
 from tocsin.flow.send.channels.table import CHANNELS, phrase_of
 from tocsin.flow.send.dispatch import Dispatch, Sender
@@ -40,7 +40,7 @@ class InventedChannel:
         return Delivered(200)
 
     @asynccontextmanager
-    async def connect(self, _settings: Settings, _key: bytes) -> AsyncIterator[Sender]:
+    async def connect(self, _setup: SenderSetup) -> AsyncIterator[Sender]:
         yield self
 
 

@@ -17,6 +17,7 @@ import structlog
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
+from tocsin.flow.send.channels.channel_type import SenderSetup
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Sender
 from tocsin.flow.send.templates.renderings import Renderings
@@ -100,8 +101,9 @@ async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
     with _open_store(settings) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
-            openers = {name.value: one.open_sender for name, one in CHANNELS.items() if one.open_sender}
-            senders = {name: await stack.enter_async_context(opened(settings, key)) for name, opened in openers.items()}
+            setup = SenderSetup(settings, key)
+            openers = {name.value: channel.open_sender for name, channel in CHANNELS.items() if channel.open_sender}
+            senders = {name: await stack.enter_async_context(opener(setup)) for name, opener in openers.items()}
             yield parts_of(settings, engine, senders)
 
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
-from yarl import URL
 
-from tocsin.flow.send.egress import REFUSED_ERRNO, AddressInfo, Egress, is_web_scheme
+from tocsin.flow.send.egress import REFUSED_ERRNO, AddressInfo, Egress, egress_of
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason
-from tocsin.flow.send.rehearsal import GRANT, is_rehearsed
 from tocsin.flow.send.retry import parse_retry_after
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.model.message import Delivered, Outcome, OutcomeReason
-from tocsin.model.subscription import CONNECT_S, READ_S, Destination
+from tocsin.flow.send.transport import Recorder, Request, Timeouts, Transport
+from tocsin.model.message import Outcome, OutcomeReason
+from tocsin.settings import Settings
 
 MOST_ANNOUNCED = 10
 """Interim answers (1xx) that a receiver may send before its answer."""
@@ -34,16 +34,14 @@ _NOT_LOST = (TimeoutError, aiohttp.ClientConnectorError)
 """Failures of connections other than the loss of one that there was."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """One HTTP request, ready to go; of its answer ``answer_bytes`` are read."""
-
-    method: str
-    url: URL
-    headers: dict[str, str]
-    payload: bytes
-    timeout: aiohttp.ClientTimeout
-    answer_bytes: int = DETAIL_LIMIT
+@asynccontextmanager
+async def open_transport(settings: Settings, recorder: Recorder | None = None) -> AsyncIterator[Transport]:
+    """Yield what makes requests, to the addresses that the settings allow; with a ``recorder`` nothing is sent."""
+    if recorder is not None:
+        yield recorder
+        return
+    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
+        yield requests
 
 
 class HttpRequests:
@@ -73,8 +71,6 @@ class HttpRequests:
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Make one attempt and return its outcome, with what was read of the answer."""
-        if is_rehearsed(request):
-            return Delivered(200, GRANT), GRANT.encode()
         outcome, body, stale = await self._attempt(request, now_ms)
         while stale:  # a kept connection that the receiver had closed says nothing about the receiver
             outcome, body, stale = await self._attempt(request, now_ms)
@@ -90,7 +86,7 @@ class HttpRequests:
                 request.url,
                 data=request.payload,
                 headers=request.headers,
-                timeout=request.timeout,
+                timeout=_client_timeout(request.timeouts),
                 allow_redirects=False,
             ) as answer:
                 body = await _read(answer, request.answer_bytes)
@@ -141,25 +137,10 @@ class _Announced(_AttributeOverrides):
         return await self._whole.read()
 
 
-def web_address(endpoint: str, query_params: dict[str, str] | None = None) -> URL | None:
-    """Return the address of an endpoint; None if it is not an http or https address."""
-    try:
-        url = URL(endpoint.strip())
-        return url.update_query(query_params or {}) if is_web_scheme(url.scheme) and url.host else None
-    except ValueError:
-        return None
-
-
-def timeout_of(destination: Destination) -> aiohttp.ClientTimeout:
-    """Return a destination's timeouts, within what any destination may ask for."""
-    connect_s = min(max(destination.timeout, CONNECT_S[0]), CONNECT_S[1])
-    read_s = min(max(destination.read_timeout, READ_S[0]), READ_S[1])
-    return _timeouts(connect_s, read_s)
-
-
 @lru_cache(maxsize=100)
-def _timeouts(connect_s: float, read_s: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=connect_s + read_s, sock_connect=connect_s, sock_read=read_s)
+def _client_timeout(timeouts: Timeouts) -> aiohttp.ClientTimeout:
+    connect_s, read_s, total_s = timeouts
+    return aiohttp.ClientTimeout(total=total_s, sock_connect=connect_s, sock_read=read_s)
 
 
 async def _read(answer: aiohttp.ClientResponse, limit: int) -> bytes:

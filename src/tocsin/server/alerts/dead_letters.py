@@ -10,12 +10,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.send.channels.channel_type import SenderSetup
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, narrow_dispatch
-from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
+from tocsin.flow.send.rehearsal import Rehearsed, rehearsed_requests
 from tocsin.flow.send.templates.accounts import TemplateAccounts
 from tocsin.flow.send.templates.choice import shares_of, word_message
 from tocsin.flow.send.templates.message_text import MessagePlace
+from tocsin.flow.send.transport import Recorder
 from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
@@ -182,15 +184,15 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
     return word_message(sized, routes_by_key, stored.system_templates(), place, TemplateAccounts())[0]
 
 
-async def rehearsed_requests(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
+async def rehearse(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
     """Return the requests that would carry a message, with masks in place of secrets."""
     channel = CHANNELS[Channel(dispatch.message.channel)]
     if channel.open_sender is None:
         return []
-    async with channel.open_sender(caller.parts.settings, b"") as sender:
-        with rehearsal(destination) as requests:
-            await sender.send(dispatch, destination, now_ms=caller.parts.clock.now_ms())
-    return requests
+    recorder = Recorder()
+    async with channel.open_sender(SenderSetup(caller.parts.settings, recorder=recorder)) as sender:
+        await sender.send(dispatch, destination, now_ms=caller.parts.clock.now_ms())
+    return rehearsed_requests(recorder, destination)
 
 
 def request_json(request: Rehearsed) -> Document:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+from tocsin.flow.send.channels.channel_type import SenderSetup
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.templates.rich_text import RichText
@@ -59,7 +60,7 @@ async def try_destination(
     if not targets:
         bad = OutcomeReason.BAD_ADDRESS.value
         return {"status": "Failed", "reason": bad, "statusInfo": _TO_NOBODY, "timestamp": now_ms}
-    async with channel.open_sender(settings, b"") as sender:
+    async with channel.open_sender(SenderSetup(settings)) as sender:
         dispatches = [trial_dispatch(destination, target, event, now_ms, text=text) for target in targets]
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.flow.send.transport import Recorder
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
@@ -18,8 +19,21 @@ from tocsin.settings import Settings
 Check = Callable[[Destination, str], None]
 """Reports what is wrong with the configuration of a destination at a place of the request; raises ``InvalidInput``."""
 
-OpenSender = Callable[[Settings, bytes], AbstractAsyncContextManager[Sender]]
-"""Opens the sender; the second argument is the key that signs links to unsubscribe, empty for none."""
+
+@dataclass(frozen=True)
+class SenderSetup:
+    """What a sender is opened with.
+
+    ``link_key`` signs links to mute and to unsubscribe; without it there are none. With a ``recorder`` nothing is sent.
+    """
+
+    settings: Settings
+    link_key: bytes = field(default=b"", repr=False)
+    recorder: Recorder | None = None
+
+
+OpenSender = Callable[[SenderSetup], AbstractAsyncContextManager[Sender]]
+"""Opens the sender."""
 
 Preview = Callable[[Dispatch, str], Document]
 """Returns what would be sent, as JSON; the second argument is where the links in it lead."""

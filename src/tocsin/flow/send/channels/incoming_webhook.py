@@ -12,8 +12,8 @@ from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
 from tocsin.flow.send.channels.webhook.authentication import authorization_of, signing_secrets
 from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Request, Transport, timeouts_of, web_address
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
@@ -29,7 +29,7 @@ class IncomingWebhook:
 
     def __init__(
         self,
-        requests: HttpRequests,
+        requests: Transport,
         *,
         base_url: str,
         render: Render,
@@ -54,7 +54,7 @@ class IncomingWebhook:
             headers={"Content-Type": "application/json; charset=utf-8"}
             | _authentication(payload, dispatch, destination, now_ms=now_ms),
             payload=payload,
-            timeout=timeout_of(destination),
+            timeouts=timeouts_of(destination),
         )
         return self._judge(await self._tokens.send_as_asked(request, destination, now_ms=now_ms))
 

@@ -25,8 +25,8 @@ from tocsin.server.alerts.dead_letters import (
     attempts_json,
     found_letter,
     letters_json,
+    rehearse,
     rehearsed_dispatch,
-    rehearsed_requests,
     replay_json,
     request_json,
     shown_letters,
@@ -130,7 +130,7 @@ async def _read(message_id: str, caller: Caller) -> Document:
     rehearsal = await run_in_threadpool(rehearsed_dispatch, letter, caller)
     if isinstance(rehearsal, str):
         return {**document, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {rehearsal}."}
-    requests = [request_json(one) for one in await rehearsed_requests(*rehearsal, caller)]
+    requests = [request_json(one) for one in await rehearse(*rehearsal, caller)]
     return {**document, "attempts": attempts, "requests": requests}
 
 

@@ -9,11 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
-from tocsin.settings import Settings
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -26,12 +25,13 @@ def _addresses(destination: Destination) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _open_sender(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.email.message import MailSettings  # the libraries of mail, for workers alone
     from tocsin.flow.send.channels.email.sender import EmailSender, mail_server_of
 
-    mails = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key)
-    async with EmailSender(mail_server_of(settings), mails) as sender:
+    settings = setup.settings
+    mails = MailSettings(settings.smtp_sender, settings.base_url(), setup.link_key)
+    async with EmailSender(mail_server_of(settings), mails, setup.recorder) as sender:
         yield sender
 
 

@@ -40,7 +40,7 @@ class MailConnections:
         self._room = asyncio.Semaphore(server.connections)
         self._idle: list[aiosmtplib.SMTP] = []
 
-    async def send(self, message: EmailMessage) -> str:
+    async def send_mail(self, message: EmailMessage) -> str:
         """Hand over a mail and return the reply.
 
         Raises

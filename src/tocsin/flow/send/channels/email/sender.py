@@ -6,7 +6,8 @@ Next: ``flow/track/attempts.py``.
 
 from __future__ import annotations
 
-from typing import Self
+from email.message import EmailMessage
+from typing import Protocol, Self
 
 import aiosmtplib
 
@@ -15,8 +16,8 @@ from tocsin.flow.send.channels.email.connections import MailConnections, MailSer
 from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
-from tocsin.flow.send.rehearsal import is_rehearsed
 from tocsin.flow.send.text_blocks import clean_line
+from tocsin.flow.send.transport import Recorder
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 from tocsin.settings import Settings
@@ -24,22 +25,32 @@ from tocsin.settings import Settings
 _DETAIL_LIMIT = 500
 
 
+class MailTransport(Protocol):
+    """Hands mails to a server."""
+
+    async def send_mail(self, message: EmailMessage) -> str:
+        """Hand one mail over; return the server's reply."""
+
+    async def close(self) -> None:
+        """Close what is open."""
+
+
 class EmailSender:
     """Sends change events as mail, one message per recipient; close it when done.
 
-    ``server`` None: mail waits until there is one.
+    ``server`` None: mail waits until there is one. With a ``recorder`` nothing is sent.
     """
 
-    def __init__(self, server: MailServer | None, sender: MailSettings) -> None:
-        self._connections = MailConnections(server) if server else None
+    def __init__(self, server: MailServer | None, sender: MailSettings, recorder: Recorder | None = None) -> None:
+        self._transport: MailTransport | None = recorder or (MailConnections(server) if server else None)
         self._sender = sender
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._connections is not None:
-            await self._connections.close()
+        if self._transport is not None:
+            await self._transport.close()
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
@@ -47,12 +58,10 @@ class EmailSender:
             message = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:
             return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
-        if is_rehearsed(message):
-            return of_smtp_code(250)
-        if self._connections is None:
+        if self._transport is None:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
-            reply = await self._connections.send(message)
+            reply = await self._transport.send_mail(message)
         except (aiosmtplib.SMTPException, OSError) as error:
             return _outcome(error)
         return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))

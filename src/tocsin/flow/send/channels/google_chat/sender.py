@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tocsin.flow.send.channels.google_chat.card import render_message
 from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
-from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Retry
 
 _NOT_FOUND = 404
@@ -18,7 +18,7 @@ _IN_THREAD = {"messageReplyOption": "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"}
 """Without it a space ignores the key of a thread."""
 
 
-def google_chat_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
+def google_chat_sender(requests: Transport, *, base_url: str) -> IncomingWebhook:
     """Return the sender of change events as cards; ``base_url`` is where their links lead."""
     return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer, query=_IN_THREAD)
 

@@ -11,13 +11,12 @@ from contextlib import asynccontextmanager
 
 import orjson
 
-from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
 from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
-from tocsin.settings import Settings
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -26,13 +25,12 @@ def _check(destination: Destination, place: str) -> None:
 
 
 @asynccontextmanager
-async def _open_sender(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender  # the libraries of HTTP, for workers alone
-    from tocsin.flow.send.egress import egress_of
-    from tocsin.flow.send.http_requests import HttpRequests
+    from tocsin.flow.send.http_requests import open_transport
 
-    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield ms_teams_sender(requests, base_url=settings.base_url())
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield ms_teams_sender(requests, base_url=setup.settings.base_url())
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:

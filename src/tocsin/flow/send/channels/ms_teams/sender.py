@@ -12,8 +12,8 @@ import re
 
 from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
 from tocsin.flow.send.channels.ms_teams.card import render_message
-from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.flow.send.outcome import of_http_status, of_reason
+from tocsin.flow.send.transport import Transport
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
 
 _NOT_FOUND = 404
@@ -22,7 +22,7 @@ _FAILED = re.compile(
 )
 
 
-def ms_teams_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
+def ms_teams_sender(requests: Transport, *, base_url: str) -> IncomingWebhook:
     """Return the sender of change events as cards; ``base_url`` is where their links lead."""
     return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer)
 

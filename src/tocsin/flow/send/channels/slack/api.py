@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from tocsin.flow.send.channels.slack.answers import judge_answer
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Request, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
@@ -53,7 +53,7 @@ class Answer:
 class SlackApi:
     """Slack's Web API at ``url``."""
 
-    def __init__(self, requests: HttpRequests, url: str) -> None:
+    def __init__(self, requests: Transport, url: str) -> None:
         self._requests, self._url = requests, url.rstrip("/")
 
     async def ask(self, method: str, payload: bytes, call: SlackCall, *, content_type: str = JSON) -> Answer:
@@ -66,7 +66,7 @@ class SlackApi:
             url=url,
             headers={"Content-Type": content_type, "Authorization": f"Bearer {call.token}"},
             payload=payload,
-            timeout=timeout_of(call.destination),
+            timeouts=timeouts_of(call.destination),
             answer_bytes=ANSWER_BYTES,
         )
         outcome, body = await self._requests.exchange(request, now_ms=call.now_ms)

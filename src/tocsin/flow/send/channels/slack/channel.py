@@ -13,13 +13,12 @@ from contextlib import asynccontextmanager
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
 from tocsin.flow.send.channels.endpoints import check_endpoint
 from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
-from tocsin.settings import Settings
 
 _SECRET = re.compile(r"[!-~]{16,200}")
 _TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]{4,250}")
@@ -89,13 +88,14 @@ def _targets(destination: Destination) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _open_sender(settings: Settings, link_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
-    from tocsin.flow.send.egress import egress_of
-    from tocsin.flow.send.http_requests import HttpRequests
+    from tocsin.flow.send.http_requests import open_transport
 
-    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield SlackSender(requests, base_url=settings.base_url(), api_url=settings.slack_api_url, link_key=link_key)
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield SlackSender(
+            requests, base_url=setup.settings.base_url(), api_url=setup.settings.slack_api_url, link_key=setup.link_key
+        )
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:

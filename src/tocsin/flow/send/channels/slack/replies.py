@@ -11,27 +11,25 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-import aiohttp
-
 from tocsin.errors import Unavailable
 from tocsin.flow.send.channels.slack.api import FORM, JSON, Answer, SlackApi, SlackCall
 from tocsin.flow.send.channels.slack.interactions import ephemeral, is_of_slack
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests, Request, web_address
+from tocsin.flow.send.http_requests import open_transport
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Request, Timeouts, Transport, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.settings import Settings
 
 IDENTIFY_S = 2.0
 """Within this time Slack has to say who a member is: the whole answer to it may take three seconds."""
 
-_REPLY_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_REPLY_TIMEOUTS = Timeouts(None, None, total_s=10)
 
 
 class Replies:
     """Conversation with Slack about a button; ``api_url`` is where its Web API is."""
 
-    def __init__(self, requests: HttpRequests, api_url: str) -> None:
+    def __init__(self, requests: Transport, api_url: str) -> None:
         self._requests, self._api_url = requests, api_url
         self._api = SlackApi(requests, api_url)
 
@@ -64,7 +62,7 @@ class Replies:
         if url is None or not is_of_slack(response_url, self._api_url):
             return of_reason(OutcomeReason.BAD_URL, detail="not an address of Slack")
         headers = {"Content-Type": JSON}
-        request = Request("POST", url, headers, ephemeral(text), _REPLY_TIMEOUT)
+        request = Request("POST", url, headers, ephemeral(text), _REPLY_TIMEOUTS)
         return await self._requests.send(request, now_ms=now_ms)
 
 
@@ -94,5 +92,5 @@ def _unknown() -> Unavailable:
 @asynccontextmanager
 async def replies_of(settings: Settings) -> AsyncIterator[Replies]:
     """Yield a conversation with Slack, at addresses that ``settings`` allow."""
-    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
+    async with open_transport(settings) as requests:
         yield Replies(requests, settings.slack_api_url)

@@ -11,7 +11,7 @@ from tocsin.flow.send.channels.slack.api import SlackApi
 from tocsin.flow.send.channels.slack.blocks import render_message
 from tocsin.flow.send.channels.slack.bot import SlackBot
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.flow.send.transport import Transport
 from tocsin.model.message import Outcome
 from tocsin.model.subscription import Destination
 
@@ -22,7 +22,7 @@ class SlackSender:
     ``link_key`` signs links to mute; without one there are none.
     """
 
-    def __init__(self, requests: HttpRequests, *, base_url: str, api_url: str, link_key: bytes = b"") -> None:
+    def __init__(self, requests: Transport, *, base_url: str, api_url: str, link_key: bytes = b"") -> None:
         self._webhook = IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer)
         self._bot = SlackBot(SlackApi(requests, api_url), base_url=base_url, link_key=link_key)
 

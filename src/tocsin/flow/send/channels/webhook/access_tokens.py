@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import orjson
 
 from tocsin.flow.send.channels.webhook.authentication import OAuthClient, oauth_client_of
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Request, Transport, timeouts_of, web_address
 from tocsin.model.address import MASK
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
@@ -46,7 +46,7 @@ class _Grant:
 class AccessTokens:
     """Sends requests with access tokens and keeps one token per destination."""
 
-    def __init__(self, requests: HttpRequests) -> None:
+    def __init__(self, requests: Transport) -> None:
         self._requests = requests
         self._kept: dict[str, _Grant] = {}
         self._asking: dict[tuple[str, OAuthClient], asyncio.Task[_Grant | Outcome]] = {}
@@ -102,7 +102,7 @@ class AccessTokens:
             url=url,
             headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
             payload=urlencode(_form(client)).encode(),
-            timeout=timeout_of(destination),
+            timeouts=timeouts_of(destination),
         )
         outcome = await self._requests.send(request, now_ms=now_ms)
         if not isinstance(outcome, Delivered):

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
 from tocsin.flow.send.channels.webhook.authentication import CHALLENGE, check_authentication
 from tocsin.flow.send.channels.webhook.bodies import GZIP
@@ -17,7 +17,6 @@ from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
 from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination, Gathering
-from tocsin.settings import Settings
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -42,13 +41,12 @@ def _check(destination: Destination, place: str) -> None:
 
 
 @asynccontextmanager
-async def _open_sender(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.webhook.sender import WebhookSender  # the libraries of HTTP, for workers alone
-    from tocsin.flow.send.egress import egress_of
-    from tocsin.flow.send.http_requests import HttpRequests
+    from tocsin.flow.send.http_requests import open_transport
 
-    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield WebhookSender(requests, source=settings.base_url(), event_format=settings.event_format)
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)
 
 
 WEBHOOK = ChannelType(

@@ -23,10 +23,10 @@ from tocsin.flow.send.channels.webhook.filling import filled_config, is_template
 from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.channels.webhook.verification import Verifications
 from tocsin.flow.send.dispatch import Dispatch, why
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.templates.renderings import Renderings
 from tocsin.flow.send.text_blocks import clean_line
+from tocsin.flow.send.transport import Request, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
@@ -40,7 +40,7 @@ _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 class WebhookSender:
     """Sends change events to webhooks; ``event_format`` is for destinations without a ``payloadFormat``."""
 
-    def __init__(self, requests: HttpRequests, *, source: str, event_format: str = "default") -> None:
+    def __init__(self, requests: Transport, *, source: str, event_format: str = "default") -> None:
         self._tokens = AccessTokens(requests)
         self._verifications = Verifications()
         self._source = source
@@ -113,7 +113,7 @@ def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: U
         | ({"Content-Encoding": GZIP} if is_packed else {})
         | signature,
         payload=compress_payload(body.payload) if is_packed else body.payload,
-        timeout=timeout_of(destination),
+        timeouts=timeouts_of(destination),
     )
 
 

@@ -17,8 +17,8 @@ import orjson
 
 from tocsin.flow.send.channels.webhook.authentication import signing_secrets
 from tocsin.flow.send.channels.webhook.signature import key_of, sign
-from tocsin.flow.send.http_requests import Request
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.transport import Request
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from truth.facts import Facts
 from truth.history import Json
 from truth.steps import ADMIN
+from truth.suite_runs import RUN
 
 Held = frozenset[str]
 """What holds of a person: ``follows``, ``owns``, ``memberOf:<team>``."""
@@ -89,6 +90,8 @@ class Alert:
 
     def matches(self, facts: Facts, relations: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
+        if facts.event_type == RUN:
+            return False
         is_result = self.covers_results and facts.entity_type == "testCase" and facts.test_status != ""
         if not is_result and not any(_is_about(one, facts) for one in self.resources):
             return False

@@ -41,6 +41,7 @@ from truth.steps import (
     SwitchAlert,
 )
 from truth.steps import Change as ChangeStep
+from truth.suite_runs import SuiteRuns
 from truth.values import differs, is_bot
 
 ABOVE = {
@@ -101,6 +102,7 @@ class ExpectedState:
         self.threads: dict[str, Thread] = {}
         self.teams_below: dict[str, list[str]] = defaultdict(list)
         self.reports: dict[Key, list[str]] = defaultdict(list)
+        self.suite_runs = SuiteRuns()
         self.gone: set[str] = set()
         """People who were deleted, softly or for good."""
         self.renamed: dict[str, str] = {}
@@ -134,6 +136,14 @@ class ExpectedState:
         place = test[1].rpartition(".")[0]
         around = ("table", place.rpartition(".")[0])
         return around if around in self.entities else ("table", place)
+
+    def suite_of(self, test: Key) -> Key:
+        """Return the suite of a test's table."""
+        return "testSuite", f"{self.table_of(test)[1]}.testSuite"
+
+    def tests_beside(self, test: Key) -> list[Key]:
+        """Return the tests of a test's table that are not deleted."""
+        return [one for one in self.live("testCase") if self.table_of(one) == self.table_of(test)]
 
     def principals_of(self, key: Key, field_name: str) -> list[Principal]:
         """Return an entity's owners or domains: its own, else those of the nearest container with some."""
@@ -237,6 +247,7 @@ class ExpectedState:
         for product in self.downstream.pop(key, set()):
             self.upstream[product].discard(key)
         self.reports.pop(key, None)
+        self.suite_runs.forget(key)
         self.mutes = {one for one in self.mutes if one[1] != key}
 
     @apply.register
@@ -386,6 +397,7 @@ class ExpectedState:
     @apply.register
     def _report(self, step: Report) -> None:
         self.reports[step.key].append(step.status)
+        self.suite_runs.report(self.suite_of(step.key), self.tests_beside(step.key), step.key)
 
     @apply.register
     def _set_alert(self, step: SetAlert) -> None:

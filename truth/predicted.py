@@ -40,6 +40,7 @@ from truth.steps import (
     Step,
     SwitchAlert,
 )
+from truth.suite_runs import RUN
 from truth.values import differs
 
 Made = tuple[str, Key]
@@ -178,8 +179,11 @@ def _end_task(step: EndTask, world: ExpectedState) -> Iterator[Made]:
 
 
 @events_of.register
-def _report(step: Report, _world: ExpectedState) -> Iterator[Made]:
+def _report(step: Report, world: ExpectedState) -> Iterator[Made]:
     yield ("testCaseFailure" if step.status == "Failed" else "entityUpdated"), step.key
+    suite = world.suite_of(step.key)
+    if world.suite_runs.completes(suite, world.tests_beside(step.key), step.key):
+        yield RUN, suite
 
 
 @events_of.register

@@ -135,4 +135,4 @@ def test_an_explanation_says_that_the_alert_does_not_name_log_ins(
         if log_in["entityId"] == user_id
     ]
     answer = administrator.get(f"/events/{event['id']}/explain", params={"subscription": "Everything"})
-    assert "no condition of the alert names userLogin" in answer.text
+    assert "the alert does not name userLogin" in answer.text

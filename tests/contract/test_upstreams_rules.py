@@ -165,28 +165,11 @@ def test_resources_of_alerts_are_taken_in_any_case_and_answered_as_sent(
     assert plan.resources == tuple(dict.fromkeys(resource_by_name[name.lower()] for name in sent))
 
 
-@pytest.mark.parametrize("path", ["/events/subscriptions", "/events/subscriptions/capabilities"])
-def test_an_action_that_no_event_meets_is_refused(administrator: httpx.Client, path: str) -> None:
-    action = {"name": "GetTestSuiteStatusUpdates", "arguments": [{"name": "testResultList", "input": ["Failed"]}]}
-    request: Json = {"alertType": "Observability", "input": {"actions": [action]}}
-    alert = {"name": "suites", "destinations": BELL, "resources": ["testSuite"]}
-    body = request | ({"sources": ["testSuite"]} if path.endswith("capabilities") else alert)
-    refused = administrator.post(path, json=body)
-    assert (refused.status_code, refused.json()["code"]) == (400, 400)
-    assert "GetTestCaseStatusUpdatesUnderSuite" in refused.json()["message"]
-
-
-def test_no_list_offers_an_action_that_no_event_meets(administrator: httpx.Client) -> None:
-    listed = administrator.get("/events/subscriptions/functions").text
-    offered = administrator.get("/events/subscriptions/Observability/resources").text
-    assert "GetTestSuiteStatusUpdates" not in listed + offered
-
-
-def test_an_action_by_hand_that_no_event_meets_is_remarked_on(administrator: httpx.Client) -> None:
-    rule = {"name": "GetTestSuiteStatusUpdates", "effect": "include", "condition": "matchTestResult({'Failed'})"}
-    request = {"name": "suites", "alertType": "Observability", "destinations": BELL}
-    request["filteringRules"] = {"resources": ["testSuite"], "actions": [rule]}
-    response = administrator.post("/events/subscriptions", json=request)
-    assert response.status_code == 201, response.text
-    (remark,) = json.loads(response.headers["x-tocsin-remarks"])
-    assert remark["kind"] == "outsideResources"
+@pytest.mark.parametrize("alert_type", ["Notification", "Observability", "GovernanceWorkflowChangeEvent"])
+def test_resources_are_listed_under_the_type_of_the_alert_alone(administrator: httpx.Client, alert_type: str) -> None:
+    path = f"/events/subscriptions/{alert_type}/resources"
+    listed = administrator.get(path)
+    assert listed.status_code == 200, listed.text
+    assert listed.json()["data"]
+    wrong = administrator.get("/events/subscriptions/Observabilty/resources")
+    assert (wrong.status_code, "Observability" in wrong.json()["message"]) == (400, True)

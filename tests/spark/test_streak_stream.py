@@ -314,3 +314,15 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
         question = {"subscription": "resolved", "user": "olga"}
         why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=question).json()
         assert "failuresBefore" in json.dumps(why)
+
+
+def test_a_suite_is_not_silent_beside_its_tests(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.test_case("orders")
+    parts = noticing(spark, company, tmp_path / "checkpoint")
+    company.alert("ten", [OWNERS_MAIL], "noSuccessFor('10m')")
+    with following(spark, sqlite_engine, tmp_path / "checkpoint"):
+        company.result("orders", "Success")
+        until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
+        company.clock.advance(10 * 60_000)
+        assert look(parts) == 1

@@ -451,7 +451,10 @@ ROWS = (
         lambda shop: shop.writes.add_test_result(
             f"{ORDERS}.not_null", {"timestamp": 5, "testCaseStatus": "Failed"}, actor=JANE
         ),
-        (f"testCaseFailure testCase {ORDERS}.not_null [incidentStatus testCaseResult] 0.1",),
+        (
+            f"testCaseFailure testCase {ORDERS}.not_null [incidentStatus testCaseResult] 0.1",
+            f"testSuiteRunCompleted testSuite {ORDERS}.testSuite [summary] 0.1",
+        ),
         before=_test,
     ),
     Row(

@@ -74,24 +74,25 @@ _BULK = _on("pipeline", _PIPELINE, partial(add_runs, statuses=_RUNS))
 _RUN_REPORTED = f"entityUpdated pipeline {_PIPELINE} [pipelineStatus] 0.1"
 _PROFILE_REPORTED = f"entityUpdated table {ORDERS} [profile] 0.2"
 _RESULT_REPORTED = f"entityUpdated testCase {_CASE} [testCaseResult] 0.1"
+_RUN_COMPLETED = f"testSuiteRunCompleted testSuite {ORDERS}.testSuite [summary] 0.1"
 _METRIC_REPORTED = f"entityUpdated table {ORDERS} [customMetrics] 0.2"
 
 QUALITY_ROWS: tuple[Row, ...] = (
     Row("runs in bulk", _BULK, (_RUN_REPORTED, _RUN_REPORTED)),
     Row("runs in bulk again", _BULK, (), before=_BULK),
     Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_REPORTED,), before=_BULK),
-    Row("test result", _result("Success"), (_RESULT_REPORTED,), before=_with_test_case()),
+    Row("test result", _result("Success"), (_RESULT_REPORTED, _RUN_COMPLETED), before=_with_test_case()),
     Row("test result again", _result("Success"), (), before=_with_test_case(_result("Success"))),
     Row(
         "failed test",
         _result("Failed"),
-        (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
+        (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1", _RUN_COMPLETED),
         before=_with_test_case(),
     ),
     Row(
         "failed again",
         _result("Failed", 2),
-        (f"testCaseFailure testCase {_CASE} [testCaseResult] 0.1",),
+        (f"testCaseFailure testCase {_CASE} [testCaseResult] 0.1", _RUN_COMPLETED),
         before=_with_test_case(_result("Failed")),
     ),
     Row(

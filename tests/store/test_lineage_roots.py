@@ -20,6 +20,7 @@ from tocsin.flow.once import notifications_for
 from tocsin.flow.schedule.roots import GroupedMatch
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.jobs.resolving import Notify
+from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.server.alerts.explanation_json import record_in_sight
 from tocsin.store.access.entity_states import SqlEntityStates
@@ -193,6 +194,12 @@ def test_who_may_not_see_the_root_does_not_read_its_name(company: SmallCompany) 
     assert "orders" not in hidden[1].reasons[0].sentence()
 
 
+def last_failure(company: SmallCompany) -> LoggedEvent:
+    """Return the last event of a test that failed; the run of its suite follows it."""
+    events = EventLog(company.engine).read(0, 1_000)
+    return [one for one in events if one.event.event_type is EventType.TEST_CASE_FAILURE][-1]
+
+
 def eve_of(company: SmallCompany) -> Visibility:
     """Return what a person sees who may not see tables."""
     hide = {"name": "Hide", "effect": "deny", "operations": ["All"], "resources": ["table"]}
@@ -209,7 +216,7 @@ def test_explanations_do_not_say_which_hidden_asset_a_message_is_grouped_under(c
     for table in ("orders", "revenue"):
         company.result(table, "Failed")
     process(company)
-    offset = EventLog(company.engine).read(0, 1_000)[-1].offset
+    offset = last_failure(company).offset
     (record,) = Records(company.engine).of_event(offset, limit=9).values()
     alert, orders = company.ids["failing"], company.ids["orders"]
     assert record.message is not None
@@ -240,9 +247,9 @@ def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
         company.result(table, "Failed")
     process(company)
     engine = company.engine
-    log, alerts = EventLog(engine), Subscriptions(engine).list_enabled()
+    alerts = Subscriptions(engine).list_enabled()
     dependencies = dependencies_of(engine, alerts, FixedClock(NOW_MS))
-    logged = log.read(0, 1_000)[-1]
+    logged = last_failure(company)
     (scheduled,) = notifications_for(logged, alerts, dependencies)
     assert scheduled.draft.reasons.in_order[0].downstream_of == f"{NAME}.orders"
     with engine.connect() as connection:
@@ -273,7 +280,7 @@ def test_what_an_editor_may_not_view_is_no_root(company: SmallCompany) -> None:
     for table in ("orders", "revenue"):
         company.result(table, "Failed")
     process(company)
-    last = EventLog(company.engine).read(0, 1_000)[-1]
+    last = last_failure(company)
     matched, alert = [GroupedMatch(last.offset, last.event.entity_id, company.ids["failing"])], company.ids["failing"]
     roots, asset = Roots(company.engine), company.ids["revenue"]
     assert roots.of(matched)[last.offset][alert].name == f"{NAME}.orders"

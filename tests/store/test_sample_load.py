@@ -73,6 +73,7 @@ def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> No
         EventType.ENTITY_RESTORED,
         EventType.TEST_CASE_FAILURE,
         EventType.LOGICAL_TEST_CASE_ADDED,
+        EventType.TEST_SUITE_RUN_COMPLETED,
     }
     assert [event.event.timestamp for event in events] == sorted(event.event.timestamp for event in events)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.model.access import Operation
-from tocsin.model.change import ALERT_INCIDENT, LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
+from tocsin.model.change import ALERT_INCIDENT, LINEAGE, SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor, Person
 from tocsin.model.thread import THREAD
@@ -24,7 +24,8 @@ _CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",), ALERT
 def subjects_of(event: ChangeEvent) -> list[Document]:
     """Return references to all subjects of an event: its entity or, of a thread, the asset that it is about.
 
-    Other entities named by the event, such as the ends of an edge, are subjects, too.
+    Other entities named by the event, such as the ends of an edge, are subjects, too; of the run of a test suite, its
+    tests.
     """
     if event.entity_type == THREAD:
         return [(event.entity or {}).get("entityRef") or {}]
@@ -36,7 +37,14 @@ def subjects_of(event: ChangeEvent) -> list[Document]:
                 value.get(key) for value in (field_change.old_value, field_change.new_value) if isinstance(value, dict)
             )
             references += [end for end in ends if isinstance(end, dict) and end.get("id")]
+        if field_change.name == SUITE_SUMMARY and isinstance(field_change.new_value, dict):
+            references += _tests_of_run(field_change.new_value)
     return references
+
+
+def _tests_of_run(summary: Document) -> list[Document]:
+    """Return references to the tests of a suite's run, which are as visible as their tables."""
+    return [one["testCase"] for one in summary.get("testCaseResultSummary") or ()]
 
 
 def may_view(viewer: Actor | Person, resource: str, document: Document, policies: PolicySnapshot) -> bool:

@@ -122,6 +122,7 @@ _WORDS = {
     "entityDeleted": "deleted",
     "entityRestored": "restored",
     "testCaseFailure": "test failed",
+    "testSuiteRunCompleted": "all tests reported",
     "userLogin": "logged in",
     "userLogout": "logged out",
 }

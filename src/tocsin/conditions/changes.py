@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tocsin.conditions import documents
 from tocsin.conditions.paths import parts, prefixes, quote, unquote
-from tocsin.model.change import VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.thread import THREAD
@@ -82,7 +82,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "lifecycle": ("deleted", "lifeCycle", "lifecycleStage", "entityStatus", "retentionPeriod", "deprecated", "entity"),
     "quality": (
         *("testCaseResult", "testCaseStatus", "incidentStatus", "testSuites", "tests", "testDefinition", "profile"),
-        *("parameterValues", "customMetrics", "tableProfilerConfig"),
+        *("parameterValues", "customMetrics", "tableProfilerConfig", SUITE_SUMMARY),
     ),
     "run": ("pipelineStatus", "pipelineStatuses"),
     "usage": ("usageSummary", "joins", "queries", "queryUsedIn"),
@@ -118,6 +118,7 @@ _STATUSES = {
     "testCaseStatus": "",
     "pipelineStatus": "executionStatus",
     "incidentStatus": "testCaseResolutionStatusType",
+    SUITE_SUMMARY: "status",
 }
 _WHOLE = {
     EventType.ENTITY_CREATED: (ChangeOperation.ADD, "created"),

@@ -23,6 +23,7 @@ from tocsin.model.change import (
     RECORDED,
     REPORTED_AT,
     SILENCE,
+    SUITE_SUMMARY,
     VIOLATION,
     ChangeDescription,
     ChangeEvent,
@@ -118,7 +119,7 @@ _ROWS = (
     Field("domains", Kind.TEXTS, "FQNs of the asset's domains"),
     Field("tier", Kind.TEXT, "tier tag: `Tier.Tier1`"),
     Field("service", Kind.TEXT, "name of the asset's service"),
-    Field("testStatus", Kind.STATUS, "test result, in the reporting event"),
+    Field("testStatus", Kind.STATUS, "result of a test or of a suite's run, in the reporting event"),
     Field("pipelineStatus", Kind.STATUS, "state of a run, in the reporting event"),
     Field("testSuites", Kind.TEXTS, "FQNs of a test case's suites"),
     Field(TESTED_FQN, Kind.TEXT, "FQN of a test case's table"),
@@ -339,7 +340,9 @@ def _member_names(moved: FieldChange) -> list[str]:
 
 
 def _report_of(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:
-    """Return the result of a test, the state of a run and their time; most events report nothing."""
+    """Return the result of a test, or of a suite, the state of a run, and their time; mostly nothing."""
+    if event.event_type is EventType.TEST_SUITE_RUN_COMPLETED:
+        return _status(_new_values(change, SUITE_SUMMARY), "status"), None, _reported_at_ms(event, change)
     names = {one.name.partition(".")[0] for one in (*change.fields_updated, *change.fields_added)}
     if _REPORTS.isdisjoint(names) and event.event_type is not EventType.TEST_CASE_FAILURE:
         return None, None, None
@@ -366,7 +369,7 @@ def _pipeline_status(event: ChangeEvent, change: ChangeDescription) -> str | Non
 
 def _reported_at_ms(event: ChangeEvent, change: ChangeDescription) -> int:
     """Return the time that a reported status, or a silence, refers to; without one, the time of the event."""
-    reports = _new_values(change, "testCaseResult", "pipelineStatus", SILENCE)
+    reports = _new_values(change, "testCaseResult", "pipelineStatus", SILENCE, SUITE_SUMMARY)
     moments = (report.get("timestamp") for report in reports if isinstance(report, dict))
     return next((int(at) for at in moments if isinstance(at, int | float)), event.timestamp)
 

@@ -27,7 +27,7 @@ from tocsin.conditions.nodes import (
 from tocsin.logic import NEVER, And, Constant, Not, Or, conjunction_of, disjunction_of, negation_of, replace_leaves
 from tocsin.model.change import REPORTED_AT, EventType
 
-TEST_CASE = "testCase"
+TEST_CASE, TEST_SUITE = "testCase", "testSuite"
 
 _REPORTS = STREAK_FIELDS | {REPORTED_AT}
 _RESULTS = _REPORTS | {"testStatus"}

@@ -15,7 +15,7 @@ from tocsin.conditions.trace import Trace, decisive, trace_condition
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.model.change import SESSION_EVENTS, LoggedEvent
+from tocsin.model.change import NAMED_ONLY, LoggedEvent
 from tocsin.model.phrases import value_in_words
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule
 
@@ -130,7 +130,7 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
     if (at_ms := logged.reported_at_ms) is not None:
         yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms))
-    if event.event_type in SESSION_EVENTS:
+    if event.event_type in NAMED_ONLY:
         yield Gate("named", event.event_type not in plan.unnamed, _naming_text(plan, event.event_type))
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
@@ -159,9 +159,9 @@ def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
 
 
 def _naming_text(plan: Plan, event_type: str) -> str:
-    """Say whether a condition names the type of an event that alerts match only then."""
+    """Say whether the alert names the type of an event that alerts match only then."""
     if event_type in plan.unnamed:
-        return f"no condition of the alert names {event_type}, and alerts match log-ins and log-outs only by name"
+        return f"the alert does not name {event_type}, and alerts match events of that type only by name"
     return f"the alert may match {event_type}"
 
 

@@ -61,6 +61,10 @@ ALERT_INCIDENT = "alertIncident"
 """The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
 
 
+SUITE_SUMMARY = "summary"
+"""The field of a ``testSuiteRunCompleted`` event: OpenMetadata's summary of a suite, with the result of each test."""
+
+
 class EventType(StrEnum):
     """Kind of change that an event records: OpenMetadata's 21, then Tocsin's own."""
 
@@ -98,10 +102,12 @@ class EventType(StrEnum):
     DESTINATION_STOPPED = "destinationStopped"
     ALERT_NARROWED = "alertNarrowed"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
+    TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
 
 
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
-"""Types of event that an alert matches only if a condition of it names them."""
+NAMED_ONLY = (*SESSION_EVENTS, EventType.TEST_SUITE_RUN_COMPLETED)
+"""Types of event that an alert matches only if it names them."""
 
 
 class FieldChange(WireModel):

@@ -32,6 +32,28 @@ class StoredReport:
 
 
 @dataclass(frozen=True)
+class SuiteRun:
+    """The last completed run of a test suite: when it ended, and its worst status.
+
+    Without a status nobody was told of it; a suite without any run has ended one at 0.
+    """
+
+    suite_id: str
+    ended_at_ms: int
+    status: str | None = None
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """The result of one test in a run of a suite; ``test_case`` and ``table`` are references."""
+
+    test_case: Document
+    table: Document | None
+    status: str
+    at_ms: int
+
+
+@dataclass(frozen=True)
 class IncidentStep:
     """One step of an incident; ``document`` is OpenMetadata's ``TestCaseResolutionStatus``."""
 

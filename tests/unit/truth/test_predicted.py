@@ -6,7 +6,7 @@ import pytest
 from truth.expected_state import ExpectedState
 from truth.history import Json
 from truth.predicted import events_of
-from truth.steps import BULK, PATCH, PUT, SHEET, Change, Make
+from truth.steps import BULK, PATCH, PUT, SHEET, Change, Make, Remove, Report
 
 ORDERS = ("table", "s.d.p.orders")
 A, B = (
@@ -49,3 +49,21 @@ def test_a_bots_put_leaves_what_people_wrote() -> None:
         assert bool([*events_of(step, world)]) == is_change
         world.apply(step)
     assert world.document(ORDERS) == {"description": "Put."}
+
+
+def test_a_report_completes_the_run_of_a_suite_when_every_test_has_reported() -> None:
+    world, suite = ExpectedState(), ("testSuite", f"{ORDERS[1]}.testSuite")
+    tests = {name: ("testCase", f"{ORDERS[1]}.{name}") for name in "abc"}
+    for key in (ORDERS, *tests.values()):
+        world.apply(Make("jane", key, {}))
+
+    def is_completed(name: str) -> bool:
+        step = Report("jane", tests[name], "Success")
+        events = [*events_of(step, world)]
+        world.apply(step)
+        return ("testSuiteRunCompleted", suite) in events
+
+    assert [is_completed(name) for name in "abbcacb"] == [False, False, False, True, False, False, True]
+    assert [is_completed(name) for name in "abab"] == [False, False, False, False]
+    world.apply(Remove("jane", tests["c"], is_hard=True))
+    assert [is_completed(name) for name in "abab"] == [False, True, False, True]

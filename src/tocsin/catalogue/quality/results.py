@@ -12,6 +12,7 @@ from dataclasses import replace
 from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
 from tocsin.catalogue.quality import incidents
+from tocsin.catalogue.quality.suite_runs import complete_runs
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.diff import is_same
@@ -85,7 +86,9 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
     written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
-    return _without_incident(record, case, written, result)
+    written = _without_incident(record, case, written, result)
+    complete_runs(record, case, result["timestamp"])
+    return written
 
 
 def _without_incident(record: Record, case: Stored, written: Written, result: Document) -> Written:

@@ -17,7 +17,7 @@ from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
-from tocsin.model.report import IncidentStep, Line, StoredReport
+from tocsin.model.report import IncidentStep, Line, StoredReport, SuiteResult, SuiteRun
 from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
@@ -112,6 +112,30 @@ class Suites(Protocol):
 
     def remove(self, suite_id: str, test_case_id: str) -> bool:
         """Take a test case out of a suite that is not its own; False if it is not in it."""
+        ...
+
+
+class SuiteRuns(Protocol):
+    """Says which runs of test suites are complete."""
+
+    def hold(self, test_case_id: str) -> list[SuiteRun]:
+        """Return the last run of each live suite of a test case, by the suite's id, and hold them in that order."""
+        ...
+
+    def next_end(self, suite_id: str, *, after_ms: int, before_ms: int) -> int | None:
+        """Return when each live test of a suite has a result after one moment; None if one has none before another."""
+        ...
+
+    def newest_before(self, suite_id: str, at_ms: int) -> int:
+        """Return the time of the newest result of a suite's live tests before a moment; 0 if there is none."""
+        ...
+
+    def results(self, suite_id: str, until_ms: int) -> list[SuiteResult]:
+        """Return the newest result of each live test of a suite until a moment, by the test's FQN."""
+        ...
+
+    def end(self, run: SuiteRun) -> None:
+        """Remember this run as the last one of its suite, which is held."""
         ...
 
 
@@ -279,6 +303,11 @@ class Transaction(Protocol):
     @property
     def suites(self) -> Suites:
         """The members of logical test suites."""
+        ...
+
+    @property
+    def suite_runs(self) -> SuiteRuns:
+        """The runs of test suites."""
         ...
 
     @property

@@ -6,6 +6,7 @@ Source: OpenMetadata 1.13 EntityObservabilityFilterDescriptor.json; ``GetSchemaC
 
 from __future__ import annotations
 
+from tocsin.model.change import EventType
 from tocsin.model.subscription import FilteringRules
 
 ANY_ACTIONS = ("GetOwnershipChanges", "GetTagChanges")
@@ -18,17 +19,16 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "pipeline": ("GetPipelineStatusUpdates",),
     "ingestionPipeline": ("GetIngestionPipelineStatusUpdates",),
     "testCase": ("GetTestCaseStatusUpdates", "GetTestCaseStatusUpdatesUnderSuite"),
-    "testSuite": (),
+    "testSuite": ("GetTestSuiteStatusUpdates",),
     **dict.fromkeys(("storedProcedure", "dashboardDataModel", "searchIndex", "apiEndpoint"), ("GetSchemaChanges",)),
     **dict.fromkeys(("dashboard", "mlmodel"), ("GetSchemaChanges",)),
 }
 """The actions of each resource, besides ``ANY_ACTIONS``."""
 
-WITHDRAWN: dict[str, tuple[str, ...]] = {"testSuite": ("GetTestSuiteStatusUpdates",)}
-"""Actions that alerts stored by earlier releases may name, by resource: no event meets them, no new alert has them."""
+TYPES_NAMED: dict[str, EventType] = {"GetTestSuiteStatusUpdates": EventType.TEST_SUITE_RUN_COMPLETED}
+"""The type of event that an action names, of those that alerts match by name only, whatever its condition says."""
 
-_NAMED = {resource: (*names, *WITHDRAWN.get(resource, ())) for resource, names in ACTIONS.items()}
-_OF_ONE_RESOURCE = frozenset(name for names in _NAMED.values() for name in names)
+_OF_ONE_RESOURCE = frozenset(name for names in ACTIONS.values() for name in names)
 
 
 def actions_by_resources(filtering: FilteringRules) -> dict[tuple[int, ...], list[str]]:
@@ -44,7 +44,7 @@ def actions_by_resources(filtering: FilteringRules) -> dict[tuple[int, ...], lis
 
 
 def _actions_of(resource: str, filtering: FilteringRules) -> tuple[int, ...]:
-    names, resource_names = [rule.name for rule in filtering.actions], _NAMED.get(resource, ())
+    names, resource_names = [rule.name for rule in filtering.actions], ACTIONS.get(resource, ())
     if not set(names) & set(resource_names):
         return tuple(range(len(names)))
     return tuple(index for index, name in enumerate(names) if name in resource_names or name not in _OF_ONE_RESOURCE)

@@ -17,11 +17,12 @@ from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
-from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
+from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.flow.match.actions import actions_by_resources
+from tocsin.flow.match.actions import TYPES_NAMED, actions_by_resources
+from tocsin.flow.match.producers import produces
 from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, leaves, negation_of
-from tocsin.model.change import SESSION_EVENTS, LoggedEvent
+from tocsin.model.change import NAMED_ONLY, LoggedEvent
 from tocsin.model.subscription import (
     ALL_RESOURCES,
     AlertType,
@@ -34,7 +35,7 @@ from tocsin.model.subscription import (
 from tocsin.model.thread import RESOURCES as THREADS
 
 _REPORTING = frozenset({"pipeline", "ingestionPipeline"})
-"""Types that report runs; besides them only test cases report anything."""
+"""Types that report runs; besides them only tests and test suites report anything."""
 
 _checked = lru_cache(maxsize=20_000)(parse_and_check)
 """Conditions are read again and again, whenever any alert changes; they mean the same every time."""
@@ -53,7 +54,7 @@ class Plan:
     created_at_ms : when the alert was made, epoch milliseconds
     since_offset : the first log offset that it covers; earlier events match nothing
     is_observability : whether it is an Observability alert
-    unnamed : types of event that it does not match because no condition names them
+    unnamed : types of event that it does not match because it does not name them
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     accepted_answers : the sets of answers with which a person is a recipient
@@ -175,18 +176,18 @@ def plan_of(subscription: EventSubscription) -> Plan:
         enabled=subscription.enabled,
         questions=questions,
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
-        unnamed=_unnamed_types(resources, node),
+        unnamed=_unnamed_types(resources, node, filtering),
     )
 
 
-def _unnamed_types(resources: Sequence[str], node: Node) -> tuple[str, ...]:
-    """Return the types of ``SESSION_EVENTS`` that no condition names, of an alert that is about users."""
-    if {ALL_RESOURCES, "user"}.isdisjoint(resources):
-        return ()
+def _unnamed_types(resources: Sequence[str], node: Node, filtering: FilteringRules) -> tuple[str, ...]:
+    """Return the types of ``NAMED_ONLY`` that the resources have and that neither a condition nor an action names."""
     named_types = {
         value for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType" for value in leaf.values
     }
-    return tuple(one for one in SESSION_EVENTS if one not in named_types)
+    named_types |= {TYPES_NAMED[action.name] for action in filtering.actions if action.name in TYPES_NAMED}
+    produced_types = (one for one in NAMED_ONLY if any(produces(resource, one) for resource in resources))
+    return tuple(one for one in produced_types if one not in named_types)
 
 
 def _resources_and_condition(
@@ -234,7 +235,10 @@ def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ..
     if of_tests == NEVER:
         return resources, node
     without_results = without_tests(node, keep_reports=not _REPORTING.isdisjoint(resources))
-    return (*resources, TEST_CASE), disjunction_of(conjunction_of(_about(resources), without_results), of_tests)
+    without_suites = tuple(one for one in resources if one != TEST_SUITE)
+    of_suites = conjunction_of(_about([TEST_SUITE]), node) if TEST_SUITE in resources else NEVER
+    of_others = conjunction_of(_about(without_suites), without_results)
+    return (*resources, TEST_CASE), disjunction_of(of_others, of_suites, of_tests)
 
 
 def _actions(filtering: FilteringRules) -> Node:

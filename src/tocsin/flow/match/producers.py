@@ -23,6 +23,7 @@ _ALERT = ("eventsubscription",)
 _THREADS = (THREAD, *RESOURCES)
 _TASKS = (THREAD, "task")
 _TESTS = ("testCase", "table")
+_SUITES = ("testSuite",)
 _RUNS = ("pipeline", "ingestionPipeline")
 _REFUSED = ("policy", *_THREADS)
 """Resources whose events have the labels of something else: of what a policy refused, of what a thread is about."""
@@ -42,13 +43,14 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.POST_UPDATED: _THREADS,
     EventType.TASK_RESOLVED: _TASKS,
     EventType.TASK_CLOSED: _TASKS,
-    EventType.LOGICAL_TEST_CASE_ADDED: ("testSuite",),
+    EventType.LOGICAL_TEST_CASE_ADDED: _SUITES,
     EventType.USER_LOGIN: ("user",),
     EventType.USER_LOGOUT: ("user",),
     EventType.POLICY_VIOLATION: ("policy",),
     EventType.TEST_CASE_FAILURE: _TESTS,
     EventType.SLA_VIOLATION: (*_TESTS, *_RUNS),
     EventType.ALERT_INCIDENT_UPDATED: (*_TESTS, *_RUNS),
+    EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
     EventType.AUDIT_FINDING: _ALERT,
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,
@@ -84,11 +86,14 @@ _FIELDS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
 )
 """Fields that only events about these resources have; threads have those of their assets."""
 
+_OF_SUITE_RUNS = STREAK_FIELDS | {REPORTED_AT, "testStatus"}
+"""Fields that events about test suites have as well, if they are of the type ``testSuiteRunCompleted``."""
+
 _CHANGED = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
 _KEYS = {name: row.keys | row.separate_keys for name, row in ENTITY_TYPES.items()}
 _KEYS["table"] |= _KEYS["testCase"]
 _BESIDE = frozenset(
-    {"customMetrics", "followers", "joins", "pipelineStatus", "profile", "tests", "usageSummary", "votes"}
+    {"customMetrics", "followers", "joins", "pipelineStatus", "profile", "summary", "tests", "usageSummary", "votes"}
 )
 """Changes beside those of the document: routes of their own make them."""
 _OF_SOME = frozenset().union(*_KEYS.values()) - _BESIDE
@@ -105,9 +110,14 @@ _CATEGORY_KEYS = {
 """Keys of documents that changes of a category begin with; without those that routes of their own change."""
 
 
-def possible(node: Node, resources: Collection[str]) -> Node:
-    """Return ``node`` simplified for events about these resources: whatever none of them has is missing."""
+def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str] = ()) -> Node:
+    """Return ``node`` simplified for events about these resources: whatever none of them has is missing.
+
+    Events of the types ``unnamed`` do not count.
+    """
     missing = frozenset().union(*(fields for fields, of in _FIELDS if {ALL_RESOURCES, *of}.isdisjoint(resources)))
+    if not set(_SUITES).isdisjoint(resources) and EventType.TEST_SUITE_RUN_COMPLETED not in unnamed:
+        missing -= _OF_SUITE_RUNS
 
     def rest(leaf: Leaf) -> Node:
         match leaf:

@@ -6,7 +6,7 @@ Next: ``server/routes/alerts/conditions.py`` and ``cli/conditions.py`` show them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
@@ -18,11 +18,12 @@ from tocsin.conditions.nodes import Has, Node
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
-from tocsin.conditions.test_results import TEST_CASE, without_tests
+from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.producers import PRODUCERS, possible
 from tocsin.logic import ALWAYS, conjunction_of, leaves
+from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -118,6 +119,7 @@ def can_match(subscription: EventSubscription) -> bool:
 
 
 _MOST_NAMED = 8
+_SUITE_RUN = EventType.TEST_SUITE_RUN_COMPLETED
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 
 
@@ -189,12 +191,17 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     elif _is_outside(plan, node):
         if ALL_RESOURCES in plan.resources:
             return  # a type of event that nothing writes, which the rule that names it is remarked on for
-        resource_names = ", ".join(plan.resources)
-        yield Remark(
-            RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {resource_names}", _RESOURCES
-        )
+        yield Remark(RemarkKind.OUTSIDE_RESOURCES, _outside_text(plan, node), _RESOURCES)
     else:
         yield from _of_index(plan, _RULES)
+
+
+def _outside_text(plan: Plan, node: Node) -> str:
+    """Say that no event meets the rules of a plan, and which type of event it must name where that would help."""
+    text, run = f"The rules require an event that is no {', '.join(plan.resources)}", _SUITE_RUN.value
+    if run in plan.unnamed and not _is_outside(replace(plan, unnamed=()), node):
+        return f"{text}; alerts match {run} only if they name it, as the action GetTestSuiteStatusUpdates does"
+    return text
 
 
 def _is_outside(plan: Plan, node: Node) -> bool:
@@ -204,8 +211,8 @@ def _is_outside(plan: Plan, node: Node) -> bool:
 
 def _within(plan: Plan, node: Node) -> Node:
     """Return ``node`` without what none of the alert's resources has, and only tests if it is not about them."""
-    of_resources = possible(node, plan.resources)
-    is_about_tests = not {ALL_RESOURCES, TEST_CASE}.isdisjoint(plan.resources)
+    of_resources = possible(node, plan.resources, unnamed=plan.unnamed)
+    is_about_tests = not {ALL_RESOURCES, TEST_CASE, TEST_SUITE}.isdisjoint(plan.resources)
     return of_resources if is_about_tests else without_tests(of_resources, keep_reports=True)
 
 

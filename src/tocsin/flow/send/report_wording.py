@@ -15,14 +15,14 @@ from tocsin.clock import to_datetime
 from tocsin.flow.send.dispatch import FailureContext
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, ChangeLine, clean_line
 from tocsin.model import fqn
-from tocsin.model.change import VIOLATION, ChangeEvent
+from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeEvent
 from tocsin.model.phrases import count_text
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
-
+_COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
-_STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus"}
+_STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
@@ -40,6 +40,8 @@ def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
             return _status_line("test", "testCaseStatus", (before, new), _result)
         case "pipelineStatus":
             return _status_line("run", "executionStatus", (before, new), _run)
+        case "summary":
+            return _suite_line(before, new)
         case "incidentStatus":
             return ChangeLine(_incident(new))
         case "alertIncident":
@@ -135,6 +137,34 @@ def _run(report: Value) -> Iterator[str]:
     if failed:
         names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
         yield f"failed tasks: {names}{f' and {len(failed) - _MOST_NAMED} more' if len(failed) > _MOST_NAMED else ''}"
+
+
+def _suite_line(old: Value, new: Value) -> ChangeLine:
+    """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``."""
+    resolved = "resolved: " if _recovers(old, new, "status") else ""
+    details = "".join(_suite_details(new))
+    text = f"{resolved}test run {_in_words(str(new.get('status') or 'reported'))}{details}"
+    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+
+
+def _suite_details(summary: Value) -> Iterator[str]:
+    """Yield how many tests failed, were aborted and passed, and the first that did not pass by name."""
+    counts = {verb: summary.get(key) for key, verb in _COUNTS.items()}
+    texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
+    if texts:
+        yield f": {', '.join(texts)}"
+    results = _objects(summary.get("testCaseResultSummary"))
+    names = [_test_name(one) for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
+    if names:
+        more_text = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield f" ({', '.join(names[:_MOST_NAMED])}{more_text})"
+
+
+def _test_name(result: Value) -> str:
+    """Return a test with its table: ``not_null of orders``."""
+    test, table = _object(result.get("testCase")), _object(result.get("table"))
+    name = str(test.get("displayName") or test.get("name") or result.get("testCaseName") or "?")
+    return f"{name} of {table.get('displayName') or table.get('name')}" if table else name
 
 
 def _incident(step: Value) -> str:

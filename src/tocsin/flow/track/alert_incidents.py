@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tocsin.conditions.test_results import TEST_SUITE
 from tocsin.model.alert_incident import incident_id
 from tocsin.model.match_result import Pair
 
@@ -59,12 +60,13 @@ def openings(
     """Return the incidents of these matches, in the order of their first failures.
 
     ``failures`` holds those of the events that are failures, by place; ``resolved`` the places at which somebody
-    resolved an incident of an alert and asset: what fails after that opens another one.
+    resolved an incident of an alert and asset: what fails after that opens another one. Runs of test suites open none:
+    not everybody who may view a suite may view all its tests.
     """
     openings_by_incident: dict[str, list[Opening]] = defaultdict(list)
     for offset, alert in pairs:
         failure = failures.get(offset)
-        if failure is None:
+        if failure is None or failure.entity_type == TEST_SUITE:
             continue
         by_hand = (one for one in resolved.get((alert, failure.entity_id), ()) if one < offset)
         identity = incident_id(alert, failure.entity_id, max((failure.after, *by_hand)))

@@ -99,6 +99,11 @@ FILTERS: dict[str, Filter] = {
         "matchIngestionPipelineState(${ingestionPipelineStateList})",
     ),
     "GetTestCaseStatusUpdates": _RESULT,
+    "GetTestSuiteStatusUpdates": Filter(
+        "Test suite run",
+        "Every test of the suite has reported, the worst with one of these results",
+        "matchTestResult(${testResultList})",
+    ),
     "GetTestCaseStatusUpdatesUnderSuite": Filter(
         "Result in a test suite",
         "A test case of one of these suites reports one of these results",
@@ -118,11 +123,6 @@ FILTERS: dict[str, Filter] = {
 }
 """Every filter and action by its name."""
 
-WITHDRAWN: dict[str, Filter] = {"GetTestSuiteStatusUpdates": _RESULT}
-"""Actions that alerts stored by earlier releases may name and new ones may not, because no event meets them."""
-
-_INSTEAD = "GetTestCaseStatusUpdatesUnderSuite of the resource testCase notifies of each result in a suite"
-
 
 def rules_of(choices: list[Document], place: str) -> list[Document]:
     """Return the rules for these named filters (``name``, ``effect``, ``prefixCondition``, ``arguments``).
@@ -134,31 +134,11 @@ def rules_of(choices: list[Document], place: str) -> list[Document]:
     return [_rule(one, f"{place}[{index}]") for index, one in enumerate(choices)]
 
 
-def check_withdrawn(choices: object, before: object, place: str) -> None:
-    """Refuse a withdrawn action among the ``choices`` that was not among those ``before``.
-
-    Raises
-    ------
-    InvalidInput : names the action and what to choose instead
-    """
-    stored = {rule.get("name") for rule in _objects(before)}
-    for index, rule in enumerate(_objects(choices)):
-        name = rule.get("name")
-        if name in WITHDRAWN and name not in stored:
-            says = f"{name} is not available: Tocsin writes no event for a run of a test suite; {_INSTEAD}"
-            raise InvalidInput(says, field=f"{place}[{index}].name")
-
-
-def _objects(listed: object) -> list[Document]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
 def _rule(choice: Document, place: str) -> Document:
     name = choice.get("name")
-    filters = FILTERS | WITHDRAWN
-    if not isinstance(name, str) or name not in filters:
+    if not isinstance(name, str) or name not in FILTERS:
         raise InvalidInput(f"unknown filter {name!r}; {suggestion_for(name, FILTERS)}", field=f"{place}.name")
-    named_filter = filters[name]
+    named_filter = FILTERS[name]
     lists = _lists(name, named_filter, choice.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], named_filter.condition)
     _check(condition, f"{place}.arguments")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Effect, PrefixCondition
-from tocsin.server.alerts.filters import check_withdrawn, rules_of
+from tocsin.server.alerts.filters import rules_of
 
 MOST_RULES = 100
 _LISTS = (("rules", "filters"), ("actions", "actions"))
@@ -22,11 +22,9 @@ def with_rules(request: Document, before: Document) -> Document:
 
     Raises
     ------
-    InvalidInput : the input names an unknown or withdrawn filter, or asks for something else than the rules
+    InvalidInput : the input names an unknown filter, or asks for something else than the rules
     """
     rules, alert_input, resources = request.get("filteringRules"), _input(request), request.get("resources")
-    for _, key in _LISTS:
-        check_withdrawn((alert_input or {}).get(key), (before.get("input") or {}).get(key), f"input.{key}")
     other_keys = {key: value for key, value in request.items() if key not in _KEYS}
     if rules is None:
         old_resources = (before.get("filteringRules") or {}).get("resources")

@@ -7,12 +7,28 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from tocsin.model.change import SESSION_EVENTS, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import SESSION_EVENTS, SUITE_SUMMARY, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.people import Actor
 
 _TAG: Document = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 _OWNER: Document = {"id": str(uuid4()), "type": "user", "name": "sample.owner", "displayName": "Sample Owner"}
+_RESULT: Document = {
+    "testCaseName": "sample.shop.public.orders.not_null",
+    "status": "Failed",
+    "timestamp": 1_767_225_600_000,
+    "testCase": {"id": str(uuid4()), "type": "testCase", "name": "not_null"},
+    "table": {"id": str(uuid4()), "type": "table", "name": "orders"},
+}
+_SUMMARY: Document = {
+    "timestamp": 1_767_225_600_000,
+    "status": "Failed",
+    "failed": 1,
+    "aborted": 0,
+    "success": 9,
+    "total": 10,
+    "testCaseResultSummary": [_RESULT],
+}
 _OLD, _NEW = "Orders of the shop.", "Orders of the shop, one row per order."
 
 
@@ -43,6 +59,8 @@ def _changes(resource: str, kind: EventType) -> ChangeDescription | None:
         return ChangeDescription()
     if kind is EventType.ENTITY_SOFT_DELETED:
         return ChangeDescription(fields_updated=(FieldChange(name="deleted", old_value=False, new_value=True),))
+    if kind is EventType.TEST_SUITE_RUN_COMPLETED:
+        return ChangeDescription(fields_added=(FieldChange(name=SUITE_SUMMARY, new_value=_SUMMARY),))
     if resource == "testCase":
         result = {"timestamp": 1_767_225_600_000, "testCaseStatus": "Failed", "result": "3 of 100 rows are null"}
         return ChangeDescription(fields_added=(FieldChange(name="testCaseResult", new_value=result),))

@@ -45,6 +45,7 @@ from tocsin.store.observations.usage import SqlUsage
 from tocsin.store.people import identities, tokens
 from tocsin.store.people.teams import SqlTeams
 from tocsin.store.quality.incidents import SqlIncidents
+from tocsin.store.quality.suite_runs import SqlSuiteRuns
 from tocsin.store.quality.suites import SqlSuites
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.statements import Prepared
@@ -110,6 +111,11 @@ class SqlTransaction:
     def suites(self) -> SqlSuites:
         """Return the members of logical suites."""
         return SqlSuites(self._connection)
+
+    @property
+    def suite_runs(self) -> SqlSuiteRuns:
+        """Return the runs of suites."""
+        return SqlSuiteRuns(self._connection)
 
     @property
     def teams(self) -> SqlTeams:

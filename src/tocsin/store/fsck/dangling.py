@@ -18,7 +18,7 @@ from tocsin.store.eventlog.tables import status_report
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
 from tocsin.store.fsck.finding import Advance, Damage, Finding
 from tocsin.store.lineage.tables import lineage_carrier
-from tocsin.store.observations.tables import attachment, entity_usage, incident_status, series, suite_member
+from tocsin.store.observations.tables import attachment, entity_usage, incident_status, series, suite_member, suite_run
 from tocsin.store.tables import (
     attempt,
     change_event,
@@ -62,6 +62,7 @@ POINTERS: tuple[Pointer, ...] = (
     (incident_status, "test_case_id", _ID),
     (suite_member, "suite_id", _ID),
     (suite_member, "test_case_id", _ID),
+    (suite_run, "suite_id", _ID),
     (thread, "about_id", _ID),
     (thread_post, "thread_id", thread.c.id),
     (thread_part, "thread_id", thread.c.id),

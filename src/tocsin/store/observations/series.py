@@ -14,7 +14,14 @@ from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
 from tocsin.model.report import Line, StoredReport
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.observations.tables import attachment, entity_usage, incident_status, series, suite_member
+from tocsin.store.observations.tables import (
+    attachment,
+    entity_usage,
+    incident_status,
+    series,
+    suite_member,
+    suite_run,
+)
 from tocsin.store.vault import vault_of
 
 LONGEST_PART_BYTES = 1_000
@@ -96,6 +103,7 @@ def erase(connection: Connection, entity_id: str) -> None:
     connection.execute(delete(attachment).where(attachment.c.entity_id == entity_id))
     connection.execute(delete(entity_usage).where(entity_usage.c.entity_id == entity_id))
     connection.execute(delete(incident_status).where(incident.test_case_id == entity_id))
+    connection.execute(delete(suite_run).where(suite_run.c.suite_id == entity_id))
     connection.execute(delete(suite_member).where(or_(member.suite_id == entity_id, member.test_case_id == entity_id)))
 
 

@@ -65,6 +65,15 @@ suite_member = Table(
 )
 """One row per (test suite, test case in it); ``own`` says that the test case names the suite as its own."""
 
+suite_run = Table(
+    "suite_run",
+    METADATA,
+    Column("suite_id", _ID, primary_key=True),
+    Column("ended_at_ms", BigInteger, nullable=False),
+    Column("status", String(40)),
+)
+"""One row per test suite of which a result was reported: its last completed run, with its status if it was told of."""
+
 entity_usage = Table(
     "entity_usage",
     METADATA,

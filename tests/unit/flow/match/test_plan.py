@@ -52,11 +52,19 @@ def test_no_rule_means_always() -> None:
     assert plan_of(subscription([rule("true")])).node is None
 
 
-def test_only_alerts_about_users_leave_out_sessions_that_no_condition_names() -> None:
-    both, login = ("userLogin", "userLogout"), [rule("eventType == 'userLogin' || isBot()")]
-    assert [plan_of(subscription(resource=one)).unnamed for one in ("table", "user", "all")] == [(), both, both]
+def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
+    of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
+    left_out = {"table": (), "user": of_users, "testSuite": (run,), "all": (*of_users, run)}
+    assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
+    login = [rule("eventType == 'userLogin' || isBot()")]
     assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
-    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout",)
+    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout", run)
+
+
+def test_an_action_names_the_type_of_event_that_it_is_about() -> None:
+    action = rule("matchTestResult({'Failed'})") | {"name": "GetTestSuiteStatusUpdates"}
+    assert plan_of(subscription([], [action], resource="testSuite")).unnamed == ()
+    assert plan_of(subscription([action], resource="testSuite")).unnamed == ("testSuiteRunCompleted",)
 
 
 def test_a_subscription_without_filtering_rules_is_about_nothing() -> None:

@@ -53,6 +53,10 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("eventType == 'userLogin'", resources=("table",)), [RemarkKind.OUTSIDE_RESOURCES]),
         (alert("eventType == 'userLogin'", resources=("table", "user")), []),
         (alert("eventType == 'userLogin'"), []),
+        (alert("matchTestResult('Failed')", resources=("testSuite",)), [RemarkKind.OUTSIDE_RESOURCES]),
+        (alert("matchTestResult('Failed')", resources=("testSuite", "testCase")), []),
+        (alert("eventType == 'testSuiteRunCompleted' && failures > 2", resources=("testSuite",)), []),
+        (alert("eventType == 'testSuiteRunCompleted'", resources=("testCase",)), [RemarkKind.OUTSIDE_RESOURCES]),
         (
             alert("matchAnyEventType({'entityUpdated','taskClosed'})", resources=("topic",)),
             [RemarkKind.OUTSIDE_RESOURCES],

@@ -13,7 +13,7 @@ from tests.unit.flow.send.events import addition_of, change_event
 from tocsin.flow.send.dispatch import FailureContext
 from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, failure_lines, is_failure_report, report_line
 from tocsin.flow.send.wording import change_lines, headline
-from tocsin.model.change import VIOLATION, ChangeDescription
+from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription
 
 
 def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
@@ -81,6 +81,28 @@ def test_reports_are_said_in_words(field: str, new: dict[str, Any], text: str) -
     assert line.text == text
 
 
+def _result(number: int, status: str) -> dict[str, Any]:
+    return {"status": status, "testCase": {"name": f"t{number}"}, "table": {"name": "orders"}}
+
+
+def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
+    statuses = [*("Failed",) * 7, "Aborted", "Success"]
+    results = [_result(number, status) for number, status in enumerate(statuses)]
+    counts = {"failed": 7, "aborted": 1, "success": 1_200}
+    failed = {"status": "Failed", **counts, "testCaseResultSummary": results}
+    event = change_event(addition_of(SUITE_SUMMARY, failed))
+    (failed_line,) = change_lines(event)
+    assert failed_line.text == (
+        "test run failed: 7 failed, 1 aborted, 1,200 passed"
+        " (t0 of orders, t1 of orders, t2 of orders, t3 of orders, t4 of orders and 3 more)"
+    )
+    assert headline(event).partition(": ")[2].startswith("test run failed: 7 failed, 1 aborted, 1,200 passed (t0")
+    assert is_failure_report(event)
+    line = report_line(SUITE_SUMMARY, {"status": "Failed"}, {"status": "Success", "success": 1})
+    assert line is not None
+    assert line.text == "resolved: test run success: 1 passed"
+
+
 def test_a_run_names_the_tasks_that_failed() -> None:
     tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
     line = report_line(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
@@ -88,14 +110,16 @@ def test_a_run_names_the_tasks_that_failed() -> None:
     assert line.new == "failed: failed tasks: t0, t1, t2, t3, t4 and 2 more"
 
 
+_KEYS = (
+    *("testCaseStatus", "timestamp", "testResultValue", "taskStatus", "result", "user", "entity"),
+    *("testCaseResultSummary", "testCase", "table", "name", "status", "success"),
+)
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["testCaseStatus", "timestamp", "testResultValue", "taskStatus", "result", "user", "entity"]
-            ),
+            st.sampled_from(_KEYS),
             inner,
         )
     ),
@@ -104,7 +128,7 @@ _JSON = st.recursive(
 
 
 @example(RESULT, None, -(2**63) - 1)
-@given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION]), _JSON, _JSON)
+@given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION, SUITE_SUMMARY]), _JSON, _JSON)
 def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
     assert change_lines(change_event(addition_of(field, new))) is not None
     report_line(field, old, new)

@@ -88,20 +88,3 @@ def test_an_input_alone_keeps_the_resources() -> None:
 def test_an_input_that_names_nothing_is_not_kept(empty: object) -> None:
     completed = with_rules({"filteringRules": rules(OF_A), "input": empty}, {})
     assert (conditions_of(completed), "input" in completed) == ([OF_A], False)
-
-
-def _of_suites(*, with_owners: bool) -> Document:
-    suites = {"name": "GetTestSuiteStatusUpdates", "arguments": [{"name": "testResultList", "input": ["Failed"]}]}
-    return {"actions": [suites, *([{"name": "GetOwnershipChanges"}] if with_owners else [])]}
-
-
-def test_a_withdrawn_action_is_refused_in_new_alerts_and_stays_in_stored_ones() -> None:
-    new = {"resources": ["testSuite"], "input": _of_suites(with_owners=False)}
-    with pytest.raises(InvalidInput, match="GetTestCaseStatusUpdatesUnderSuite") as caught:
-        with_rules(new, {})
-    assert caught.value.field == "input.actions[0].name"
-    actions = [{"condition": "matchTestResult({'Failed'})", "name": "GetTestSuiteStatusUpdates"}]
-    stored = new | {"filteringRules": {"resources": ["testSuite"], "actions": actions}}
-    assert with_rules(stored, stored)["input"] == stored["input"]
-    changed = with_rules({"input": _of_suites(with_owners=True)}, stored)["filteringRules"]["actions"]
-    assert [one["name"] for one in changed] == ["GetTestSuiteStatusUpdates", "GetOwnershipChanges"]

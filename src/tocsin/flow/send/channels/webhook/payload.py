@@ -53,6 +53,7 @@ _OURS = frozenset(
         EventType.DESTINATION_STOPPED,
         EventType.ALERT_NARROWED,
         EventType.ALERT_INCIDENT_UPDATED,
+        EventType.TEST_SUITE_RUN_COMPLETED,
     }
 )
 

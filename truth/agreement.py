@@ -156,7 +156,7 @@ class Agreement:
             at = (alert, event_id)
             if due.get(at) != per_event.get(at):
                 right, actual = str(due.get(at)), str(per_event.get(at))
-                yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, found=actual)
+                yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, actual=actual)
         answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
         for alert in sorted(steady):
             answered: Json = next((one for one in answer["data"] if one["name"] == alert), {})
@@ -178,19 +178,19 @@ class Agreement:
     def _audit(self, steady: frozenset[str]) -> Iterator[Difference]:
         process = self.replay.product.run("audit", "--window-hours", _WINDOW_HOURS, "--json")
         if process.returncode not in (0, 7):
-            yield Difference(Kind.AUDIT, 0, "did not run", found=process.stderr[-2000:])
+            yield Difference(Kind.AUDIT, 0, "did not run", actual=process.stderr[-2000:])
             return
         answered = json.loads(process.stdout)
         for finding in answered["findings"]:
-            yield Difference(Kind.AUDIT, 0, f"finding {finding['kind']}", found=json.dumps(finding))
+            yield Difference(Kind.AUDIT, 0, f"finding {finding['kind']}", actual=json.dumps(finding))
         first, last = self.replay.ends[0], self.replay.ends[-1]
         if answered["after"] > first or answered["through"] < last:
             yield Difference(
-                Kind.AUDIT, 0, f"events {first} to {last}", found=f"{answered['after']} to {answered['through']}"
+                Kind.AUDIT, 0, f"events {first} to {last}", actual=f"{answered['after']} to {answered['through']}"
             )
         fired = sum(len(self.due.firings.get(alert, ())) for alert in steady)
         if answered["judged"] < fired:
-            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", found=str(answered["judged"]))
+            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", actual=str(answered["judged"]))
 
 
 def steady_alerts(script: Script) -> frozenset[str]:
@@ -270,4 +270,4 @@ def _sums(answered: Mapping[str, Any], counted: list[Firing]) -> tuple[dict[str,
 def _unlike(kind: Kind, alert: str, stored: Mapping[str, Any], answered: Mapping[str, Any]) -> Iterator[Difference]:
     for name, value in stored.items():
         if value != answered[name]:
-            yield Difference(kind, 0, f"{alert}: {name}", right=str(value), found=str(answered[name]))
+            yield Difference(kind, 0, f"{alert}: {name}", right=str(value), actual=str(answered[name]))

@@ -36,7 +36,7 @@ class Difference:
     """One thing that differs.
 
     ``number`` is the event's place among those of the replay, 0 where it concerns none. ``right`` is what must be
-    stored, or for an answer of the product's what is; ``found`` is what is stored or answered instead.
+    stored, or for an answer of the product's what is; ``actual`` is what is stored or answered instead.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Difference:
     channel: str = ""
     recipient: str = ""
     right: str = ""
-    found: str = ""
+    actual: str = ""
 
     def text(self) -> str:
         """Return it as a few lines to read."""
@@ -53,7 +53,7 @@ class Difference:
         if self.recipient:
             lines.append(f"    {self.recipient} over {self.channel}")
         names = ("expected", "stored") if self.kind in _OF_THE_STORE else ("stored", "answered")
-        lines += [f"    {name}: {value}" for name, value in zip(names, (self.right, self.found), strict=True) if value]
+        lines += [f"    {name}: {value}" for name, value in zip(names, (self.right, self.actual), strict=True) if value]
         return "\n".join(lines)
 
 

@@ -46,8 +46,8 @@ def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident
         for incident in sorted(due - stored_incidents, key=str)
     )
     yield from (
-        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", found=str(incident))
+        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", actual=str(incident))
         for incident in sorted(stored_incidents - due, key=str)
     )
     if sorted(stored) != list(range(1, len(stored) + 1)):
-        yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", found=str(sorted(stored))[:200])
+        yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", actual=str(sorted(stored))[:200])

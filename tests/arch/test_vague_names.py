@@ -1,9 +1,4 @@
-"""Tests of naming: a function says what it does or returns, a variable what it holds.
-
-Names of before this rule are listed in ``names_to_mend/``, one file for each package of the product and for each folder
-of the tests, the benchmarks and the replay; the lists only shrink. After a rename,
-``python -m tests.arch.test_vague_names`` takes it off its list.
-"""
+"""Tests of naming: a function says what it does or returns, a variable what it holds."""
 
 from __future__ import annotations
 
@@ -63,7 +58,6 @@ AFTER_PARTICIPLES = {
 }
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-FOLDER = Path(__file__).with_name("names_to_mend")
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "tocsin"
 BESIDE = ("bench", "tests", "truth")
@@ -83,7 +77,7 @@ def is_bare_participle(name: str) -> bool:
 def vague_names(tree: ast.Module) -> Iterator[str]:
     """Yield ``scope name`` for each function and variable of a module with such a name.
 
-    ``remaining`` beside ``right`` is an operand, which languages and grammars call so.
+    ``left`` beside ``right`` is an operand, which languages and grammars call so.
     """
     bindings = set(_bindings(tree, ""))
     for scope, name in bindings:
@@ -123,40 +117,14 @@ def _bound_name(node: ast.AST) -> str | None:
     return None
 
 
-def names_to_mend() -> dict[str, set[str]]:
-    """Return what stands on each list, by package."""
-    return {path.stem: set(path.read_text().splitlines()) for path in sorted(FOLDER.glob("*.txt"))}
-
-
-def names_found() -> dict[str, set[str]]:
-    """Return ``path: scope name`` for each vague name, by package of the product and by folder beside it."""
-    names_by_list: dict[str, set[str]] = {}
-    for path in sorted(set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py"))):
-        place = path.relative_to(PACKAGE)
-        names_by_list.setdefault(place.parts[0].removesuffix(".py"), set()).update(_vague_names_at(path, place))
-    for path in (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py"))):
-        place = path.relative_to(ROOT)
-        names_by_list.setdefault("_".join(place.parts[:-1][:2]), set()).update(_vague_names_at(path, place))
-    return {name: names for name, names in names_by_list.items() if names}
-
-
-def _vague_names_at(path: Path, place: Path) -> set[str]:
-    return {f"{place}: {name}" for name in vague_names(ast.parse(path.read_text(encoding="utf-8")))}
-
-
 def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:
-    listed = names_to_mend()
-    assert {package: names - listed.get(package, set()) for package, names in names_found().items()} == {
-        package: set() for package in names_found()
-    }
-
-
-def test_what_is_mended_is_on_no_list() -> None:
-    """Run ``python -m tests.arch.test_vague_names`` after a rename."""
-    names_still_there = names_found()
-    assert {package: names - names_still_there.get(package, set()) for package, names in names_to_mend().items()} == {
-        package: set() for package in names_to_mend()
-    }
+    modules = set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py"))
+    modules |= {path for folder in BESIDE for path in (ROOT / folder).rglob("*.py")}
+    assert [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted(modules)
+        for name in sorted(vague_names(ast.parse(path.read_text(encoding="utf-8"))))
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -191,12 +159,3 @@ def test_a_variable_may_be_vague_in_a_comprehension_of_one_line_only() -> None:
 )
 def test_operands_and_names_that_a_framework_prescribes_stay(text: str, names: set[str]) -> None:
     assert set(vague_names(ast.parse(text))) == names
-
-
-if __name__ == "__main__":
-    remaining = {package: names & names_to_mend().get(package, names) for package, names in names_found().items()}
-    for path in FOLDER.glob("*.txt"):
-        path.unlink()
-    for package, names in remaining.items():
-        if names:
-            FOLDER.joinpath(f"{package}.txt").write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

@@ -140,8 +140,8 @@ class Context:
     drafts_at_once: int = DRAFTS_AT_ONCE
     prefetch: PrefetchPortions = iter
 
-    def hidden_among(self, assets: AlertAssets) -> AlertAssets:
-        """Return those of these assets that are hidden from alerts; from Tocsin's own, none."""
+    def find_hidden(self, assets: AlertAssets) -> AlertAssets:
+        """Return those of these assets that are hidden from alerts; none is hidden from Tocsin's own."""
         of_people = {(alert, asset) for alert, asset in assets if alert not in self.alerts.of_tocsin}
         return hidden_assets(of_people, self.lookups.policies, self.lookups.events)
 
@@ -227,7 +227,7 @@ def hold_back(batch: Batch, context: Context) -> Batch:
         for event in batch.events
         for alert in depending.keys() & event.answers_by_alert.keys()
     ]
-    held_back = context.lookups.find_held_back(waiting, hidden=context.hidden_among) if waiting else {}
+    held_back = context.lookups.find_held_back(waiting, hidden=context.find_hidden) if waiting else {}
     stopped = {pair for pair, by in held_back.items() if not by.passes}
     return replace(batch, events=without(batch.events, stopped), held_back=held_back)
 
@@ -337,7 +337,7 @@ def _find_roots(batch: Batch, context: Context) -> Mapping[int, RootsOfAlerts]:
         for event in batch.events
         for alert in by_root(event.answers_by_alert, context.alerts.timings)
     ]
-    return context.lookups.find_roots(grouped, hidden=context.hidden_among) if grouped else {}
+    return context.lookups.find_roots(grouped, hidden=context.find_hidden) if grouped else {}
 
 
 def _group(events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[NotificationDraft]:

@@ -82,9 +82,9 @@ def _fill(tree: Tree, container: str) -> Named:
             tree.deleted.append(tree.create(name, "gone", **_placement(name, container)))
     if container == "table" or "table" in below:
         tables = {"kept": "base.base.base.kept", "gone": "base.base.base.gone"} if "table" in below else {}
-        for name in ("kept", "gone"):
+        for name, entities in (("kept", tree.surviving), ("gone", tree.deleted)):
             link = f"<#E::table::{tables.get(name, 'base.base.base.base')}>"
-            getattr(tree, name).append(tree.create("testCase", name, entityLink=link))
+            entities.append(tree.create("testCase", name, entityLink=link))
     return root
 
 

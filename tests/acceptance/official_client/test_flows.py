@@ -128,6 +128,7 @@ def test_results_runs_profiles_and_use_are_each_reported_once(served: Served, fl
         (updated, *case, "incidentStatus", "testCaseResult"): 1,
         (updated, *case, "incidentStatus"): 1,
         ("logicalTestCaseAdded", "testSuite", "nightly_checks", "tests"): 1,
+        (updated, "testSuite", "pg.shop.public.orders.testSuite", "summary"): 2,
         (updated, "pipeline", "airflow.nightly", "pipelineStatus"): 3,
         (updated, "ingestionPipeline", "pg.pg_metadata", "pipelineStatus"): 1,
         (updated, *table, "profile"): 1,

@@ -64,7 +64,7 @@ def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> No
     load(store_engine, LOOPBACK, now_ms=NOW_MS)
     assert is_loaded(store_engine)
     events = EventLog(store_engine).read(0, 10_000)
-    assert 1_400 <= len(events) <= 1_700
+    assert 1_600 <= len(events) <= 1_900
     kinds = {event.event.event_type for event in events}
     assert kinds == {
         EventType.ENTITY_CREATED,

@@ -65,6 +65,7 @@ def an_alert(engine: Engine) -> str:
         connection.exec_driver_sql("DROP TABLE relabelling")  # and this
         connection.exec_driver_sql("DROP TABLE renaming")  # and this
         connection.exec_driver_sql("DROP TABLE earlier_holder")
+        connection.exec_driver_sql("DROP TABLE suite_run")
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{BEFORE}'")
     return alert_id
 

@@ -55,7 +55,8 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
     report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
     parts = served.app.state.parts
-    records = parts.alert_stores.records.of_event(parts.log.readable_end(), limit=9)
+    result_offset = parts.log.readable_end() - 1  # the completed run of its suite follows
+    records = parts.alert_stores.records.of_event(result_offset, limit=9)
     (mail,) = [one for one in records.values() if one.notification.channel == "Email"]
     return Failing(served, sqlite_engine, case, ann, mail.notification.id)
 

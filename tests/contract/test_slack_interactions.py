@@ -119,7 +119,8 @@ def failing(
     report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
     setup = Failing(served, workspace, case, ann)
-    records = setup.parts.alert_stores.records.of_event(setup.parts.log.readable_end(), limit=9)
+    result_offset = setup.parts.log.readable_end() - 1  # the completed run of its suite follows
+    records = setup.parts.alert_stores.records.of_event(result_offset, limit=9)
     for notification in (record.notification for record in records.values() if record.notification.channel == "Slack"):
         alert_names = {reason.subscription_name for reason in notification.reasons}
         setup.notes["direct" if notification.recipient_id else "other" if "Other" in alert_names else "channel"] = (

@@ -1,6 +1,6 @@
 """Pairs of an event and an alert that are withheld before the condition is evaluated, where a micro-batch fails.
 
-Otherwise conditions come first and rights later (``jobs/resolving.py``). But whether an alert is set aside must not
+Otherwise conditions come first and rights later (``flow/pipeline.py``). But whether an alert is set aside must not
 tell what its editors may not view, so an alert that fails or is slow there is only ``Unevaluated``: on events that are
 withheld from it its facts decide alone (``docs/decisions/0107-blame-follows-rights.md``).
 Next: ``jobs/match_stream.py``.

@@ -1,7 +1,7 @@
 """Alerts that other alerts trigger: what an alert matches, they match as well.
 
 A triggered alert notifies its own recipients, as if the event had met its conditions; those are not asked. It must be
-enabled, and the event must come after it was created or last enabled. Next: ``jobs/resolving.py``.
+enabled, and the event must come after it was created or last enabled. Next: ``flow/pipeline.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Removal of reasons that concern an entity which the recipient may not see, and of drafts without reasons.
 
-Next: ``jobs/resolving.py``, which applies it before notifications are stored.
+Next: ``flow/pipeline.py``, which applies it before notifications are stored.
 """
 
 from __future__ import annotations

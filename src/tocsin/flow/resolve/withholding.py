@@ -6,7 +6,7 @@ withheld if the condition reads a part of the event in which something is hidden
 
 Rights are those of the moment when the pipeline looks. Editors who are deleted read nothing, so they withhold nothing
 here; what goes to an endpoint of theirs is left out by ``flow/resolve/only_visible.py``.
-Next: ``jobs/resolving.py``, which asks before incidents, cascades and recipients are worked out.
+Next: ``flow/pipeline.py``, which asks before incidents, cascades and recipients are worked out.
 """
 
 from __future__ import annotations

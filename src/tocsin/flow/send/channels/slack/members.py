@@ -5,12 +5,13 @@ Source: Slack's ``users.lookupByEmail``, which takes forms, not JSON. Next: ``fl
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from urllib.parse import urlencode
 
 from tocsin.clock import Steady, steady_s
 from tocsin.flow.send.channels.slack.api import FORM, SlackApi, SlackCall
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.single_flight import NOT_KEPT, SingleFlightCache
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 
 FOUND_S = 3_600.0
@@ -30,40 +31,24 @@ class Members:
 
     def __init__(self, api: SlackApi, steady: Steady = steady_s) -> None:
         self._api, self._steady = api, steady
-        self._kept: dict[_Key, tuple[float, str | Outcome]] = {}
-        self._asking: dict[_Key, asyncio.Task[str | Outcome]] = {}
+        self._members: SingleFlightCache[_Key, str | Outcome] = SingleFlightCache(MOST_KEPT)
 
     async def id_of(self, address: str, call: SlackCall) -> str | Outcome:
         """Return the id of the member with this address, or why there is none."""
-        key = (call.token, address)
-        until_s, cached = self._kept.get(key, (0.0, ""))
-        if self._steady() < until_s:
-            return cached
-        if key not in self._asking:  # all messages that wait for one answer share it
-            self._asking[key] = asyncio.create_task(self._look_up(key, call))
-            self._asking[key].add_done_callback(lambda _: self._asking.pop(key, None))
-        return await asyncio.shield(self._asking[key])
+        return await self._members.get((call.token, address), self._steady(), partial(self._look_up, address, call))
 
-    async def _look_up(self, key: _Key, call: SlackCall) -> str | Outcome:
-        _, address = key
+    async def _look_up(self, address: str, call: SlackCall) -> tuple[str | Outcome, float]:
+        """Return the id or why there is none, and how long that is kept."""
         answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=FORM)
         user = answer.values.get("user")
         user_id = user.get("id") if isinstance(user, dict) else None
         if isinstance(answer.outcome, Delivered) and isinstance(user_id, str):
-            self._keep(key, FOUND_S, user_id)
-            return user_id
-        if answer.reason is OutcomeReason.RECIPIENT_UNKNOWN:
-            self._keep(key, UNKNOWN_S, answer.outcome)
+            return user_id, self._steady() + FOUND_S
         if isinstance(answer.outcome, Delivered):
-            return of_reason(OutcomeReason.SERVER_ERROR, detail=f"{_METHOD}: the answer holds no id")
-        return answer.outcome
+            return of_reason(OutcomeReason.SERVER_ERROR, detail=f"{_METHOD}: the answer holds no id"), NOT_KEPT
+        is_unknown = answer.reason is OutcomeReason.RECIPIENT_UNKNOWN
+        return answer.outcome, self._steady() + UNKNOWN_S if is_unknown else NOT_KEPT
 
     def forget(self, address: str, call: SlackCall) -> None:
         """Ask again for this address the next time."""
-        self._kept.pop((call.token, address), None)
-
-    def _keep(self, key: _Key, for_s: float, answer: str | Outcome) -> None:
-        self._kept.pop(key, None)
-        self._kept[key] = (self._steady() + for_s, answer)
-        while len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+        self._members.forget((call.token, address))

@@ -6,15 +6,16 @@ Requests for tokens obey the egress policy and the destination's timeouts. Next:
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from urllib.parse import urlencode
 
 import orjson
 
 from tocsin.flow.send.channels.webhook.authentication import OAuthClient, oauth_client_of
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.single_flight import NOT_KEPT, SingleFlightCache
 from tocsin.flow.send.transport import Request, Transport, timeouts_of, web_address
 from tocsin.model.address import MASK
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
@@ -36,20 +37,18 @@ _TOKEN = re.compile(r"[\x21-\x7e]{1,8000}")
 
 @dataclass(frozen=True)
 class _Grant:
-    """A token, of whom, and the time until which it is used."""
+    """A token and the time until which it is used."""
 
-    client: OAuthClient
     token: str = field(repr=False)
     until_ms: float
 
 
 class AccessTokens:
-    """Sends requests with access tokens and keeps one token per destination."""
+    """Sends requests with access tokens and keeps one token per destination and client."""
 
     def __init__(self, requests: Transport) -> None:
         self._requests = requests
-        self._kept: dict[str, _Grant] = {}
-        self._asking: dict[tuple[str, OAuthClient], asyncio.Task[_Grant | Outcome]] = {}
+        self._grants: SingleFlightCache[tuple[str, OAuthClient], _Grant | Outcome] = SingleFlightCache(MOST_KEPT)
 
     async def send_as_asked(self, request: Request, destination: Destination, *, now_ms: int) -> Outcome:
         """Send a request, with an access token if the destination's ``authType`` asks for one."""
@@ -63,15 +62,14 @@ class AccessTokens:
 
         Without a token nothing is sent, and the outcome is that of asking for it; it says nothing of the answer's text.
         """
-        grant = self._valid_grant(destination, client, now_ms) or await self._ask_once(destination, client, now_ms)
+        grant = await self._grant(destination, client, now_ms)
         if not isinstance(grant, _Grant):
             return grant
         outcome = await self._send_with_token(request, grant, now_ms)
         if not isinstance(outcome, Retry) or outcome.status_code != _UNAUTHORIZED:
             return outcome
-        if self._kept.get(destination.id) == grant:
-            del self._kept[destination.id]
-        newer = self._valid_grant(destination, client, now_ms) or await self._ask_once(destination, client, now_ms)
+        self._grants.forget((destination.id, client), grant)
+        newer = await self._grant(destination, client, now_ms)
         if not isinstance(newer, _Grant):
             return newer
         return await self._send_with_token(request, newer, now_ms)
@@ -81,22 +79,13 @@ class AccessTokens:
         outcome = await self._requests.send(_with_token(request, grant), now_ms=now_ms)
         return replace(outcome, detail=outcome.detail.replace(grant.token, MASK))
 
-    def _valid_grant(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | None:
-        grant = self._kept.get(destination.id)
-        return grant if grant is not None and grant.client == client and now_ms < grant.until_ms else None
+    async def _grant(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
+        return await self._grants.get((destination.id, client), now_ms, partial(self._ask, destination, client, now_ms))
 
-    async def _ask_once(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
-        """Ask for a token, once for all requests that wait for it."""
-        key = (destination.id, client)
-        if key not in self._asking:
-            self._asking[key] = asyncio.create_task(self._ask(destination, client, now_ms))
-            self._asking[key].add_done_callback(lambda _: self._asking.pop(key, None))
-        return await asyncio.shield(self._asking[key])
-
-    async def _ask(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
+    async def _ask(self, destination: Destination, client: OAuthClient, now_ms: int) -> tuple[_Grant | Outcome, float]:
         url = web_address(client.token_url)
         if url is None:
-            return of_reason(OutcomeReason.BAD_URL, detail="the token URL is not an http or https address")
+            return of_reason(OutcomeReason.BAD_URL, detail="the token URL is not an http or https address"), NOT_KEPT
         request = Request(
             method="POST",
             url=url,
@@ -106,18 +95,13 @@ class AccessTokens:
         )
         outcome = await self._requests.send(request, now_ms=now_ms)
         if not isinstance(outcome, Delivered):
-            return _not_granted(outcome)
-        grant = _grant(outcome.detail, client, now_ms)
+            return _not_granted(outcome), NOT_KEPT
+        grant = _parse_grant(outcome.detail, now_ms)
         if grant is None:
-            return of_reason(OutcomeReason.SERVER_ERROR, detail="the token URL's answer holds no bearer token")
-        self._keep(destination.id, grant)
-        return grant
-
-    def _keep(self, destination_id: str, grant: _Grant) -> None:
-        self._kept.pop(destination_id, None)
-        self._kept[destination_id] = grant
-        while len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+            return of_reason(
+                OutcomeReason.SERVER_ERROR, detail="the token URL's answer holds no bearer token"
+            ), NOT_KEPT
+        return grant, grant.until_ms
 
 
 def _form(client: OAuthClient) -> dict[str, str]:
@@ -144,7 +128,7 @@ def _not_granted(outcome: Retry | Rejected) -> Outcome:
     return of_reason(reason, detail=f"no access token from the token URL: {detail}", after_s=after_s)
 
 
-def _grant(answer: str, client: OAuthClient, now_ms: int) -> _Grant | None:
+def _parse_grant(answer: str, now_ms: int) -> _Grant | None:
     """Return the token in an answer; None if there is none that a header can carry."""
     try:
         response = orjson.loads(answer)
@@ -155,7 +139,7 @@ def _grant(answer: str, client: OAuthClient, now_ms: int) -> _Grant | None:
         return None
     if str(response.get("token_type", "bearer")).lower() != "bearer":
         return None
-    return _Grant(client, token, now_ms + 1000 * (_lifetime_s(response.get("expires_in")) - MARGIN_S))
+    return _Grant(token, now_ms + 1000 * (_lifetime_s(response.get("expires_in")) - MARGIN_S))
 
 
 def _lifetime_s(stated: object) -> float:

@@ -6,11 +6,11 @@ the destination has a secret knows it. Next: ``flow/send/channels/webhook/sender
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from secrets import token_urlsafe
 
 import orjson
@@ -18,6 +18,7 @@ import orjson
 from tocsin.flow.send.channels.webhook.authentication import signing_secrets
 from tocsin.flow.send.channels.webhook.signature import key_of, sign
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.single_flight import KEPT_ALWAYS, NOT_KEPT, SingleFlightCache
 from tocsin.flow.send.transport import Request
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
@@ -34,8 +35,7 @@ class Verifications:
 
     def __init__(self, new_challenge: Callable[[], str] = lambda: token_urlsafe(24)) -> None:
         self._new_challenge = new_challenge
-        self._verified: dict[_Endpoint, None] = {}
-        self._asking: dict[_Endpoint, asyncio.Task[Outcome | None]] = {}
+        self._refusals: SingleFlightCache[_Endpoint, Outcome | None] = SingleFlightCache(MOST_KEPT)
 
     async def refusal(self, event: Request, destination: Destination, send: Send, *, now_ms: int) -> Outcome | None:
         """Return why an event may not be sent yet; None if the endpoint has answered, now or before.
@@ -44,17 +44,15 @@ class Verifications:
         """
         secrets = signing_secrets(destination.config)
         endpoint = (destination.id, str(event.url), " ".join(secrets))
-        if endpoint in self._verified:
-            return None
-        if endpoint not in self._asking:
-            asking = self._ask(endpoint, event, secrets, send, now_ms)
-            self._asking[endpoint] = asyncio.create_task(asking)
-            self._asking[endpoint].add_done_callback(lambda _: self._asking.pop(endpoint, None))
-        return await asyncio.shield(self._asking[endpoint])
+        return await self._refusals.get(endpoint, now_ms, partial(self._verify, event, secrets, send, now_ms))
 
-    async def _ask(
-        self, endpoint: _Endpoint, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int
-    ) -> Outcome | None:
+    async def _verify(
+        self, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int
+    ) -> tuple[Outcome | None, float]:
+        refusal = await self._challenge(event, secrets, send, now_ms)
+        return refusal, KEPT_ALWAYS if refusal is None else NOT_KEPT
+
+    async def _challenge(self, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int) -> Outcome | None:
         challenge = self._new_challenge()
         outcome = await send(_request(event, challenge, secrets, now_ms))
         if not isinstance(outcome, Delivered):
@@ -62,9 +60,6 @@ class Verifications:
         if not is_answer(outcome.detail, challenge, secrets):
             detail = "the endpoint did not answer the challenge"
             return of_reason(OutcomeReason.NOT_VERIFIED, status_code=outcome.status_code, detail=detail)
-        self._verified[endpoint] = None
-        while len(self._verified) > MOST_KEPT:
-            del self._verified[next(iter(self._verified))]
         return None
 
 

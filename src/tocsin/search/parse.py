@@ -1,7 +1,7 @@
-"""Query parser: words, "phrases", prefix*, field:value, AND, OR, NOT and brackets become a tree.
+"""Query parser: words, "phrases", prefix*, field:value, AND, OR, NOT and brackets become a formula.
 
-Adjacent words are combined with AND. What looks like a field and is none (``http://x``) is a word. Syntax errors are
-reported with their position. Next: ``search/filters.py`` for the other language, ``docs/search.md`` for users.
+The grammar is ``grammar.lark`` (LALR). Syntax errors are reported with their position. Next: ``search/filters.py`` for
+the other language, ``docs/search.md`` for users.
 """
 
 from __future__ import annotations
@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from functools import cache
+from importlib.resources import files
+from typing import Any, NoReturn
+
+from lark import Lark, Token, Tree, UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, conjunction_of, disjunction_of, negation_of
@@ -21,7 +26,6 @@ from tocsin.search.fields import (
     field_of,
     has_words,
     holds,
-    is_field,
     resembles,
     unescape,
     whole_number,
@@ -39,12 +43,9 @@ EXISTS_FIELD = "_exists_"
 ANYWHERE = SearchField("anything", words=WORD_COLUMNS)
 """What a word without a field is looked for in."""
 
-_TOKEN = re.compile(
-    r"""\s+ | (?P<open>\() | (?P<close>\)) | (?P<and>&&|AND(?![^\s()])) | (?P<or>\|\||OR(?![^\s()]))
-    | (?P<not>NOT(?![^\s()])|!|-(?=[^\s)])) | (?P<plus>\+(?=[^\s)])) | (?P<phrase>"(?:[^"\\]|\\.)*")
-    | (?P<field>[A-Za-z_][\w.]*:(?=\S|$)) | (?P<word>(?:[^\s()"\\]|\\.)+) | (?P<wrong>.)""",
-    re.VERBOSE,
-)
+_PARTS = re.compile(r'(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*')
+"""What a query consists of: signs, protected signs and phrases."""
+_Branch = Tree[Any]  # Any: tokens or branches, as the grammar says
 _UNSUPPORTED = re.compile(r"[~^][\d.]*$|^[\[{]")
 _COMPARED = re.compile(r"(<=|>=|<|>)(.+)")
 
@@ -61,13 +62,6 @@ class Query:
     free: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    column: int
-
-
 def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
     """Return the query of ``text``; an empty text and ``*`` match everything.
 
@@ -78,10 +72,12 @@ def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"the query is longer than {LONGEST_QUERY} characters", field="q")
     if "\0" in text:
-        raise InvalidInput(f"column {text.index(chr(0)) + 1}: a query cannot contain a NUL character", field="q")
-    parser = _QueryParser(_tokens(text), default)
-    node = parser.query() if parser.tokens else ALWAYS
-    return Query(node, tuple(parser.free) if parser.is_ranked else ())
+        _refuse(text.index("\0"), "a query cannot contain a NUL character")
+    if not text.strip():
+        return Query(ALWAYS)
+    builder = _FormulaBuilder(text, default)
+    node = builder.either(_read(text), None)
+    return Query(node, tuple(builder.free) if builder.is_ranked else ())
 
 
 def default_fields(field_names: Sequence[str]) -> SearchField:
@@ -90,130 +86,109 @@ def default_fields(field_names: Sequence[str]) -> SearchField:
     return SearchField("anything", words=tuple(dict.fromkeys(columns)) or WORD_COLUMNS)
 
 
-def _tokens(text: str) -> list[_Token]:
-    matches = (match for match in _TOKEN.finditer(text) if match.lastgroup)
-    tokens = [_Token(match.lastgroup or "", match.group(), match.start() + 1) for match in matches]
-    for token in tokens:
-        if token.kind == "wrong":
-            _refuse(token, "the phrase has no closing quote" if token.text == '"' else "nothing follows the backslash")
-    return tokens
+@cache
+def _parser() -> Lark:
+    grammar = files("tocsin.search").joinpath("grammar.lark").read_text(encoding="utf-8")
+    field_names = "|".join(re.escape(name) for name in FIELDS)
+    return Lark(grammar.replace("FIELD_NAMES", field_names), parser="lalr", start="either")
 
 
-def _refuse(token: _Token, why: str) -> NoReturn:
-    raise InvalidInput(f"column {token.column}: {why}", field="q")
+def _read(text: str) -> _Branch:
+    """Return the tree of a text; of several errors, a quote that is not closed is reported first."""
+    parts = _PARTS.match(text)
+    if parts and parts.end() < len(text):
+        is_quote = text[parts.end()] == '"'
+        _refuse(parts.end(), "the phrase has no closing quote" if is_quote else "nothing follows the backslash")
+    try:
+        return _parser().parse(text)
+    except UnexpectedToken as error:
+        _refuse_token(error.token, error.interactive_parser)
+
+
+def _refuse_token(token: Token, parser: InteractiveParser) -> NoReturn:
+    """Raise the error of a token that the grammar does not allow after what ``parser`` has read."""
+    is_end = token.type == "$END"
+    stack, accepted = parser.parser_state.value_stack, parser.accepts()  # type: ignore[no-untyped-call]  # lark's own
+    if "VALUE" in accepted:
+        _refuse(_place(stack[-1] if is_end else token), f"a value must follow {stack[-1]}")
+    if is_end and "_CLOSE" in accepted:
+        _refuse(_place(stack[-2]), "this bracket is not closed")
+    if is_end:
+        _refuse(token.end_pos or 0, "unexpected end of the query")
+    if not accepted:
+        _refuse(_place(token), "this bracket is not opened")
+    _refuse(_place(token), f"unexpected {str(token)!r}; expected a word")
+
+
+def _place(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _refuse(at: int, why: str) -> NoReturn:
+    raise InvalidInput(f"column {at + 1}: {why}", field="q")
 
 
 @dataclass
-class _QueryParser:
-    """Goes through the tokens once, left to right."""
+class _FormulaBuilder:
+    """Builds the formula of one tree, left to right; collects the words without a field."""
 
-    tokens: list[_Token]
+    query: str
     default: SearchField
-    at: int = 0
     free: list[str] = field(default_factory=list)
     is_ranked: bool = True
     terms: int = 0
     depth: int = 0
 
-    def query(self) -> Node:
-        """Return the whole query."""
-        node = self.either(None)
-        if self.at < len(self.tokens):
-            _refuse(self.tokens[self.at], "this bracket is not opened")
-        return node
-
-    def either(self, name: str | None) -> Node:
+    def either(self, tree: _Branch, name: str | None) -> Node:
         """Return alternatives; ``name`` is the field they are all about, if one was named before the bracket."""
-        parts = [self.both(name)]
-        while self._next("or"):
-            self.is_ranked = False
-            parts.append(self.both(name))
-        return disjunction_of(*parts)
+        self.is_ranked &= len(tree.children) == 1
+        return disjunction_of(*(self._both(both, name) for both in tree.children))
 
-    def both(self, name: str | None) -> Node:
-        """Return what must all be true."""
-        parts = [self.part(name)]
-        while self.at < len(self.tokens) and self.tokens[self.at].kind not in ("or", "close"):
-            self._next("and")
-            parts.append(self.part(name))
-        return conjunction_of(*parts)
+    def _both(self, tree: _Branch, name: str | None) -> Node:
+        return conjunction_of(*(self._part(part, name) for part in tree.children))
 
-    def part(self, name: str | None) -> Node:
-        """Return one term, one bracket, or the opposite of either."""
-        self._next("plus")
-        negations, before = 0, len(self.free)
-        while self._next("not"):
-            negations += 1
-            self._next("plus")
-        operand = self._operand(name)
+    def _part(self, tree: _Branch, name: str | None) -> Node:
+        *negations, operand = tree.children
+        before = len(self.free)
+        node = self._operand(operand, name)
         if negations:
             del self.free[before:]
-        return negation_of(operand) if negations % 2 else operand
+        return negation_of(node) if len(negations) % 2 else node
 
-    def _operand(self, name: str | None) -> Node:
-        if self.at >= len(self.tokens):
-            last = self.tokens[-1]
-            raise InvalidInput(f"column {last.column + len(last.text)}: unexpected end of the query", field="q")
-        token = self.tokens[self.at]
-        self.at += 1
-        if token.kind == "open":
-            return self._bracket(token, name)
-        if token.kind == "field" and _is_field(token.text[:-1]):
-            return self._parse_field(token)
-        if token.kind in ("close", "and", "or"):
-            _refuse(token, f"unexpected {token.text!r}; expected a word")
-        return self._term(self._join_word(token), name)
+    def _operand(self, operand: _Branch | Token, name: str | None) -> Node:
+        """Return one term or one bracket; with a field before it, what is asked of that."""
+        if isinstance(operand, Token):
+            return self._term(operand, name)
+        if operand.data == "about":
+            field_token, value = operand.children
+            return self._operand(value, str(field_token)[:-1])
+        opening, alternatives = operand.children
+        return self._bracket(opening, alternatives, name)  # type: ignore[arg-type]  # a token, as the grammar says
 
-    def _parse_field(self, token: _Token) -> Node:
-        name = token.text[:-1]
-        if self.at >= len(self.tokens):
-            _refuse(token, f"a value must follow {token.text}")
-        following = self.tokens[self.at]
-        self.at += 1
-        if following.kind == "open":
-            return self._bracket(following, name)
-        if following.kind == "close":
-            _refuse(following, f"a value must follow {token.text}")
-        return self._term(self._join_word(following), name)
-
-    def _join_word(self, token: _Token) -> _Token:
-        """Return a word or value with what the lexer cut off its beginning: ``-``, ``+``, ``!``, ``a:``."""
-        text = token.text
-        end = token.column + len(text)
-        while token.kind != "phrase" and self.at < len(self.tokens):
-            following = self.tokens[self.at]
-            if following.column != end or following.kind in ("open", "close", "phrase"):
-                break
-            text, end = text + following.text, end + len(following.text)
-            self.at += 1
-        return _Token("phrase" if token.kind == "phrase" else "word", text, token.column)
-
-    def _bracket(self, token: _Token, name: str | None) -> Node:
+    def _bracket(self, opening: Token, alternatives: _Branch, name: str | None) -> Node:
         self.depth += 1
         if self.depth > DEEPEST_QUERY:
-            _refuse(token, f"brackets are nested deeper than {DEEPEST_QUERY} levels")
-        node = self.either(name)
-        if not self._next("close"):
-            _refuse(token, "this bracket is not closed")
+            _refuse(_place(opening), f"brackets are nested deeper than {DEEPEST_QUERY} levels")
+        node = self.either(alternatives, name)
         self.depth -= 1
         return node
 
-    def _term(self, token: _Token, name: str | None) -> Node:
+    def _term(self, token: Token, name: str | None) -> Node:
         self.terms += 1
         if self.terms > MOST_TERMS:
-            _refuse(token, f"a query may contain at most {MOST_TERMS} words and values")
-        is_phrase = token.kind == "phrase"
-        text = token.text[1:-1] if is_phrase else token.text
+            _refuse(_place(token), f"a query may contain at most {MOST_TERMS} words and values")
+        is_phrase = token.type == "PHRASE"
+        text = str(token[1:-1] if is_phrase else token)
         if not is_phrase and _UNSUPPORTED.search(text):
-            _refuse(token, "fuzzy words (~), boosts (^) and ranges in brackets are not supported")
+            _refuse(_place(token), "fuzzy words (~), boosts (^) and ranges in brackets are not supported")
         try:
             if name is None:
-                return self._free(text, is_phrase=is_phrase)
+                return self._free(token, text, is_phrase=is_phrase)
             return _about(name, text, is_phrase=is_phrase)
         except InvalidInput as error:
-            _refuse(token, error.message)
+            _refuse(_place(token), error.message)
 
-    def _free(self, text: str, *, is_phrase: bool) -> Node:
+    def _free(self, token: Token, text: str, *, is_phrase: bool) -> Node:
         bare = text if is_phrase else text.strip("*")
         if not is_phrase and "*" in unescaped_stars(bare):
             raise InvalidInput(
@@ -221,22 +196,12 @@ class _QueryParser:
             )
         words = words_of(unescape(bare))
         if not words:
-            if is_phrase or (len(self.tokens) == 1 and "*" not in text):
+            is_alone = not self.query[: token.start_pos].strip() and not self.query[token.end_pos :].strip()
+            if is_phrase or (is_alone and "*" not in text):
                 raise InvalidInput(f"{text[:100]!r} contains no letter or digit")
             return ALWAYS
         self.free.append(unescape(bare))
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))
-
-    def _next(self, kind: str) -> bool:
-        """Step over the next token if it is of this kind."""
-        if self.at < len(self.tokens) and self.tokens[self.at].kind == kind:
-            self.at += 1
-            return True
-        return False
-
-
-def _is_field(name: str) -> bool:
-    return name == EXISTS_FIELD or is_field(name)
 
 
 def unescaped_stars(text: str) -> str:

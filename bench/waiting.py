@@ -17,13 +17,13 @@ from sqlalchemy import Engine, insert
 
 from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import open_store, settings_in
+from tocsin.delivery.worker.deliver import fair_shares
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import writing
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.tables import message
-from tocsin.worker.deliver import fair_shares
 
 MESSAGE_COUNT, DESTINATION_COUNT, CLAIM_COUNT, CLAIMED = 1_000_000, 500, 200, 64
 _FEWER = 100

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
+from tocsin.delivery.dispatch import Sender
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import Dependencies
 from tocsin.flow.pipeline import MATCHING, Batch, Context, alert_facts_of, drafts_of, run, schedule
-from tocsin.flow.send.dispatch import Sender
 from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.jobs.resolving import resolving_of
 from tocsin.model.match_result import MatchCounts, Pair

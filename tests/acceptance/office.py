@@ -15,11 +15,11 @@ from sqlalchemy import Engine, select
 from tests.serving import Json, Served
 
 from tocsin.clock import FixedClock, SystemClock
+from tocsin.delivery.worker.build import Limits, build
+from tocsin.delivery.worker.deliver import Worker
+from tocsin.delivery.worker.dev_receiver import Receiver, receiving
 from tocsin.settings import Settings
 from tocsin.store.tables import message
-from tocsin.worker.build import Limits, build
-from tocsin.worker.deliver import Worker
-from tocsin.worker.dev_receiver import Receiver, receiving
 
 _PATCH = {"Content-Type": "application/json-patch+json"}
 

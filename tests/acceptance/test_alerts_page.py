@@ -22,9 +22,9 @@ from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.clock import SystemClock, to_datetime
+from tocsin.delivery.worker.dev_receiver import Receiver
 from tocsin.jobs.match_stream import streaming
 from tocsin.store.engine import open_engine
-from tocsin.worker.dev_receiver import Receiver
 
 __all__ = ["spark", "started_spark"]
 

@@ -63,10 +63,10 @@ async def serve() -> object:
 
 async def deliver() -> object:
     """Start a worker, and stop it once it has looked for work."""
+    from tocsin.delivery.worker.deliver import run
     from tocsin.settings import Settings
     from tocsin.store.engine import open_engine
     from tocsin.store.schema import migrate
-    from tocsin.worker.deliver import run
 
     settings = Settings(data_dir=Path.cwd())
     engine = open_engine(settings.store_url())

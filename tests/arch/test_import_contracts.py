@@ -13,7 +13,7 @@ from importlinter.cli import lint_imports
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 
-STAGES = ("capture", "eventlog", "match", "resolve", "schedule", "send", "track")
+STAGES = ("capture", "eventlog", "match", "resolve", "schedule", "track")
 
 
 def test_import_contracts_hold(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode
 
 from tests.waiting import until
 
-from tocsin.flow.send.channels.slack.interactions import Signed, signature_of
+from tocsin.delivery.channels.slack.interactions import Signed, signature_of
 
 TEAM = "T0HOME"
 

@@ -13,7 +13,7 @@ from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.flow.send.acknowledge_links import AcknowledgeLink, token_of
+from tocsin.delivery.links.acknowledge import AcknowledgeLink, token_of
 
 WEEK_MS = 7 * 86_400_000
 

@@ -12,7 +12,7 @@ from tests.notifying import notify_all
 from tests.serving import Json
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.message_content import message_content, owned_by_text
+from tocsin.delivery.wording.content import message_content, owned_by_text
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 

@@ -15,16 +15,16 @@ from tests.acceptance.worker.test_worker import until
 from tests.notifying import notify_all
 from tests.serving import KEY, Json
 
-from tocsin.flow.send.channels.channel_type import ChannelType, SenderSetup
-from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
-from tocsin.flow.send.channels.table import CHANNELS, phrase_of
-from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
+from tocsin.delivery.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.delivery.channels.table import CHANNELS, phrase_of
+from tocsin.delivery.dispatch import Dispatch, Sender
+from tocsin.delivery.worker.build import build
+from tocsin.delivery.worker.deliver import Worker
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.settings import Settings
 from tocsin.store.eventlog.log import EventLog
-from tocsin.worker.build import build
-from tocsin.worker.deliver import Worker
 
 ADDRESS = "https://pigeons.example.org/loft/secret-loft"
 

@@ -9,9 +9,9 @@ from tests.contract.test_explain import alert, describe, explanation_of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.flow.send import mute_links
-from tocsin.flow.send.channels.email.unsubscribe import token_of
-from tocsin.flow.send.mute_links import MuteLink
+from tocsin.delivery.links import mute as mute_links
+from tocsin.delivery.links.mute import MuteLink
+from tocsin.delivery.links.unsubscribe import token_of
 
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 

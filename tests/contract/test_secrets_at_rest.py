@@ -16,12 +16,12 @@ from tests.notifying import notify_all
 from tests.serving import Json, table
 
 from tocsin.clock import SystemClock
+from tocsin.delivery.worker.deliver import run
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, message
-from tocsin.worker.deliver import run
 
 WORD = "kanarie"
 PATIENCE_S = 30.0

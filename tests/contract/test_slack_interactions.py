@@ -20,9 +20,9 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, running_server, server_settings
 from tests.startedstore import StartedStore
 
-from tocsin.flow.send import mute_links
-from tocsin.flow.send.acknowledge_links import AcknowledgeLink, token_of
-from tocsin.flow.send.mute_links import MuteLink
+from tocsin.delivery.links import mute as mute_links
+from tocsin.delivery.links.acknowledge import AcknowledgeLink, token_of
+from tocsin.delivery.links.mute import MuteLink
 
 TOKEN, SECRET = "xoxb-1-2-s3cret", "8f742231b10e8888abcd99f0d5c185a5"
 OTHER_SECRET = "0123456789abcdef0123456789abcdef"

@@ -16,10 +16,10 @@ from tests.startedstore import StartedStore
 
 from tocsin.cli.ports import any_free_port
 from tocsin.cli.up import DevReceiver, parts_of, with_dev_receiver
-from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.worker.dev_receiver import Receiver, receiving
 from tocsin.model.subscription import Category, Channel
 from tocsin.settings import Settings
-from tocsin.worker.dev_receiver import Receiver, receiving
 
 ADMINISTRATOR = "admin@tocsin.example.org"
 UNSENT = {Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.delivery.channels.table import CHANNELS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "channels.md"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from uuid import NAMESPACE_URL, uuid5
 
 from sqlalchemy import Engine, insert, select
-from tests.unit.flow.send.events import NOW_MS, change_event
+from tests.unit.delivery.events import NOW_MS, change_event
 
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.message import Attempt, Delivered, Message, Outcome

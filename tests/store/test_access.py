@@ -15,9 +15,9 @@ from tocsin.access.decide import Permissions
 from tocsin.access.language import parse_condition
 from tocsin.access.nodes import Condition
 from tocsin.access.permission_cache import PermissionCache
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.resolve.only_visible import only_visible
-from tocsin.flow.send.dispatch import Dispatch
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent

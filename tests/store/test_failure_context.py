@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.dispatch import Dispatch, FailureContext
+from tocsin.delivery.dispatch import Dispatch, FailureContext
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finish_of, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.clock import FixedClock
+from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
 from tocsin.errors import Conflict
 from tocsin.flow.track.breaker import PROBE_WAIT_MS, as_probe
 from tocsin.model.change import ChangeEvent
@@ -24,7 +25,6 @@ from tocsin.store.outbox.pauses import NO_PAUSES
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import entity
-from tocsin.worker.failure_reports import FailureReports, failure_reports
 
 AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
 HOUR_MS = 3_600_000

@@ -19,7 +19,10 @@ from tests.soak import SOAK
 from tests.store.test_access import Small
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.delivery.dispatch import Dispatch, Sender
+from tocsin.delivery.worker.attempt import RouteBook, attempt
+from tocsin.delivery.worker.build import WorkerParts
+from tocsin.delivery.worker.failure_reports import failure_reports
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM, Actor
@@ -36,9 +39,6 @@ from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People
 from tocsin.store.people.own_addresses import OwnAddresses
-from tocsin.worker.attempt import RouteBook, attempt
-from tocsin.worker.build import WorkerParts
-from tocsin.worker.failure_reports import failure_reports
 
 NAMES = ("first", "second", "third")
 TO_BERT = "bert@example.org"

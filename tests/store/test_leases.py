@@ -13,14 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from sqlalchemy import Engine, select
 from tests.soak import SOAK
 from tests.store.rows import add_messages, finish_of, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
+from tocsin.delivery.worker.leases import Leases, Watch
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.tables import attempt, change_event, destination_status, message, notification, worker_session
-from tocsin.worker.leases import Leases, Watch
 
 LEASE_S = 90.0
 NAMES = ("a", "b", "c")
@@ -31,7 +31,7 @@ Clocks = st.sampled_from([-86_400_000, -3_600_000, -1, 0, 1, 3_600_000, 86_400_0
 
 @dataclass
 class Simulated:
-    """A worker as its parts: what ``worker/deliver.py`` does with them, one step at a time."""
+    """A worker as its parts: what ``delivery/worker/deliver.py`` does with them, one step at a time."""
 
     name: str
     leases: Leases = field(default_factory=lambda: Leases(LEASE_S))

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, MetaData, Table, insert, select
 from tests.drafts import draft
 from tests.postgres import Cluster
-from tests.unit.flow.send.events import NOW_MS, change_event
+from tests.unit.delivery.events import NOW_MS, change_event
 
 from tocsin.flow.schedule.messages import ScheduledNotification, Slot
 from tocsin.model.message import MessageStatus

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, insert, select, text, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finish_of, some_id, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.notifying import dependencies_of
 
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.once import Dependencies, Notified, once
-from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.message import Delivered, MessageStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written

@@ -10,7 +10,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.alert_incident import OpenIncident, StepKind
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.outbox.messages import Messages

@@ -9,7 +9,7 @@ from time import sleep
 import pytest
 from sqlalchemy import Connection, Engine, event, insert, select
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, states
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
 from tocsin.flow.track.breaker import PROBE_LIMIT_MS, PROBE_WAIT_MS, as_probe
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry

@@ -7,7 +7,7 @@ from itertools import chain
 
 from sqlalchemy import Engine, select, update
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import reading, writing

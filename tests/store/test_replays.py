@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, select
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.errors import Conflict
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry

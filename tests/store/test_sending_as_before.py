@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from tests.conftest import KEY
 from tests.store.catalogues import company
 
-from tocsin.flow.send.channels.webhook.authentication import authorization_of
+from tocsin.delivery.channels.webhook.authentication import authorization_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key

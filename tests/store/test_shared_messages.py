@@ -20,9 +20,11 @@ from tests.store.test_independence import opened_copy, worker_parts, yes
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.send.channels.email.message import MailSettings, render_mail
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.outcome import of_smtp_code
+from tocsin.delivery.channels.email.message import MailSettings, render_mail
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.transport.outcome import of_smtp_code
+from tocsin.delivery.worker.attempt import RouteBook, attempt
+from tocsin.delivery.worker.build import WorkerParts
 from tocsin.model.message import Delivered, Message, Outcome
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
@@ -30,8 +32,6 @@ from tocsin.model.subscription import Destination
 from tocsin.store.engine import open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.outbox.messages import Messages
-from tocsin.worker.attempt import RouteBook, attempt
-from tocsin.worker.build import WorkerParts
 
 SECOND_MS = 1_000
 HOUR_S = 3_600

@@ -1,4 +1,4 @@
-"""``tocsin deliver``: the worker that sends mails and webhooks. Next: ``worker/deliver.py``."""
+"""``tocsin deliver``: the worker that sends mails and webhooks. Next: ``delivery/worker/deliver.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def deliver() -> None:
     """
     settings = settings_of()
     with needing("server"):
+        from tocsin.delivery.worker.deliver import main
         from tocsin.logs import set_up_logs
-        from tocsin.worker.deliver import main
     set_up_logs(settings)
     main(settings)

@@ -1,4 +1,4 @@
-"""``tocsin receive``: a development receiver for mails and webhooks. Next: ``worker/dev_receiver.py``."""
+"""``tocsin receive``: a development receiver for mails and webhooks. Next: ``delivery/worker/dev_receiver.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def receive(
     the setting egress_allow permits them: TOCSIN_EGRESS_ALLOW='["127.0.0.1:8586"]'.
     """
     with needing("server"):
-        from tocsin.worker.dev_receiver import main
+        from tocsin.delivery.worker.dev_receiver import main
     check_free(LOOPBACK, http_port, option="--http-port")
     check_free(LOOPBACK, smtp_port, option="--smtp-port")
     main(http_port=http_port, smtp_port=smtp_port)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
+from tocsin.delivery.channels.table import phrase_of
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import PossibleRecipient
 from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
-from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus

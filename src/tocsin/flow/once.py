@@ -2,7 +2,7 @@
 
 This is the whole pipeline in plain Python for one event; tests compare Spark with it. In production
 ``jobs/match_stream.py`` matches many events at once on Spark, its tasks run the same stages from there to the stored
-notification (``flow/pipeline.py``), and ``worker/deliver.py`` runs the rest.
+notification (``flow/pipeline.py``), and ``delivery/worker/deliver.py`` runs the rest.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tocsin.clock import Clock
+from tocsin.delivery.dispatch import Dispatch, Sender
+from tocsin.delivery.transport.retry import wait_s
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.pipeline import MATCHING, Batch, Context, Lookups, alert_facts_of, notifications_of, run
 from tocsin.flow.schedule.messages import ScheduledNotification
-from tocsin.flow.send.dispatch import Dispatch, Sender
-from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.message import Attempt, Entry, Message, Retry

@@ -1,6 +1,6 @@
 """Messages: what goes out to one recipient at one time, its states and attempts, and the reasons of outcomes.
 
-Next: ``flow/send/dispatch.py``.
+Next: ``delivery/dispatch.py``.
 """
 
 from __future__ import annotations

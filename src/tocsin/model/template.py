@@ -1,4 +1,4 @@
-"""Notification templates: how the messages of an alert are worded. Next: ``flow/send/templates/message_text.py``."""
+"""Notification templates: how the messages of an alert are worded. Next: ``delivery/templates/message_text.py``."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from argon2 import PasswordHasher
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, FixedClock
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.flow.capture.ports import Transaction
-from tocsin.flow.send.egress import egress_of
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.sample.alerts import alerts

@@ -1,7 +1,7 @@
 """Problems that keep notifications back: no pipeline or worker, a wait, a delay, a full disk.
 
 Each answer costs a few small queries; the disk is tried at most every ten seconds. Next: ``jobs/heartbeat.py`` reports
-the pipeline, ``worker/leases.py`` the workers.
+the pipeline, ``delivery/worker/leases.py`` the workers.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from tests.acceptance.worker.test_worker import working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.dispatch import Sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.dispatch import Sender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.store.tables import attempt, message
 
 OpenSender = Callable[[HttpRequests], Sender]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tocsin.flow.send.channels.webhook.sender import WebhookSender
-from tocsin.flow.send.egress import Egress
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.webhook.sender import WebhookSender
+from tocsin.delivery.transport.egress import Egress
+from tocsin.delivery.transport.http_requests import HttpRequests
 
 
 @asynccontextmanager

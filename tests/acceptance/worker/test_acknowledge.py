@@ -20,18 +20,18 @@ from tests.conftest import KEY
 from tests.notifying import notify_all
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
-from tocsin.flow.send.acknowledge_links import request_of
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
-from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.channels.google_chat.sender import google_chat_sender
+from tocsin.delivery.channels.ms_teams.sender import ms_teams_sender
+from tocsin.delivery.links.acknowledge import request_of
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
+from tocsin.delivery.worker.build import build
 from tocsin.model.alert_incident import StepKind
 from tocsin.settings import Settings
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.people.identities import People, unsubscribe_key
-from tocsin.worker.build import build
 
 BASE = "https://t.example"
 LINKS: dict[str, Any] = {"base_url": BASE, "link_key": b"key"}

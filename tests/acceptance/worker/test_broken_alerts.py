@@ -14,9 +14,9 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.egress import egress_of
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiosmtpd.smtp import SMTP, Envelope
-from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
+from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.message import MailSettings
-from tocsin.flow.send.channels.email.sender import EmailSender
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.message import MailSettings
+from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 

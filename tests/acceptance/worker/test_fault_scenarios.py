@@ -21,13 +21,13 @@ from tests.company import PEOPLE, SmallCompany
 from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.store.rows import add_messages
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
 from tocsin.catalogue.observations.runs import add_runs
 from tocsin.clock import SystemClock
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.egress import egress_of
 from tocsin.model.message import Delivered
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key

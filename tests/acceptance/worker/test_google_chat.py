@@ -12,10 +12,10 @@ from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES
-from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.google_chat.card import MESSAGE_BYTES
+from tocsin.delivery.channels.google_chat.sender import google_chat_sender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.subscription import Channel
 from tocsin.store.tables import attempt, message
 

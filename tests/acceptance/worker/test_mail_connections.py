@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.message import MailSettings
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.message import MailSettings
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 

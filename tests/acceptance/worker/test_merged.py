@@ -14,8 +14,8 @@ from tests.company import destination_id
 from tests.notifying import notify_all
 from tests.store.test_access import Small
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.sender import EmailSender
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, SubscriptionState

@@ -11,10 +11,10 @@ from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import delivering, listening, reasons, statuses
 from tests.acceptance.worker.test_worker import until
 
-from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
-from tocsin.flow.send.channels.ms_teams.card import CARD_TYPE
-from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
+from tocsin.delivery.channels.ms_teams.card import CARD_TYPE
+from tocsin.delivery.channels.ms_teams.sender import ms_teams_sender
+from tocsin.delivery.transport.http_requests import HttpRequests
 
 FLOW = "/workflows/abc/triggers/manual/paths/invoke?sig=secret"
 LATE_ANSWER = (

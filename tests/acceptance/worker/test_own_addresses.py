@@ -16,10 +16,10 @@ from tests.acceptance.worker.test_worker import LIMITS, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.channels.slack.sender import SlackSender
-from tocsin.flow.send.channels.webhook.sender import WebhookSender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.slack.sender import SlackSender
+from tocsin.delivery.channels.webhook.sender import WebhookSender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.entity import Document
 from tocsin.store.outbox.status import DestinationStatuses
 

@@ -2,14 +2,14 @@
 
 import aiohttp
 from tests.acceptance.worker.senders import webhook_sender
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.message import MailSettings
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.egress import egress_of
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.message import MailSettings
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
-from tocsin.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
 
 
 def destination(endpoint: str | None, **config: object) -> Destination:

@@ -18,11 +18,11 @@ from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.channels.google_chat.sender import google_chat_sender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.store.tables import attempt, message
 
 RUNS = ("Successful", "Failed", "Failed", "Successful")

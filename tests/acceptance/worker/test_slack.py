@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import delivering, listening, reasons, statuses
 from tests.acceptance.worker.test_worker import until
 
-from tocsin.flow.send.channels.slack.sender import SlackSender
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.slack.sender import SlackSender
+from tocsin.delivery.transport.http_requests import HttpRequests
 
 HOOK = "/services/T0/B0/secret"
 

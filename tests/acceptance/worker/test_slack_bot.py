@@ -17,10 +17,10 @@ from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.channels.slack.sender import SlackSender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
-from tocsin.flow.send.mute_links import request_of
+from tocsin.delivery.channels.slack.sender import SlackSender
+from tocsin.delivery.links.mute import request_of
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import attempt, notification

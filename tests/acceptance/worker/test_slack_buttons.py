@@ -17,10 +17,10 @@ from tests.contract.slack_workspace import press, running_workspace
 from tests.notifying import notify_all
 from tests.serving import running_server, server_settings
 
-from tocsin.flow.send.channels.slack.interactions import MESSAGE_BYTES
-from tocsin.flow.send.channels.slack.sender import SlackSender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.slack.interactions import MESSAGE_BYTES
+from tocsin.delivery.channels.slack.sender import SlackSender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.people.identities import People, unsubscribe_key
 

@@ -13,10 +13,10 @@ from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.flow.send.channels.email.connections import MailServer
-from tocsin.flow.send.channels.email.sender import EmailSender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key

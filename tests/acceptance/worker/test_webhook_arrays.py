@@ -11,13 +11,13 @@ from tests.acceptance.worker.senders import webhook_sender
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.unit.flow.send.channels.webhook.test_bodies import message_of
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.channels.webhook.test_bodies import message_of
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.egress import egress_of
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key

@@ -12,15 +12,15 @@ import pytest
 from aiohttp import web
 from tests.acceptance.worker.receivers import LOOPBACK, destination, receiver
 from tests.acceptance.worker.senders import webhook_sender
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
-from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
-from tocsin.flow.send.channels.slack.sender import SlackSender
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.dispatch import Sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.delivery.channels.google_chat.sender import google_chat_sender
+from tocsin.delivery.channels.ms_teams.sender import ms_teams_sender
+from tocsin.delivery.channels.slack.sender import SlackSender
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.dispatch import Sender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
 

@@ -13,11 +13,11 @@ import pytest
 from aiohttp import web
 from tests.acceptance.worker.receivers import LOOPBACK, Answer, destination, receiver, speaking, talking
 from tests.acceptance.worker.senders import webhook_sender
-from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
+from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.outcome import DETAIL_LIMIT
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.outcome import DETAIL_LIMIT
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
 

@@ -13,12 +13,12 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from tests.acceptance.worker.receivers import LOOPBACK, Talk, destination, speaking, talking
 from tests.acceptance.worker.senders import webhook_sender
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.webhook.sender import WebhookSender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
-from tocsin.flow.send.outcome import DETAIL_LIMIT
+from tocsin.delivery.channels.webhook.sender import WebhookSender
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
+from tocsin.delivery.transport.outcome import DETAIL_LIMIT
 from tocsin.model.message import Delivered, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
 

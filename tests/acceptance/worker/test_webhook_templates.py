@@ -14,14 +14,14 @@ from tests.acceptance.worker.receivers import receiver
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.unit.flow.send.events import NOW_MS, OWNER, dispatch
+from tests.unit.delivery.events import NOW_MS, OWNER, dispatch
 
-from tocsin.flow.send.channels.webhook.filling import filled_config
-from tocsin.flow.send.channels.webhook.sender import WebhookSender
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.http_requests import HttpRequests
-from tocsin.flow.send.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
+from tocsin.delivery.channels.webhook.filling import filled_config
+from tocsin.delivery.channels.webhook.sender import WebhookSender
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.message import Delivered
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination, DestinationConfig

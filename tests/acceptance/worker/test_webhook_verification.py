@@ -15,11 +15,11 @@ import pytest
 from aiohttp import web
 from tests.acceptance.worker.receivers import LOOPBACK, destination, receiver
 from tests.acceptance.worker.senders import webhook_sender
-from tests.unit.flow.send.events import NOW_MS, dispatch
+from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.webhook.sender import WebhookSender
-from tocsin.flow.send.channels.webhook.signature import is_signed
-from tocsin.flow.send.egress import egress_of
+from tocsin.delivery.channels.webhook.sender import WebhookSender
+from tocsin.delivery.channels.webhook.signature import is_signed
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 

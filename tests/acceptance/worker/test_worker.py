@@ -21,11 +21,14 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.senders import webhook_sender
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
-from tests.unit.flow.send.events import NOW_MS
+from tests.unit.delivery.events import NOW_MS
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.dispatch import Dispatch, Route
-from tocsin.flow.send.egress import egress_of
+from tocsin.delivery.dispatch import Dispatch, Route
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.worker.build import Limits, WorkerParts
+from tocsin.delivery.worker.deliver import Worker
+from tocsin.delivery.worker.failure_reports import failure_reports
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
 from tocsin.model.replay import Replay, ReplayState, Selection
@@ -46,9 +49,6 @@ from tocsin.store.people.identities import People
 from tocsin.store.people.own_addresses import OwnAddresses
 from tocsin.store.tables import attempt, entity, message
 from tocsin.store.vault import new_key, use_vault
-from tocsin.worker.build import Limits, WorkerParts
-from tocsin.worker.deliver import Worker
-from tocsin.worker.failure_reports import failure_reports
 
 PATIENCE_S = 30.0
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -429,7 +429,7 @@ VICTIMS_LEASE_S = 2.0
 _VICTIM = """
 import sys
 from tocsin.settings import Settings
-from tocsin.worker.deliver import main
+from tocsin.delivery.worker.deliver import main
 
 main(
     Settings(

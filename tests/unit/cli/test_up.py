@@ -15,8 +15,8 @@ from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
 from tocsin.cli.serve import serve
 from tocsin.cli.up import DevReceiver, dev_receiver_of, local_url, parts_of, with_dev_receiver
+from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, MissingExtra
-from tocsin.flow.send.egress import egress_of
 from tocsin.settings import Settings
 
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))

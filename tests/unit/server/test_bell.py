@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.flow.send.events import addition_of, change_event
+from tests.unit.delivery.events import addition_of, change_event
 
 from tocsin.model.change import EventType
 from tocsin.model.notification import Reason, ReasonKind

@@ -1,7 +1,7 @@
 """Failures of destinations, recorded as change events on the alert they concern.
 
 The alert keeps its version, because nobody changed it. Its owners read them in their inbox, and by mail unless they
-switch the alert ``BrokenAlerts`` off. Next: ``worker/failure_reports.py``.
+switch the alert ``BrokenAlerts`` off. Next: ``delivery/worker/failure_reports.py``.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Own addresses of people and teams: an incoming webhook of each chat, and a webhook, in ``profile.subscription``.
 
 They are secrets of whoever has them, sealed as those of connections are (``flow/capture/secrets.py``).
-Source: OpenMetadata's ``type/profile.json``. Next: ``flow/send/channels/table.py``.
+Source: OpenMetadata's ``type/profile.json``. Next: ``delivery/channels/table.py``.
 """
 
 from __future__ import annotations
 
 from pydantic import ValidationError
 
-from tocsin.flow.send.channels.table import CHANNELS
-from tocsin.flow.send.channels.webhook.authentication import check_credentials
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.channels.webhook.authentication import check_credentials
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.own_address import OWN_KEYS

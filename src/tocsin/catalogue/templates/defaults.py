@@ -1,7 +1,7 @@
 """Default texts of the system templates, which an administrator may change and reset.
 
 As long as one is unchanged, messages have the text that Tocsin writes without templates.
-Next: ``flow/send/templates/choice.py``.
+Next: ``delivery/templates/choice.py``.
 """
 
 from __future__ import annotations

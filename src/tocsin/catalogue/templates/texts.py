@@ -1,12 +1,12 @@
 """Rules of notification templates: they can be read, and who provides them is not what somebody says.
 
-Next: ``flow/send/templates/parse.py``.
+Next: ``delivery/templates/parse.py``.
 """
 
 from __future__ import annotations
 
 from tocsin.catalogue.templates.defaults import is_modified
-from tocsin.flow.send.templates.message_text import check_template
+from tocsin.delivery.templates.message_text import check_template
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM as TOCSIN
 from tocsin.model.people import Actor

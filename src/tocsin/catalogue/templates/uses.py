@@ -1,6 +1,6 @@
 """Uses of notification templates: alerts are given those of users, and a template that alerts use stays.
 
-Next: ``flow/send/templates/choice.py``.
+Next: ``delivery/templates/choice.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A function over plain values: it runs for every recipient of every event, a million for one event at times. Ids are
 UUIDv5 of their causes, so that writing a row twice has no effect.
-Next: ``flow/send`` for messages; in-app notifications are in the inbox once they are stored.
+Next: ``delivery/worker`` for messages; in-app notifications are in the inbox once they are stored.
 """
 
 from __future__ import annotations

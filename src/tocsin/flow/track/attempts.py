@@ -1,6 +1,6 @@
 """Next status and due time of a message after an attempt.
 
-Pure; the delay is passed in (from ``flow/send/retry.py``). Next: ``flow/track/destination_status.py``.
+Pure; the delay is passed in (from ``delivery/transport/retry.py``). Next: ``flow/track/destination_status.py``.
 """
 
 from __future__ import annotations

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from tocsin.delivery.channels.channel_type import SenderSetup
+from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
+from tocsin.delivery.templates.accounts import TemplateAccounts
+from tocsin.delivery.templates.choice import shares_of, word_message
+from tocsin.delivery.templates.message_text import MessagePlace
+from tocsin.delivery.transport.request import Recorder
+from tocsin.delivery.wording.changes import headline
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.send.channels.channel_type import SenderSetup
-from tocsin.flow.send.channels.table import CHANNELS
-from tocsin.flow.send.dispatch import Dispatch, narrow_dispatch
-from tocsin.flow.send.rehearsal import Rehearsed, rehearsed_requests
-from tocsin.flow.send.templates.accounts import TemplateAccounts
-from tocsin.flow.send.templates.choice import shares_of, word_message
-from tocsin.flow.send.templates.message_text import MessagePlace
-from tocsin.flow.send.transport import Recorder
-from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
 from tocsin.model.notification import Reason

@@ -1,6 +1,6 @@
 """Validation of destinations when an alert is saved: category, channel and address.
 
-Whether an address may be connected to is decided when something is sent (``flow/send/egress.py``).
+Whether an address may be connected to is decided when something is sent (``delivery/transport/egress.py``).
 Next: ``server/alerts/request.py``.
 """
 
@@ -11,13 +11,13 @@ from typing import Protocol
 
 from pydantic.alias_generators import to_camel
 
+from tocsin.delivery.channels.endpoints import check_endpoint, check_header
+from tocsin.delivery.channels.slack.channel import check_bot_token, check_signing_secret
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.channels.webhook.authentication import check_credentials
+from tocsin.delivery.channels.webhook.filling import check_templates
 from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
-from tocsin.flow.send.channels.endpoints import check_endpoint, check_header
-from tocsin.flow.send.channels.slack.channel import check_bot_token, check_signing_secret
-from tocsin.flow.send.channels.table import CHANNELS
-from tocsin.flow.send.channels.webhook.authentication import check_credentials
-from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.subscription import (

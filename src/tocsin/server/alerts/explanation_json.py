@@ -11,12 +11,12 @@ import orjson
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.conditions.trace import Seen, Trace
+from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
+from tocsin.delivery.wording.lines import cut
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import PossibleRecipient, RecipientPath
 from tocsin.flow.schedule.messages import without_asset
-from tocsin.flow.send.text_blocks import cut
-from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import inherits_owners

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
 from tocsin.clock import to_datetime
+from tocsin.delivery.links.acknowledge import request_of
+from tocsin.delivery.links.mute import MuteLink
+from tocsin.delivery.wording.changes import asset_of
 from tocsin.errors import NotFound
-from tocsin.flow.send.acknowledge_links import request_of
-from tocsin.flow.send.mute_links import MuteLink
-from tocsin.flow.send.wording import asset_of
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification

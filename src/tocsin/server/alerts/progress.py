@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from tocsin.delivery.channels.webhook.payload import as_upstream
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve.withholding import withheld
-from tocsin.flow.send.channels.webhook.payload import as_upstream
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

@@ -12,9 +12,9 @@ from functools import partial
 from uuid import UUID, uuid4
 
 from tocsin.catalogue.alerts.editors import add_editor
+from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
+from tocsin.delivery.dispatch import Dispatch, Route
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
-from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.entity import Document
 from tocsin.model.message import (

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.delivery.channels.slack.interactions import ButtonPress, Signed, is_genuine
+from tocsin.delivery.links import acknowledge as acknowledge_links
+from tocsin.delivery.links import mute as mute_links
+from tocsin.delivery.links.acknowledge import AcknowledgeLink
+from tocsin.delivery.links.mute import MuteLink
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
-from tocsin.flow.send import acknowledge_links, mute_links
-from tocsin.flow.send.acknowledge_links import AcknowledgeLink
-from tocsin.flow.send.channels.slack.interactions import ButtonPress, Signed, is_genuine
-from tocsin.flow.send.mute_links import MuteLink
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_of
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of

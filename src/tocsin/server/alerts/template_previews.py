@@ -8,12 +8,12 @@ from __future__ import annotations
 from threading import Lock
 from uuid import UUID
 
+from tocsin.delivery.channels.table import CHANNELS, WORDED
+from tocsin.delivery.templates.html_text import to_html
+from tocsin.delivery.templates.message_text import MessagePlace, render_entry
+from tocsin.delivery.templates.parse import parse
+from tocsin.delivery.templates.rich_text import RichText
 from tocsin.errors import InvalidInput, InvalidTemplate
-from tocsin.flow.send.channels.table import CHANNELS, WORDED
-from tocsin.flow.send.templates.html_text import to_html
-from tocsin.flow.send.templates.message_text import MessagePlace, render_entry
-from tocsin.flow.send.templates.parse import parse
-from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry

@@ -1,17 +1,17 @@
 """Test sends to destinations: one artificial event, actually sent, and its outcome.
 
 The receiver's response is reported as a status and a reason, never its body: a test send must not be usable to
-probe the internal network. Next: ``flow/send/channels``.
+probe the internal network. Next: ``delivery/channels``.
 """
 
 from __future__ import annotations
 
 from uuid import uuid4
 
-from tocsin.flow.send.channels.channel_type import SenderSetup
-from tocsin.flow.send.channels.table import CHANNELS
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.templates.rich_text import RichText
+from tocsin.delivery.channels.channel_type import SenderSetup
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.templates.rich_text import RichText
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.message import Delivered, Entry, Message, Outcome, OutcomeReason

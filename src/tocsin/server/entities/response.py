@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from tocsin.delivery.channels.webhook.payload import with_texts
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.webhook.payload import with_texts
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import FOLLOWERS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES

@@ -6,7 +6,7 @@ from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
 from tocsin.catalogue.observations.pipeline_observability import LAST_RUN
 from tocsin.catalogue.quality.incidents import STATUSES
 from tocsin.conditions.changes import KNOWN_CATEGORIES
-from tocsin.flow.send.channels.table import WORDED
+from tocsin.delivery.channels.table import WORDED
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

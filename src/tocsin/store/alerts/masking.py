@@ -1,6 +1,6 @@
 """Secrets of destinations: replaced by masks before an alert is stored as an entity, and restored for sending.
 
-Each channel says which parts of its configuration are secret (``flow/send/channels/table.py``); the secret part of an
+Each channel says which parts of its configuration are secret (``delivery/channels/table.py``); the secret part of an
 address (``model/address.py``) always is. They are encrypted together with the whole address, and bound to its scheme,
 host and port: if those change, a mask keeps nothing. Credentials for tokens are bound to the token URL's, too.
 Next: ``store/alerts/subscriptions.py``.
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tocsin.delivery.channels.table import CHANNELS
 from tocsin.errors import InvalidInput, StaleSecrets
-from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.model.address import MASK, kept_url, masked_origin, masked_url, origin_of
 from tocsin.model.entity import Document
 

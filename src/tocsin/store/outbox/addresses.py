@@ -1,17 +1,17 @@
 """Routes of destinations: the current address, and whether sending is allowed.
 
 Read shortly before sending, so that a disabled, deleted or removed destination receives nothing.
-Next: ``flow/send/channels``.
+Next: ``delivery/channels``.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import Engine
 
+from tocsin.delivery.dispatch import Route, Share
+from tocsin.delivery.templates.accounts import RenderingAccount
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
-from tocsin.flow.send.dispatch import Route, Share
-from tocsin.flow.send.templates.accounts import RenderingAccount
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of
 from tocsin.model.template import Template
 from tocsin.store.alerts.subscriptions import Subscriptions

@@ -1,6 +1,6 @@
 """Owners in the events of messages for people, marked as deleted where they are that now.
 
-Days may pass between an event and its message. Next: ``flow/send/message_content.py``.
+Days may pass between an event and its message. Next: ``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.send.channels.table import WORDED
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.delivery.channels.table import WORDED
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.store.tables import entity

@@ -1,7 +1,7 @@
 """What messages about failures and recoveries refer to: earlier failures, what lies downstream, the first message.
 
 Asked only for a message about one failure or recovery: the reports of its asset are few and indexed.
-Next: ``flow/send/channels``.
+Next: ``delivery/channels``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select
 
+from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext
+from tocsin.delivery.wording.reports import is_recovery
 from tocsin.flow.match.streak import report_in
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext
-from tocsin.flow.send.report_wording import is_recovery
 from tocsin.model.message import MessageStatus
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
 from tocsin.store.alerts.directory import SqlDirectory

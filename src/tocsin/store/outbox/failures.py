@@ -1,6 +1,6 @@
 """Failures of destinations that are not reported yet.
 
-The rules are in ``flow/track/failing.py``. Next: ``worker/failure_reports.py``.
+The rules are in ``flow/track/failing.py``. Next: ``delivery/worker/failure_reports.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A message that several alerts share waits in the queue of one of their destinations. Without the alert of that
 destination it would wait in the queue of another one, so that is where it is put
-(``docs/decisions/0108-shared-messages-change-queues.md``). Next: ``worker/deliver.py``.
+(``docs/decisions/0108-shared-messages-change-queues.md``). Next: ``delivery/worker/deliver.py``.
 """
 
 from __future__ import annotations

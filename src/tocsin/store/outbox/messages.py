@@ -34,8 +34,8 @@ from sqlalchemy import (
     select,
 )
 
-from tocsin.flow.send.channels.table import WORDED
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.delivery.channels.table import WORDED
+from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus

@@ -1,6 +1,6 @@
 """Incidents that messages about failures belong to, found for all messages of a claim at once.
 
-Asked only where a message for people tells of a failure. Next: ``flow/send/acknowledge_links.py``.
+Asked only where a message for people tells of a failure. Next: ``delivery/links/acknowledge.py``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.send.channels.table import WORDED
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.report_wording import is_failure_report
+from tocsin.delivery.channels.table import WORDED
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.message import Entry
 from tocsin.store.alerts.tables import alert_incident

@@ -2,7 +2,7 @@
 
 A replay collects its messages in portions and gives each the status ``awaitingReplay``: workers send them when nothing
 else is due (``store/outbox/messages.py``). A message that awaits a replay cannot be collected by another one, so that
-nothing is sent twice. Next: ``worker/deliver.py``.
+nothing is sent twice. Next: ``delivery/worker/deliver.py``.
 """
 
 from __future__ import annotations

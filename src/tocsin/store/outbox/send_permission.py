@@ -1,7 +1,7 @@
 """Check at the moment of sending: the recipient may still see the event, wants it, and has not muted it since.
 
 Days may pass between an event and its mail; policies, tags, owners and mutes change. Each reason is checked separately.
-Next: ``worker/attempt.py``.
+Next: ``delivery/worker/attempt.py``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
 from tocsin.conditions.changes import changes_of
+from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
-from tocsin.flow.send.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.preferences import Frequency

@@ -2,7 +2,7 @@
 
 A worker renews its session by incrementing its heartbeat counter. No other machine's clock decides when a session has
 expired: an observer that sees the same counter for a whole lease, by its own monotonic clock, ends the session
-(``worker/leases.py``), if the counter is still the same. Next: ``store/outbox/messages.py``.
+(``delivery/worker/leases.py``), if the counter is still the same. Next: ``store/outbox/messages.py``.
 """
 
 from __future__ import annotations

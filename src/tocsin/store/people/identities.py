@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 
+from tocsin.delivery.links.unsubscribe import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
-from tocsin.flow.send.channels.email.unsubscribe import KEY_NAME
 from tocsin.model import fqn
 from tocsin.model.look_alikes import becomes_another
 from tocsin.model.people import Person

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.chunks import chunks_of
+from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
-from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering

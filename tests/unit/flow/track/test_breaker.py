@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.flow.send.events import dispatch
+from tests.unit.delivery.events import dispatch
 
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.flow.track.breaker import PROBE_WAIT_MS, WINDOW_MS, Breaker, as_probe, breaker_after

@@ -11,8 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from tocsin.delivery.wording.changes import change_lines, headline
 from tocsin.flow.eventlog.lake import Window
-from tocsin.flow.send.wording import change_lines, headline
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.catalogue.templates.defaults import reset_of
+from tocsin.delivery.channels.table import WORDED
+from tocsin.delivery.templates.functions import HELPERS
+from tocsin.delivery.templates.message_text import MessagePlace
+from tocsin.delivery.templates.rich_text import RichText
 from tocsin.errors import Forbidden, InvalidInput
-from tocsin.flow.send.channels.table import WORDED
-from tocsin.flow.send.templates.functions import HELPERS
-from tocsin.flow.send.templates.message_text import MessagePlace
-from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 import orjson
 from fastapi import APIRouter, Header, Query, Response
 
+from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
 from tocsin.flow.capture.operations import new_entity_id
-from tocsin.flow.send.wording import version_lines
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

@@ -1,7 +1,7 @@
 """Routes of acknowledging an incident by the button in a message to one person, as that person and without log-in.
 
 Following the link asks first, because programs follow links too. Rights are those that the person has then.
-Next: ``flow/send/acknowledge_links.py``.
+Next: ``delivery/links/acknowledge.py``.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from tocsin.delivery.channels.webhook.payload import as_default
+from tocsin.delivery.wording.changes import headline, semantic_changes
 from tocsin.errors import Forbidden
-from tocsin.flow.send.channels.webhook.payload import as_default
-from tocsin.flow.send.wording import headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown

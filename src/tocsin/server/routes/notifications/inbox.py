@@ -14,9 +14,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD

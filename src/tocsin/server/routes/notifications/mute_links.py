@@ -1,6 +1,6 @@
 """Routes of muting by the link in a chat message, without log-in: the link's token identifies the recipient.
 
-Following the link asks first, because programs follow links too. Next: ``flow/send/mute_links.py``.
+Following the link asks first, because programs follow links too. Next: ``delivery/links/mute.py``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import HTMLResponse
 
+from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
-from tocsin.flow.send.mute_links import MuteLink, request_of
 from tocsin.model.mute import Mute
 from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts

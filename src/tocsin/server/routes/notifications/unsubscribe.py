@@ -1,7 +1,7 @@
 """Routes of one-click unsubscription from mails, without log-in: the link's token identifies the recipient.
 
 A mail program posts (RFC 8058); a person who follows the link is asked first, because programs follow links too.
-Next: ``flow/send/channels/email/unsubscribe.py``.
+Next: ``delivery/links/unsubscribe.py``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import HTMLResponse
 
+from tocsin.delivery.links.unsubscribe import notification_of
 from tocsin.errors import NotFound
-from tocsin.flow.send.channels.email.unsubscribe import notification_of
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
 from tocsin.server.build import Parts

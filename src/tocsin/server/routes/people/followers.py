@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Query, Response
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.delivery.channels.webhook.payload import as_default
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES

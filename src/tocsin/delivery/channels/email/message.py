@@ -1,0 +1,232 @@
+"""Email rendering: a dispatch becomes a complete message, with subject, text, HTML and headers.
+
+The texts come from ``delivery/wording/changes.py``, the layout from the templates of this package; nothing in an
+entity can add a header or markup. Next: ``delivery/channels/email/sender.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from email.header import Header
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueAddressHeader, UnstructuredHeader
+from email.message import EmailMessage
+from email.policy import SMTP, Policy
+from email.utils import format_datetime, parseaddr
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+from yarl import URL
+
+from tocsin.clock import to_datetime
+from tocsin.delivery.dispatch import Dispatch, selections, why
+from tocsin.delivery.links.unsubscribe import ONE_CLICK, link_of
+from tocsin.delivery.templates.html_text import to_html, to_text
+from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, RichText, Span
+from tocsin.delivery.wording.changes import asset_of, headline, link_to
+from tocsin.delivery.wording.content import lines_of, more_of, owned_by_text
+from tocsin.delivery.wording.digests import digest_headline
+from tocsin.delivery.wording.lines import clean_line
+from tocsin.errors import InvalidInput
+from tocsin.model.message import Entry
+from tocsin.model.thread import THREAD
+
+LINES_LIMIT = 50
+"""Most changes that one mail lists; it says how many more there are."""
+
+BLOCKS_LIMIT, BLOCKS_EACH = 200, 20
+"""Most blocks of what a template says: of a single notification, and of each in a digest."""
+
+CHARS_EACH = 3_000
+"""Most characters of what a template says of each notification in a digest."""
+
+CHANGES_LIMIT = 100
+"""Most notifications of one alert that a digest shows; it says how many more there are."""
+
+CHANGES_OF_ALL_LIMIT = 500
+"""Most notifications that a digest shows which several alerts share."""
+
+_SUBJECT_LIMIT = 150
+_LINE_LIMIT = 1_000
+_MOST_ON_A_LINE = 75
+"""Characters of an encoded word, and of a header's line without the blank at its beginning."""
+
+
+class _AddressesHeader(UnstructuredHeader, BaseHeader):
+    """A header that holds addresses of the web, which no mail program reads when they are encoded or broken.
+
+    Python encodes what is longer than a line as words of RFC 2047, where RFC 2369 allows no such thing.
+    """
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header unfolded, on one line; mail servers accept lines of 998 octets."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+class _SubjectHeader(UnstructuredHeader, BaseHeader):
+    """The subject, in encoded words that are read as what was written.
+
+    Python's own folding makes words of more than 75 characters, and of some texts loses or adds blanks beside them; its
+    parser decodes what an asset's name holds.
+    """
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:  # Any: as in the base class
+        """Keep the text as it is written."""
+        super().parse(value, kwds)
+        kwds["decoded"] = value
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header in lines of at most 76 characters, but for words of ASCII that are longer."""
+        return f"{self.name}: {_encode_header(str(self), self.name, policy)}{policy.linesep}"
+
+
+class _SenderHeader(UniqueAddressHeader, BaseHeader):  # type: ignore[misc]  # as HeaderRegistry combines them
+    """The sender, the name in encoded words if it is not ASCII."""
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header in lines of at most 76 characters, but for an address that is longer."""
+        name, address = parseaddr(str(self))
+        if name.isascii():
+            return super().fold(policy=policy)
+        return f"{self.name}: {_encode_header(name, self.name, policy)}{policy.linesep} <{address}>{policy.linesep}"
+
+
+def _encode_header(text: str, name: str, policy: Policy) -> str:
+    """Return a text as a header's value. Source: RFC 2047, section 2."""
+    charset = "us-ascii" if text.isascii() and "=?" not in text else "utf-8"
+    return Header(text, charset, _MOST_ON_A_LINE, header_name=name, errors="replace").encode(linesep=policy.linesep)
+
+
+def _policy() -> Policy:
+    headers = HeaderRegistry()
+    headers.map_to_type("List-Unsubscribe", _AddressesHeader)
+    headers.map_to_type("Subject", _SubjectHeader)
+    headers.map_to_type("From", _SenderHeader)
+    return SMTP.clone(header_factory=headers)
+
+
+_MAIL = _policy()
+
+
+@dataclass(frozen=True)
+class MailSettings:
+    """Who mails come from, and where their links lead; without a key they have no link to unsubscribe."""
+
+    address: str
+    base_url: str
+    unsubscribe_key: bytes = field(default=b"", repr=False)
+
+    def unsubscribe_link(self, dispatch: Dispatch) -> str | None:
+        """Return the unsubscribe link for the recipient of the mail."""
+        if not self.unsubscribe_key:
+            return None
+        return link_of(dispatch.first.notification_id, self.unsubscribe_key, self.base_url)
+
+    def host(self) -> str:
+        """Return the right-hand side for message ids."""
+        return parseaddr(self.address)[1].rpartition("@")[2] or "localhost"
+
+
+def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> EmailMessage:
+    """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
+    message = EmailMessage(policy=_MAIL)
+    message["From"] = sender.address
+    message["To"] = _address(dispatch.message.target)
+    message["Subject"] = clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT)
+    message["Date"] = format_datetime(to_datetime(now_ms))
+    message["Message-ID"] = f"<{dispatch.message.id}@{sender.host()}>"
+    if dispatch.answers is not None:
+        answered = f"<{dispatch.answers.message_id}@{sender.host()}>"
+        message["In-Reply-To"] = answered
+        message["References"] = answered
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Tocsin-Offset"] = str(dispatch.first.log_offset)
+    unsubscribe = sender.unsubscribe_link(dispatch)
+    if unsubscribe:
+        message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
+        message["List-Unsubscribe-Post"] = ONE_CLICK
+    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": unsubscribe}
+    message.set_content(_templates().get_template("mail.txt.j2").render(context))
+    message.add_alternative(_templates().get_template("mail.html.j2").render(context), subtype="html")
+    return message
+
+
+def preview(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
+    """Return the subject, the text and the HTML of the mail for ``dispatch``."""
+    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
+    text, html = (_templates().get_template(f"mail.{name}.j2").render(context) for name in ("txt", "html"))
+    return {"subject": clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT), "text": text, "html": html}
+
+
+def _subject(dispatch: Dispatch) -> str:
+    """Return what the mail is about: the change, or of a digest how many and of what."""
+    if len(dispatch.entries) == 1:
+        text = dispatch.texts.get(dispatch.first.notification_id)
+        return text.subject if text else headline(dispatch.event, dispatch.reasons)
+    return digest_headline(dispatch.entries)
+
+
+def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
+    """Return the variables of the templates: each change, and how many are only counted."""
+    entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
+    return {
+        "changes": [_context_of(dispatch, one, sender) for one in entries],
+        "is_digest": len(dispatch.entries) > 1,
+        "left_count": len(dispatch.entries) - len(entries),
+    }
+
+
+def _shortened_text(dispatch: Dispatch, entry: Entry) -> RichText | None:
+    """Return what a template says of a notification, as far as the mail shows it."""
+    text = dispatch.texts.get(entry.notification_id)
+    if text is None:
+        return None
+    is_single = len(dispatch.entries) == 1
+    blocks = text.body[: BLOCKS_LIMIT if is_single else BLOCKS_EACH]
+    while not is_single and len(blocks) > 1 and sum(len(one.text()) for one in blocks) > CHARS_EACH:
+        blocks = blocks[:-1]
+    more_text = more_of(len(text.body) - len(blocks))
+    return RichText(text.subject, (*blocks, RichBlock(BlockKind.PARAGRAPH, (Span(more_text),)))) if more_text else text
+
+
+def _context_of(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
+    """Return what the templates say of one notification."""
+    event, text = entry.event, _shortened_text(dispatch, entry)
+    lines = lines_of(dispatch, event)
+    return {
+        "headline": text.subject if text else headline(event, entry.reasons),
+        "body_html": Markup(to_html(text.body)) if text else None,  # noqa: S704  every text in it is escaped
+        "body_text": to_text(text.body) if text else None,
+        "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+        "entity_type": asset_of(event)[0],
+        "did": "from" if event.entity_type == THREAD else "changed by",
+        "lines": lines[:LINES_LIMIT],
+        "more_count": max(0, len(lines) - LINES_LIMIT),
+        "who": clean_line(event.user_name or "someone"),
+        "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
+        "versions": (event.previous_version, event.current_version),
+        "owned_by": owned_by_text(event),
+        "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
+        "link": link_to(event, sender.base_url),
+        "buttons": dispatch.buttons.get(entry.notification_id, ()),
+    }
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address(addr_spec=text)
+    except (ValueError, IndexError) as error:
+        raise InvalidInput("not an e-mail address", field="target") from error
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("tocsin.delivery.channels.email"),
+        autoescape=select_autoescape(("html.j2",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,104 @@
+"""Microsoft Teams messages: one event, or several, as an Adaptive Card 1.4, within the limits of Teams.
+
+What comes from an asset is in text runs of rich text blocks, which know no Markdown; a mention would need an entity of
+its own, and there is none. Source: the Adaptive Cards schema explorer, version 1.4; Microsoft's "Create incoming
+webhooks with Workflows" for the envelope. Next: ``delivery/channels/ms_teams/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from tocsin.delivery.channels.ms_teams.rich_elements import plain, rich_elements
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
+from tocsin.delivery.wording.lines import ChangeLine
+
+MESSAGE_BYTES = 28_000
+"""Most bytes of one message."""
+
+CARD_TYPE = "application/vnd.microsoft.card.adaptive"
+
+_LIMITS = ShownLimits()
+Element = dict[str, Any]  # Any: a JSON value
+
+
+def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
+    """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
+    return fitted_payload(
+        dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
+    )
+
+
+def _payload(content: MessageContent) -> bytes:
+    body = [_text(content.headline, size="Large", weight="Bolder")]
+    for section in content.sections:
+        body += [_brief(section)] if content.is_digest else _whole(section)
+    if content.left_count:
+        body.append(_text(content.more(), isSubtle=True))
+    card: Element = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "fallbackText": plain(content.headline),
+        "msteams": {"width": "Full"},
+        "body": body,
+    }
+    if not content.is_digest:
+        card["actions"] = _actions(content.sections[0])
+    return orjson.dumps({"type": "message", "attachments": [{"contentType": CARD_TYPE, "content": card}]})
+
+
+def _whole(section: Section) -> Iterator[Element]:
+    """Yield the elements of the only notification."""
+    if section.body:
+        yield from rich_elements(section.body)
+    else:
+        yield _text(section.asset, isSubtle=True)
+    for line in section.lines:
+        yield from _change(line)
+    if section.more_count:
+        yield _text(section.more(), isSubtle=True)
+    if not section.body:
+        yield _text(section.signature_with_owners(), isSubtle=True)
+    if section.why:
+        yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
+
+
+def _brief(section: Section) -> Element:
+    """Return the element of one notification of several."""
+    items = [_text(section.headline, weight="Bolder")]
+    items += rich_elements(section.body) if section.body else [_text(section.asset, isSubtle=True)]
+    for line in section.lines:
+        items += _change(line)
+    if section.more_count:
+        items.append(_text(section.more(), isSubtle=True))
+    if section.why:
+        items.append(_text(section.why, italic=True, isSubtle=True))
+    items.append({"type": "ActionSet", "actions": _actions(section)})
+    return {"type": "Container", "separator": True, "items": items}
+
+
+def _change(line: ChangeLine) -> Iterator[Element]:
+    """Yield what a change is, and its values beside each other."""
+    yield _text(line.text)
+    values = [(label, value) for label, value in (("before", line.old), ("after", line.new)) if value is not None]
+    if values:
+        columns = [
+            {"type": "Column", "width": "stretch", "items": [_text(label, isSubtle=True), _text(value)]}
+            for label, value in values
+        ]
+        yield {"type": "ColumnSet", "spacing": "Small", "columns": columns}
+
+
+def _actions(section: Section) -> list[Element]:
+    links = [(LINK_TEXT, section.link), *((one.text, one.address) for one in section.buttons)]
+    return [{"type": "Action.OpenUrl", "title": title, "url": url} for title, url in links]
+
+
+def _text(text: str, **style: object) -> Element:
+    """Return a block of one run; ``style`` holds properties of ``TextRun``."""
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain(text), **style}]}

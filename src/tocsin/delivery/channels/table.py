@@ -1,0 +1,41 @@
+"""Table of channels: one row per channel that is implemented.
+
+The check of destinations, test sends, workers, the masking of secrets, explanations and the documentation read it. To
+add a channel, add its folder and its row (``docs/recipes.md``).
+"""
+
+from __future__ import annotations
+
+from tocsin.delivery.channels.activity_feed.channel import ACTIVITY_FEED
+from tocsin.delivery.channels.channel_type import ChannelType
+from tocsin.delivery.channels.email.channel import EMAIL
+from tocsin.delivery.channels.google_chat.channel import GOOGLE_CHAT
+from tocsin.delivery.channels.governance_workflow.channel import GOVERNANCE_WORKFLOW
+from tocsin.delivery.channels.ms_teams.channel import MS_TEAMS
+from tocsin.delivery.channels.slack.channel import SLACK
+from tocsin.delivery.channels.webhook.channel import WEBHOOK
+from tocsin.model.subscription import Channel, Gathering
+
+CHANNELS: dict[Channel, ChannelType] = {
+    row.channel: row
+    for row in (
+        WEBHOOK,
+        EMAIL,
+        SLACK,
+        MS_TEAMS,
+        GOOGLE_CHAT,
+        ACTIVITY_FEED,
+        GOVERNANCE_WORKFLOW,
+    )
+}
+
+GATHERINGS: dict[str, Gathering] = {channel.value: one.gathering for channel, one in CHANNELS.items()}
+"""How the channels carry several notifications."""
+
+WORDED: tuple[str, ...] = tuple(channel.value for channel, one in CHANNELS.items() if one.preview)
+"""The channels whose messages templates word."""
+
+
+def phrase_of(channel: str) -> str:
+    """Return how a sentence says a channel: ``by mail``; its name where it is none of these."""
+    return next((one.phrase for one in CHANNELS.values() if one.channel == channel), channel)

@@ -1,0 +1,70 @@
+"""Webhook: one signed HTTP request per event to an address of the alert's.
+
+Next: ``delivery/channels/webhook/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
+from tocsin.delivery.channels.endpoints import check_endpoint, check_header, endpoint_of
+from tocsin.delivery.channels.webhook.authentication import CHALLENGE, check_authentication
+from tocsin.delivery.channels.webhook.bodies import GZIP
+from tocsin.delivery.channels.webhook.filling import check_templates
+from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
+from tocsin.delivery.dispatch import Sender
+from tocsin.errors import InvalidInput
+from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination, Gathering
+
+
+def _check(destination: Destination, place: str) -> None:
+    config = destination.config
+    check_endpoint(config.endpoint, f"{place}.endpoint")
+    if config.http_method not in ("POST", "PUT"):
+        raise InvalidInput("must be POST or PUT", field=f"{place}.httpMethod")
+    if config.payload_format is not None and config.payload_format not in EVENT_FORMATS:
+        raise InvalidInput(
+            f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
+        )
+    check_templates(config.to_wire(), place)
+    if config.compression not in (None, "none", GZIP):
+        raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")
+    if config.verification not in (None, "none", CHALLENGE):
+        raise InvalidInput("must be challenge or none, or omitted", field=f"{place}.verification")
+    if config.batch_by not in (None, "none", BATCH_BY_ALL):
+        raise InvalidInput("must be all or none, or omitted", field=f"{place}.batchBy")
+    for name, value in config.headers.items():
+        check_header(name, value, place)
+    check_authentication(config, place)
+
+
+@asynccontextmanager
+async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
+    from tocsin.delivery.channels.webhook.sender import WebhookSender  # the libraries of HTTP, for workers alone
+    from tocsin.delivery.transport.http_requests import open_transport
+
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)
+
+
+WEBHOOK = ChannelType(
+    channel=Channel.WEBHOOK,
+    phrase="by webhook",
+    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
+    check=_check,
+    targets=endpoint_of,
+    gathering=Gathering.ARRAYS,
+    open_sender=_open_sender,
+    config_keys=frozenset(
+        "endpoint headers query_params http_method secret_key auth_type payload_format body_template compression "
+        "verification batch_by".split()
+    ),
+    secret_maps=(
+        ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),
+        ("queryParams", frozenset()),
+        ("authType", frozenset({"type", "scope"})),
+    ),
+    secret_texts=("secretKey", "bodyTemplate"),
+)

@@ -1,0 +1,171 @@
+"""Webhook payloads: one event in the format that its destination asks for.
+
+``seed`` is the change event of seeds/002, as its schema has it; the default adds ids to it, and ``tocsin`` what each
+change means; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in
+structured mode.
+Next: ``delivery/channels/webhook/bodies.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import orjson
+
+from tocsin.clock import to_datetime
+from tocsin.delivery.wording.changes import semantic_changes
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.member_fqn import with_member_names
+from tocsin.model.secret import change_without_secrets, without_secrets
+
+_SEED_KEYS = [
+    "eventType",
+    "entityType",
+    "entityId",
+    "entityFullyQualifiedName",
+    "previousVersion",
+    "currentVersion",
+    "userName",
+    "userId",
+    "timestamp",
+    "changeDescription",
+    "entity",
+]
+_DEFAULT_KEYS = ["id", *_SEED_KEYS]
+_UPSTREAM_KEYS = [key for key in _DEFAULT_KEYS if key != "userId"]
+_SEED_TYPES = frozenset(
+    {EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
+)
+_OURS = frozenset(
+    {
+        EventType.POLICY_VIOLATION,
+        EventType.TEST_CASE_FAILURE,
+        EventType.FRESHNESS_VIOLATION,
+        EventType.PROFILE_ANOMALY,
+        EventType.SLA_VIOLATION,
+        EventType.USAGE_DROP,
+        EventType.QUERY_PATTERN_CHANGE,
+        EventType.AUDIT_FINDING,
+        EventType.DESTINATION_FAILING,
+        EventType.DESTINATION_STOPPED,
+        EventType.ALERT_NARROWED,
+        EventType.ALERT_INCIDENT_UPDATED,
+        EventType.TEST_SUITE_RUN_COMPLETED,
+    }
+)
+
+
+def as_seed(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event as the schema of seeds/002 has it; what is unknown is left out, and so is a user without id.
+
+    Event types that the schema lacks become ``entityUpdated``.
+    """
+    document = _with_entity(event, _SEED_KEYS)
+    if event.event_type not in _SEED_TYPES:
+        document["eventType"] = EventType.ENTITY_UPDATED.value
+    if not _is_uuid(event.user_id or ""):
+        document.pop("userId", None)
+    return document
+
+
+def as_default(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event with the fields of seeds/002, its ``id`` and its own type; what is unknown is left out.
+
+    ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
+    version.
+    """
+    return _with_entity(event, _DEFAULT_KEYS) | {"idempotencyKey": event.id}
+
+
+def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event in the default form and, as ``semanticChanges``, the meaning of each change."""
+    return {**as_default(event), "semanticChanges": semantic_changes(event)}
+
+
+def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event as upstream 1.13 has it: ``entity`` as JSON text, ``domains`` as ids, no ``userId``.
+
+    Lists and objects among the values of a change are JSON text, too. Event types that upstream does not know become
+    ``entityUpdated``.
+    """
+    wire = _wire(event)
+    if "changeDescription" in wire:
+        wire["changeDescription"] = with_texts(wire["changeDescription"])
+    document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
+    if event.event_type in _OURS:
+        document["eventType"] = EventType.ENTITY_UPDATED.value
+    if event.entity is not None:
+        document["entity"] = orjson.dumps(_with_names(event)).decode()
+    if domains := [domain for domain in event.domains or () if _is_uuid(domain)]:
+        document["domains"] = domains
+    return document
+
+
+def as_cloud_event(event: ChangeEvent, source: str) -> Document:
+    """Return the event in a CloudEvents 1.0 envelope; ``data`` is the default form."""
+    return {
+        "specversion": "1.0",
+        "id": event.id,
+        "source": source,
+        "type": f"org.open-metadata.{event.event_type}",
+        "subject": event.entity_fully_qualified_name or event.entity_id,
+        "time": to_datetime(event.timestamp).isoformat().replace("+00:00", "Z"),
+        "datacontenttype": "application/json",
+        "data": as_default(event),
+    }
+
+
+EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
+    "default": as_default,
+    "seed": as_seed,
+    "tocsin": as_tocsin,
+    "openmetadata": as_upstream,
+    "cloudEvents": as_cloud_event,
+}
+"""What ``payloadFormat`` of a destination and the setting ``event_format`` may say."""
+
+
+def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
+    wire = _wire(event)
+    if event.entity is not None:
+        wire["entity"] = _with_names(event)
+    return {key: wire[key] for key in keys if key in wire}
+
+
+def with_texts(change: Document) -> Document:
+    """Return a change description whose lists and objects among the values are JSON texts."""
+    return {
+        key: [{name: _as_text(value) for name, value in field.items()} for field in fields]
+        if isinstance(fields, list)
+        else fields
+        for key, fields in change.items()
+    }
+
+
+def _as_text(value: object) -> object:
+    return orjson.dumps(value).decode() if isinstance(value, list | dict) else value
+
+
+def _wire(event: ChangeEvent) -> Document:
+    """Return the event for its recipient: nothing in it reveals that something is hidden."""
+    wire = event.as_wire()
+    change = wire.get("changeDescription")
+    if change:
+        wire["changeDescription"] = change_without_secrets(change)
+    return wire
+
+
+def _with_names(event: ChangeEvent) -> Document:
+    row, entity = ENTITY_TYPES.get(event.entity_type), without_secrets(event.entity or {})
+    return with_member_names(row, entity) if row else entity
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

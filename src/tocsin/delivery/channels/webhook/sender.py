@@ -1,0 +1,143 @@
+"""Webhook sender: signed HTTP requests, one per event or array of events.
+
+Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
+Next: ``delivery/transport/http_requests.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache, partial
+
+from yarl import URL
+
+from tocsin.delivery.channels.endpoints import OWN_HEADERS
+from tocsin.delivery.channels.webhook.access_tokens import AccessTokens
+from tocsin.delivery.channels.webhook.authentication import (
+    CHALLENGE,
+    authorization_of,
+    signing_secrets,
+)
+from tocsin.delivery.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
+from tocsin.delivery.channels.webhook.filling import filled_config, is_templated
+from tocsin.delivery.channels.webhook.signature import sign
+from tocsin.delivery.channels.webhook.verification import Verifications
+from tocsin.delivery.dispatch import Dispatch, why
+from tocsin.delivery.templates.renderings import Renderings
+from tocsin.delivery.transport.outcome import of_reason
+from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
+from tocsin.delivery.wording.lines import clean_line
+from tocsin.model.message import Delivered, Outcome, OutcomeReason
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import Destination
+
+_REASON_LIMIT = 500
+_MOST_LINKS = 20
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
+
+
+class WebhookSender:
+    """Sends change events to webhooks; ``event_format`` is for destinations without a ``payloadFormat``."""
+
+    def __init__(self, requests: Transport, *, source: str, event_format: str = "default") -> None:
+        self._tokens = AccessTokens(requests)
+        self._verifications = Verifications()
+        self._source = source
+        self._event_format = event_format
+        self._renderings = Renderings()
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
+        build = partial(self._build_requests, dispatch, destination, now_ms=now_ms)
+        is_filled = is_templated(destination.config)
+        requests, problem = await self._renderings.run(dispatch.payer, build) if is_filled else build()
+        outcome = await self._send_all(requests, destination, now_ms=now_ms)
+        return replace(outcome, template_error=problem) if problem else outcome
+
+    async def _send_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
+        if not requests:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        send = partial(self._send_one, destination, now_ms)
+        if destination.config.verification == CHALLENGE:
+            refusal = await self._verifications.refusal(requests[0], destination, send, now_ms=now_ms)
+            if refusal is not None:
+                return refusal
+        for request in requests:
+            outcome = await send(request)
+            if not isinstance(outcome, Delivered):
+                break
+        return outcome
+
+    def _build_requests(
+        self, dispatch: Dispatch, destination: Destination, *, now_ms: int
+    ) -> tuple[list[Request], str]:
+        """Return the requests that carry ``dispatch``, and what was wrong with a template.
+
+        There are none when the destination's address is not a web address. The endpoint as it is set now wins over the
+        one at the time of the event: its secrets belong to it.
+        """
+        accounts = self._renderings.accounts
+        filling = filled_config(dispatch, destination.config, source=self._source, accounts=accounts)
+        config = filling.config
+        if config is not destination.config:
+            dispatch = replace(dispatch, payloads=filling.payloads)
+            destination = destination.model_copy(update={"config": config})
+        url = web_address(config.endpoint or dispatch.message.target, config.query_params)
+        if url is None:
+            return [], filling.problem
+        bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
+        requests = [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
+        return requests, filling.problem
+
+    async def _send_one(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
+        return await self._tokens.send_as_asked(request, destination, now_ms=now_ms)
+
+
+def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: URL, now_ms: int) -> Request:
+    config = destination.config
+    signature = sign(
+        body.payload,
+        signing_secrets(config),
+        message_id=body.id,
+        timestamp_s=now_ms // 1000,
+    )
+    is_packed = config.compression == GZIP and len(body.payload) >= COMPRESSED_FROM_BYTES
+    return Request(
+        method="PUT" if config.http_method.upper() == "PUT" else "POST",
+        url=url,
+        headers={"Content-Type": body.content_type}
+        | authorization_of(config)
+        | _custom(config.headers)
+        | _about(body, is_array=dispatch.sends_arrays)
+        | ({"Content-Encoding": GZIP} if is_packed else {})
+        | signature,
+        payload=compress_payload(body.payload) if is_packed else body.payload,
+        timeouts=timeouts_of(destination),
+    )
+
+
+def _about(body: Body, *, is_array: bool) -> dict[str, str]:
+    """Return the headers that say what is in a body."""
+    first = body.entries[0]
+    reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
+    links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
+    return {
+        "Idempotency-Key": body.id if is_array else first.event.id,
+        "X-Tocsin-Offset": str(first.log_offset),
+        "X-Tocsin-Reason": _reason_line(reasons),
+    } | ({"Link": ", ".join(links)} if links else {})
+
+
+def _custom(headers: dict[str, str]) -> dict[str, str]:
+    """Return the destination's own headers without those that are ours to set and those that are none."""
+    custom = {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
+    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in custom.items()}
+    return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
+
+
+@lru_cache(maxsize=1_000)
+def _reason_line(reasons: tuple[Reason, ...]) -> str:
+    """Return reasons as a header can carry them: one line of ASCII."""
+    return clean_line(why(reasons), limit=_REASON_LIMIT).encode("ascii", "replace").decode()

@@ -1,0 +1,227 @@
+"""Dispatches: the input of one delivery attempt, with the message, the notifications in it and its route.
+
+``store/outbox/messages.py`` reads these; ``delivery/channels`` take them.
+Next: ``delivery/channels/webhook/payload.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from operator import is_
+from typing import NamedTuple, Protocol
+
+from tocsin.delivery.templates.accounts import NOBODY, RenderingAccount
+from tocsin.delivery.templates.rich_text import RichText
+from tocsin.model.change import ChangeEvent
+from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import DEFAULT_BATCH_SIZE, Destination, DestinationConfig
+from tocsin.model.template import Template
+
+Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
+"""Says why a reason of a notification may not be sent now, in a word and in a sentence; None if it may."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An earlier message that another one answers: its id, and what the receiver calls it, if that is known."""
+
+    message_id: str
+    remote_id: str | None = None
+
+
+@dataclass(frozen=True)
+class FailureContext:
+    """What surrounds a failure: since when its asset fails, how often in a row, and the assets downstream.
+
+    ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``downstream`` are
+    full names, the closest first, of assets that everybody may see whom the message is for.
+    """
+
+    since_ms: int | None = None
+    count: int = 1
+    downstream: tuple[str, ...] = ()
+
+
+class Button(NamedTuple):
+    """A link that does something: its text, where it leads, and the signed token of what it does."""
+
+    text: str
+    address: str
+    token: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of its notifications a message shows for an alert at most: of each asset, if it gathers by asset.
+
+    ``is_of_administrators``: nobody but administrators, or Tocsin itself, has created or changed the alert.
+    """
+
+    count: int = DEFAULT_BATCH_SIZE
+    by_asset: bool = False
+    is_of_administrators: bool = False
+
+
+_ALONE = Share()
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A claimed message with its notifications, in log order: at least one.
+
+    ``shares`` hold, by alert, how many of its notifications the message shows. To a webhook, a request for an alert
+    that ``sends_arrays`` carries at most ``batch_size``. ``texts`` holds, by the id of a notification, what a template
+    says of it, ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of
+    owners who can be mentioned, by their ids.
+    ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
+    ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
+    resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
+    by the id of a notification. ``event_bytes`` is the size of its events as JSON.
+    """
+
+    message: Message
+    entries: tuple[Entry, ...]
+    event_bytes: int = 0
+    batch_size: int = 100
+    sends_arrays: bool = False
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    texts: Mapping[str, RichText] = field(default_factory=dict)
+    payloads: Mapping[str, bytes] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
+    reaches_recipient: bool = True
+    payer: RenderingAccount = NOBODY
+    answers: Answered | None = None
+    failure: FailureContext | None = None
+    buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def first(self) -> Entry:
+        """Return the notification that comes first in the log; of most messages it is the only one."""
+        return self.entries[0]
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event of the first notification."""
+        return self.first.event
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return the reasons of the first notification."""
+        return self.first.reasons
+
+
+def selections(dispatch: Dispatch, most_entries: int) -> Iterator[tuple[Entry, ...]]:
+    """Yield ever fewer of the notifications, for messages that show some and count the others; the last time none.
+
+    At first each alert's share is shown, at most ``most_entries``, as if it had sent the message alone. Then less of
+    each, alike; alerts of administrators give way last.
+    """
+    for limit in _halves(most_entries):
+        yield _select_entries(dispatch, of_administrators=most_entries, of_others=limit)
+    for limit in _halves(most_entries // 2):
+        yield _select_entries(dispatch, of_administrators=limit, of_others=0)
+
+
+def _halves(limit: int) -> Iterator[int]:
+    while limit:
+        yield limit
+        limit //= 2
+    yield 0
+
+
+def _select_entries(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
+    room: dict[tuple[str, str], int] = {}
+    selected: list[Entry] = []
+    for entry in dispatch.entries:
+        is_shown = False
+        for alert in {reason.subscription_id for reason in entry.reasons} or {""}:
+            share = dispatch.shares.get(alert, _ALONE)
+            group = alert, entry.event.entity_id if share.by_asset else ""
+            limit = min(share.count, of_administrators if share.is_of_administrators else of_others)
+            is_shown = is_shown or room.get(group, limit) > 0
+            room[group] = room.get(group, limit) - 1
+        selected += [entry] if is_shown else []
+    return tuple(selected)
+
+
+def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    """Return the dispatch without the reasons that ``objection`` is raised to, and these; None if no reason remains.
+
+    A notification goes out for its reasons: without any it is left out. Without a reason that concerns a person, the
+    message goes to an address and to nobody in particular.
+    """
+    entries: list[Entry] = []
+    dropped: list[DroppedReason] = []
+    for entry in dispatch.entries:
+        raised = [(reason, objection(entry, reason)) for reason in entry.reasons]
+        dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised if why]
+        reasons = tuple(reason for reason, why in raised if why is None)
+        entries += [_with_reasons(entry, reasons)] if reasons else []
+    if not entries:
+        return None, tuple(dropped)
+    is_same = all(map(is_, entries, dispatch.entries)) and not dropped
+    return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(dropped)
+
+
+def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
+    """Return a notification with some of its reasons only: mostly it is the same."""
+    recipient_id = entry.recipient_id if any(reason.is_personal for reason in reasons) else None
+    alerts = {reason.subscription_id for reason in reasons}
+    incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
+    remaining = (reasons, recipient_id, incidents)
+    if remaining == (entry.reasons, entry.recipient_id, entry.incidents):
+        return entry
+    return replace(entry, reasons=reasons, recipient_id=recipient_id, incidents=incidents)
+
+
+@dataclass(frozen=True)
+class Route:
+    """A destination as it is set up now.
+
+    ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
+    or an array hold where the alert ``sends_arrays``. ``rank`` decides between alerts that share a message
+    (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for it. ``reaches_recipient``: messages
+    to people are sent by Tocsin itself, or by a bot that an administrators' alert uses. ``template`` words its
+    messages, in the time of ``payer``; where there is none any more, ``template_problem`` says so.
+    ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
+    can be sent for now.
+    """
+
+    destination: Destination = field(repr=False)
+    retries: int = 3
+    batch_size: int = 100
+    sends_arrays: bool = False
+    closed_because: str | None = None
+    waits_because: str | None = None
+    template: Template | None = None
+    template_problem: str = ""
+    rank: tuple[bool, int, str] = (True, 0, "")
+    share: Share = _ALONE
+    reaches_recipient: bool = True
+    payer: RenderingAccount = NOBODY
+
+    @property
+    def is_of_administrators(self) -> bool:
+        """Return whether nobody but administrators, or Tocsin itself, has created or changed the alert."""
+        return self.share.is_of_administrators
+
+
+def at_own_address(route: Route, config: DestinationConfig) -> Route:
+    """Return a route that leads to the own address of its recipient: others may read there as well."""
+    destination = route.destination.model_copy(update={"config": config})
+    return replace(route, destination=destination, reaches_recipient=False)
+
+
+class Sender(Protocol):
+    """A delivery channel. Never raises for what the remote did, never waits between attempts."""
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome."""
+        ...
+
+
+def why(reasons: tuple[Reason, ...]) -> str:
+    """Return all reasons as one sentence."""
+    return "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))

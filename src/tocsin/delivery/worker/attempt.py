@@ -1,0 +1,291 @@
+"""One delivery attempt: look up the route, send, and determine the next step.
+
+What is asked of the store before anything is sent is asked until it answers: a store that is away costs no attempt.
+Next: ``delivery/channels``, then ``flow/track/attempts.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import structlog
+
+from tocsin.delivery.channels.starring import mask_secrets
+from tocsin.delivery.channels.table import CHANNELS, WORDED
+from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
+from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
+from tocsin.delivery.templates.choice import Routes, has_templates, shares_of, word_message
+from tocsin.delivery.templates.message_text import MessagePlace
+from tocsin.delivery.transport.outcome import of_reason
+from tocsin.delivery.transport.retry import wait_s
+from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
+from tocsin.delivery.wording.reports import is_failure_report, is_recovery
+from tocsin.delivery.worker.build import WorkerParts
+from tocsin.flow.track.attempts import Finished, NextStep, next_step
+from tocsin.model.message import (
+    Attempt,
+    DroppedReason,
+    Entry,
+    Message,
+    Outcome,
+    OutcomeReason,
+    Rejected,
+    Retry,
+)
+from tocsin.model.notification import Reason
+from tocsin.model.own_address import own_address_of
+from tocsin.model.subscription import Destination
+from tocsin.store.faults import fault_of
+
+ROUTE_AGE_S = 1.0
+"""A route is read again when it is older than this: so long may something leave after it was switched off."""
+
+_RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
+_AGAIN_AFTER_S = 1.0
+_log = structlog.get_logger("tocsin.worker")
+T = TypeVar("T")
+IsHeld = Callable[[], Awaitable[bool]]
+"""Says whether the message is still this worker's to send."""
+
+Reading = tuple[float, asyncio.Future[dict[str, Route]]]
+
+
+class RouteBook:
+    """Where messages lead, read from the store at most once a second per subscription."""
+
+    def __init__(self, parts: WorkerParts) -> None:
+        self._parts = parts
+        self._readings: dict[str, Reading] = {}
+
+    async def routes(self, dispatch: Dispatch) -> Routes:
+        """Return where each reason of the message leads now."""
+        keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
+        return {(alert, destination): (await self._of(alert)).get(destination) for alert, destination in keys}
+
+    async def _of(self, subscription_id: str) -> dict[str, Route]:
+        now_s, reading = self._parts.steady(), self._readings.get(subscription_id)
+        if reading is None or now_s - reading[0] > ROUTE_AGE_S:
+            reading = (now_s, asyncio.ensure_future(_ask_store(lambda: self._parts.routes.of(subscription_id))))
+            self._readings[subscription_id] = reading
+        return await asyncio.shield(reading[1])
+
+
+@dataclass(frozen=True)
+class _Try:
+    """How a try went: its outcome, what it carried, the reasons that it left out, what was wrong with a template."""
+
+    outcome: Outcome
+    entries: tuple[Entry, ...]
+    dropped: tuple[DroppedReason, ...] = ()
+    template_error: str = ""
+
+
+async def attempt(parts: WorkerParts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
+    """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
+
+    Returns None, and has sent nothing, where ``is_held`` says that another worker may have the message by now.
+    """
+    started_at_ms, started_s = parts.clock.now_ms(), parts.steady()
+    routes: Routes = {}
+    try:
+        routes = await book.routes(dispatch)
+        result = await _try(parts, dispatch, routes, is_held)
+    except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
+        _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
+        result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
+    if result is None:
+        return None
+    recorded = Attempt(
+        message_id=dispatch.message.id,
+        number=dispatch.message.attempt_count + 1,
+        started_at_ms=started_at_ms,
+        duration_ms=round((parts.steady() - started_s) * 1000),
+        outcome=result.outcome,
+        dropped=result.dropped,
+        template_error=result.template_error,
+    )
+    step = _step(parts, recorded, _retries(result.entries, routes), dispatch.message.attempts_before)
+    return Finished(dispatch.message, recorded, step, result.entries)
+
+
+def _retries(entries: Sequence[Entry], routes: Routes) -> int:
+    """Return the highest ``retries`` of the alerts that the message is sent for."""
+    if not routes:
+        return _RETRIES
+    message_routes = (routes.get(reason.destination_key) for entry in entries for reason in entry.reasons)
+    return max((route.retries for route in message_routes if route is not None), default=0)
+
+
+def end_lost_message(message: Message, now_ms: int) -> Finished:
+    """Return the end of a message whose event or notification is no longer in the store."""
+    outcome = Rejected(OutcomeReason.INTERNAL_ERROR, detail="its event is no longer stored")
+    recorded = Attempt(message.id, message.attempt_count + 1, now_ms, 0, outcome)
+    return Finished(message, recorded, next_step(recorded, retries=0, wait_s=0.0))
+
+
+async def _ask_store(ask: Callable[[], T]) -> T:
+    """Return the result of the store, retrying while it is unavailable."""
+    while True:
+        try:
+            return await asyncio.to_thread(ask)
+        except Exception as error:
+            fault = fault_of(error)
+            if fault is None or not fault.passes:
+                raise
+            _log.warning("worker.store_unavailable", fault=fault.name, says=fault.sentence, again_in_s=_AGAIN_AFTER_S)
+        await asyncio.sleep(_AGAIN_AFTER_S)
+
+
+async def _try(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
+    """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
+    if dispatch.message.channel not in parts.senders:
+        detail = f"{dispatch.message.channel} is not supported yet"
+        return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
+    open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, routes))
+    if open_dispatch is None:
+        return _refusal(dispatch, closed)
+    permitted, refused = await _narrow_to_permitted(parts, open_dispatch)
+    dropped = (*closed, *refused)
+    if permitted is None:
+        return _refusal(dispatch, dropped)
+    route = _leading(permitted, routes)
+    own_address = own_address_of(permitted.message.target)
+    if own_address is not None:
+        config = await _ask_store(lambda: parts.own_addresses.of(own_address, permitted.message.channel))
+        if config is None:
+            outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail="not sent: the recipient has another address now")
+            return _Try(outcome, permitted.entries, dropped)
+        route = at_own_address(route, config)
+    if route.waits_because is not None:
+        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
+        return _Try(outcome, permitted.entries, dropped)
+    if not await is_held():
+        return None
+    result = await _send(parts, permitted, route, routes)
+    return replace(result, dropped=dropped) if dropped else result
+
+
+async def _send(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
+    """Send a message to one of the destinations that its reasons name."""
+    now_ms = parts.clock.now_ms()
+    channel = parts.senders[permitted.message.channel]
+    sized = replace(
+        permitted,
+        batch_size=route.batch_size,
+        sends_arrays=route.sends_arrays,
+        shares=shares_of(routes),
+        reaches_recipient=route.reaches_recipient,
+        payer=route.payer,
+        addresses=await _addresses(parts, permitted, route.destination),
+        answers=await _answers(parts, permitted, route.destination),
+        failure=await _failure(parts, permitted),
+    )
+    links = LinkSigner(parts.base_url, parts.link_key)
+    sized = replace(sized, buttons=buttons_of(_leading_first(sized, routes), links, now_ms=now_ms))
+    worded_dispatch, problem = await _with_templates(parts, sized, routes)
+    outcome = await channel.send(worded_dispatch, route.destination, now_ms=parts.clock.now_ms())
+    detail = mask_secrets(outcome.detail, route.destination)
+    outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
+    problem = problem or mask_secrets(outcome.template_error, route.destination)
+    return _Try(outcome, permitted.entries, template_error=problem)
+
+
+def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
+    """Return a message with the incidents of leading alerts first: it has buttons for some of them."""
+    ranks = {alert: route.rank for (alert, _), route in routes.items() if route}
+    return replace(
+        dispatch,
+        entries=tuple(
+            replace(entry, incidents=tuple(sorted(entry.incidents, key=lambda each: ranks[each.subscription_id])))
+            if len(entry.incidents) > 1
+            else entry
+            for entry in dispatch.entries
+        ),
+    )
+
+
+async def _with_templates(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
+    """Return a message in the words of templates, and what was wrong with one."""
+    if dispatch.message.channel not in WORDED:
+        return dispatch, ""
+    place = MessagePlace(dispatch.message.channel, parts.base_url)
+    system = await _ask_store(parts.routes.system_templates)
+    work = partial(word_message, dispatch, routes, system, place, parts.renderings.accounts)
+    return await parts.renderings.run(dispatch.payer, work) if has_templates(routes, system) else work()
+
+
+async def _narrow_to_permitted(
+    parts: WorkerParts, dispatch: Dispatch
+) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
+    if parts.permitted.is_certain(dispatch):
+        return dispatch, ()
+    return await _ask_store(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
+
+
+async def _addresses(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
+    """Return the addresses of the owners whom the message can mention; nothing is asked where it mentions nobody."""
+    if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
+        return {}
+    owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
+    return await _ask_store(lambda: parts.people.addresses(owners)) if owners else {}
+
+
+async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Answered | None:
+    """Return the message that this one answers, where the channel shows that."""
+    if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
+        return None
+    return await _ask_store(lambda: parts.failure_messages.find_answered(dispatch))
+
+
+async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | None:
+    """Return what surrounds the failure that a message for people is about."""
+    is_worded = dispatch.message.channel in WORDED and len(dispatch.entries) == 1
+    if not is_worded or not is_failure_report(dispatch.event):
+        return None
+
+    def ask() -> FailureContext:
+        context = parts.failure_messages.context_of(dispatch)
+        return replace(context, downstream=parts.permitted.names_seen(dispatch, context.downstream))
+
+    return await _ask_store(ask)
+
+
+def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+    """Return what keeps a reason from being sent: a recipient who is gone, its alert, or its destination."""
+    if entry.recipient_gone and reason.is_personal:
+        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
+    route = routes[reason.destination_key]
+    if route is None:
+        return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
+    if route.closed_because is not None:
+        return OutcomeReason.DISABLED, route.closed_because
+    return None
+
+
+def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
+    """Return the end of a message of which nothing may be sent: for the last objection, with all of them."""
+    because = dropped[-1].because if dropped else OutcomeReason.DISABLED
+    says = "; ".join(dict.fromkeys(one.says for one in dropped))
+    return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
+
+
+def _leading(dispatch: Dispatch, routes: Routes) -> Route:
+    """Return the destination that sends a message: the leading alert's of those whose secrets can be read, if any can.
+
+    They send by the same means: an endpoint or bot of its own makes a notification of its own.
+    """
+    destination_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
+    open_routes = (route for key in destination_keys if (route := routes[key]) is not None)
+    return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
+
+
+def _step(parts: WorkerParts, recorded: Attempt, retries: int, before: int) -> NextStep:
+    """Return what follows an attempt; those made before a replay do not count."""
+    number = recorded.number - before
+    wait = wait_s(recorded.outcome, number, jitter=parts.jitter()) if isinstance(recorded.outcome, Retry) else 0.0
+    return next_step(recorded, retries=retries + before, wait_s=wait)

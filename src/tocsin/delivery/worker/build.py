@@ -1,0 +1,144 @@
+"""Parts of a worker: everything it uses, wired in one place.
+
+Next: ``delivery/worker/deliver.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import structlog
+from sqlalchemy import Engine
+
+from tocsin.clock import Clock, Steady, SystemClock, steady_s
+from tocsin.delivery.channels.channel_type import SenderSetup
+from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.dispatch import Sender
+from tocsin.delivery.templates.renderings import Renderings
+from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
+from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+from tocsin.store.folder import make_private
+from tocsin.store.high_water_marks import check_and_warn
+from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.handovers import Handovers
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.replays import Replays
+from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.people.identities import People, unsubscribe_key
+from tocsin.store.people.own_addresses import OwnAddresses
+from tocsin.store.schema import migrate
+from tocsin.store.vault import use_vault
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a worker takes on.
+
+    ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON; in
+    memory they are four times as large.
+    """
+
+    claim: int = 384
+    per_destination: int = 8
+    in_flight: int = 4_096
+    event_bytes: int = 64 * 2**20
+    lease_s: float = 90.0
+    poll_s: float = 0.2
+    grace_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class WorkerParts:
+    """What a worker works with.
+
+    ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
+    The links in messages begin with ``base_url``; ``link_key`` signs those that act for their recipient.
+    """
+
+    messages: Messages
+    sessions: Sessions
+    routes: Routes
+    permitted: Permitted
+    people: People
+    own_addresses: OwnAddresses
+    failure_messages: FailureMessages
+    senders: Mapping[str, Sender]
+    failure_reports: FailureReports
+    replays: Replays
+    handovers: Handovers
+    renderings: Renderings = field(default_factory=Renderings)
+    limits: Limits = field(default_factory=Limits)
+    intervals_s: Mapping[str, float] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
+    steady: Steady = steady_s
+    jitter: Callable[[], float] = random.random
+    owner: str = ""
+    base_url: str = ""
+    link_key: bytes = field(default=b"", repr=False)
+
+
+def make_store(settings: Settings) -> None:
+    """Bring the store to the newest schema: whichever process starts first makes it."""
+    if settings.database_url is None and (changed := make_private(settings.data_dir)):
+        structlog.get_logger().warning("data_folder_made_private", change=changed)
+    with _open_store(settings) as engine:
+        check_and_warn(engine, settings)
+        migrate(engine)
+
+
+@asynccontextmanager
+async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
+    """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
+    with _open_store(settings) as engine:
+        async with AsyncExitStack() as stack:
+            key = unsubscribe_key(People(engine))
+            setup = SenderSetup(settings, key)
+            openers = {name.value: channel.open_sender for name, channel in CHANNELS.items() if channel.open_sender}
+            senders = {name: await stack.enter_async_context(opener(setup)) for name, opener in openers.items()}
+            yield parts_of(settings, engine, senders)
+
+
+@contextmanager
+def _open_store(settings: Settings) -> Iterator[Engine]:
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    use_vault(engine, settings)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
+    """Return the parts of a worker over an open store and open senders, by channel."""
+    return WorkerParts(
+        messages=Messages(engine),
+        sessions=Sessions(engine),
+        routes=Routes(engine),
+        permitted=Permitted(engine),
+        people=People(engine),
+        own_addresses=OwnAddresses(engine),
+        failure_messages=FailureMessages(engine),
+        senders=senders,
+        failure_reports=failure_reports(engine, SystemClock()),
+        replays=Replays(engine),
+        handovers=Handovers(engine, Routes(engine).is_open),
+        limits=Limits(
+            claim=settings.worker_claim_limit,
+            per_destination=settings.destination_concurrency,
+            lease_s=settings.worker_lease_s,
+            poll_s=settings.worker_poll_s,
+        ),
+        intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
+        owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
+        base_url=settings.base_url(),
+        link_key=unsubscribe_key(People(engine)),
+    )

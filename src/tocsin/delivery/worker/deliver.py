@@ -1,0 +1,454 @@
+"""Main loop of a worker: claim due messages, send them, record the outcomes, until stopped.
+
+One task per message, with a limit per destination; outcomes are recorded in groups, one transaction for all that
+finished within a twentieth of a second. Claims are valid as long as the worker's session.
+Next: ``delivery/worker/leases.py``, ``delivery/worker/attempt.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import threading
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any, NamedTuple, TypeVar
+
+import structlog
+import uvloop
+
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.worker.attempt import RouteBook, attempt, end_lost_message
+from tocsin.delivery.worker.build import WorkerParts, build, make_store
+from tocsin.delivery.worker.lanes import Lanes
+from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
+from tocsin.flow.track.attempts import Finished, kind_of, reason_of
+from tocsin.flow.track.breaker import as_probe, has_failed
+from tocsin.model.message import Delivered, Message
+from tocsin.settings import Settings
+from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
+from tocsin.store.startup import wait_for
+
+_RECORD_LIMIT = 256
+_GATHER_S = 0.05
+_PAUSE_S = 1.0
+_HAND_OVER_EVERY_S = 5.0
+_BEATS_PER_LEASE = 3
+_OWN_IN_HAND = 2
+_COLLECT_AFTER = (20_000, 20, 50)
+
+_log = structlog.get_logger("tocsin.worker")
+T = TypeVar("T")
+
+
+class Ended(NamedTuple):
+    """A finished attempt, the session under which it was claimed, and what to set once it is recorded."""
+
+    session_id: str
+    finished: Finished
+    recorded: asyncio.Event | None = None
+
+
+def main(settings: Settings) -> None:
+    """Run one worker in this process until SIGINT or SIGTERM, then finish messages in flight.
+
+    At its start it waits for an unavailable store.
+    """
+    wait_for("worker", lambda: make_store(settings), threading.Event())
+    _tune_collector()
+    uvloop.run(_until_signalled(settings))
+
+
+async def run(settings: Settings, stop: asyncio.Event) -> None:
+    """Run one worker until ``stop`` is set; return once what was in flight is recorded or given back."""
+    async with build(settings) as parts:
+        await Worker(parts).run(stop)
+
+
+def _tune_collector() -> None:
+    """Look for cyclic garbage less often, and not among what was imported: sending makes next to none."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
+
+
+async def _until_signalled(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stop.set)
+    await run(settings, stop)
+
+
+class Worker:
+    """One worker: its claims, and its concurrent tasks: claim, record, renew its session, report what fails."""
+
+    def __init__(self, parts: WorkerParts) -> None:
+        self._parts = parts
+        self._leases = Leases(parts.limits.lease_s)
+        self._sessions = count(1)
+        self._watch = Watch()
+        self._book = RouteBook(parts)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._finished: asyncio.Queue[Ended] = asyncio.Queue()
+        self._recorded = asyncio.Event()
+        self._recorded_count = 0
+        self._has_failed = False
+        self._doubted = asyncio.Event()
+        self._renewed = asyncio.Event()
+        self._claim_unknown = False
+        self._stopping = False
+        self._last_served = ""
+        self._lanes = Lanes(parts.limits.per_destination, parts.intervals_s, steady=parts.steady)
+        self._pauses = Pauses()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop`` is set, then finish what is in flight and give back the rest."""
+        _log.info("worker.started", owner=self._parts.owner)
+        keeping = asyncio.create_task(self._keep_session())
+        recording = asyncio.create_task(self._record_groups())
+        claiming = asyncio.create_task(self._claim_until(stop))
+        reporting = asyncio.create_task(self._report_failures())
+        replaying = asyncio.create_task(self._advance_replays())
+        handing = asyncio.create_task(self._hand_over())
+        try:
+            await stop.wait()
+            await _cancel_all([claiming, reporting, replaying, handing])
+            await self._finish_tasks()
+            await _cancel_all([keeping])
+            await self._give_back()
+        finally:
+            await _cancel_all((claiming, keeping, recording, reporting, replaying, handing, *self._tasks))
+        _log.info("worker.stopped", owner=self._parts.owner)
+
+    async def _claim_until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            self._recorded_count, self._has_failed = 0, False
+            claimed_count = await self._claim()
+            if claimed_count < self._parts.limits.claim:
+                await self._until_half_is_recorded(claimed_count, stop)
+
+    async def _until_half_is_recorded(self, claimed_count: int, stop: asyncio.Event) -> None:
+        """Return when half as much as the last claim is recorded, or the time to look again has come.
+
+        A claim for each outcome would cost the store more than the outcomes do. After a failure it is time at once: its
+        destination may be paused by now, and what waits for it in hand is to be given back.
+        """
+        look_at_s = self._parts.steady() + self._parts.limits.poll_s
+        while (left_s := look_at_s - self._parts.steady()) > 0 and not stop.is_set():
+            await _first_of(stop, self._recorded, timeout_s=left_s)
+            self._recorded.clear()
+            if self._has_failed or (self._recorded_count and 2 * self._recorded_count >= claimed_count):
+                return
+
+    async def _claim(self) -> int:
+        """Claim what is due and there is room for, and set it going; return how much that was."""
+        await self._assure()
+        session_id, in_hand = self._leases.session_id, Counter(self._leases.per_destination)
+        room = self._room()
+        claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
+        self._leases.take(session_id, claimed, {one.message.id: one.event_bytes for one in dispatches})
+        loaded_ids = {dispatch.message.id for dispatch in dispatches}
+        for message in claimed:
+            if message.id not in loaded_ids:
+                self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.clock.now_ms())))
+        for dispatch in dispatches:
+            is_probe = dispatch.message.destination_id in self._pauses.probed
+            task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        await self._give_way(session_id)
+        return len(claimed)
+
+    def _room(self) -> Capacity:
+        """Return the room that is left: an own address has as much again waiting in hand as it gets at once."""
+        limits, leases = self._parts.limits, self._leases
+        return Capacity(
+            limits.event_bytes,
+            leases.event_bytes,
+            counts=leases.per_lane,
+            most_own=_OWN_IN_HAND * limits.per_destination,
+        )
+
+    async def _give_way(self, session_id: str) -> None:
+        """Give back what has not begun yet of destinations that are paused by now."""
+        if withdrawn := self._lanes.withdraw(self._pauses):
+            await _steadily(partial(self._parts.messages.release, session_id, withdrawn))
+            self._leases.drop(session_id, withdrawn)
+            _log.info("worker.messages_released", messages=len(withdrawn))
+
+    def _take_due(self, session_id: str, in_hand: Counter[str], room: Capacity) -> tuple[list[Message], list[Dispatch]]:
+        """Claim fair shares of what is due; the blocking part of a claim.
+
+        ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile
+        would make room for replays where there was none for what is live. What finds no ``room`` is given back.
+        """
+        limits, messages, now_ms = self._parts.limits, self._parts.messages, self._parts.clock.now_ms()
+        if self._claim_unknown:
+            messages.keep_only(session_id, self._leases.ids())
+            self._claim_unknown = False
+        self._pauses = pauses = replace(messages.pauses(now_ms), full_lanes=room.full_lanes)
+        free = limits.in_flight - in_hand.total()
+        limit = min(limits.claim, free)
+        due = messages.due_destinations(now_ms) if limit > 0 else []
+        most_each = max(limits.per_destination, min(limits.claim, free // ROOM_SHARES))
+        shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
+        self._last_served = list(shares)[-1] if shares else self._last_served
+        claimed: list[Message] = []
+        if shares:
+            self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
+            claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
+        claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
+        dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
+        if refused := [message for message in claimed if message.id in room.refused]:
+            probes = [
+                (message.subscription_id, message.destination_id)
+                for message in refused
+                if message.destination_id in pauses.probed
+            ]
+            messages.release(session_id, room.refused, probes=probes, now_ms=now_ms)
+        self._claim_unknown = False
+        return [message for message in claimed if message.id not in room.refused], dispatches
+
+    def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
+        """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
+        messages, now_ms, pauses = self._parts.messages, self._parts.clock.now_ms(), self._pauses
+        due = messages.replayed_destinations(now_ms) if limit > 0 else []
+        shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
+        if not shares:
+            return []
+        self._claim_unknown = True  # as above
+        return messages.claim_replayed(session_id, shares, now_ms=now_ms, pauses=pauses)
+
+    async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
+        """Send one message when its destination has a free lane, if it is still this worker's by then."""
+        is_held = partial(self._holds, session_id, dispatch.message.id)
+
+        async def send() -> None:
+            finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
+            if finished is not None:
+                await self._end(session_id, as_probe(finished) if is_probe else finished)
+
+        await self._lanes.through(dispatch.message, send, is_probe=is_probe)
+
+    async def _end(self, session_id: str, finished: Finished) -> None:
+        """Let an outcome be recorded; a failure keeps its lane until then, when its destination may be paused."""
+        if not has_failed(finished.attempt):
+            self._finished.put_nowait(Ended(session_id, finished))
+            return
+        recorded = asyncio.Event()
+        self._finished.put_nowait(Ended(session_id, finished, recorded))
+        await recorded.wait()
+
+    async def _holds(self, session_id: str, message_id: str) -> bool:
+        """Return whether a message is this worker's, and may still be begun."""
+        await self._assure()
+        return not self._stopping and self._leases.holds(session_id, message_id)
+
+    async def _record_groups(self) -> None:
+        """Record what has finished, all that there is at a time."""
+        while True:
+            group = await self._gather_finished()
+            for session_id in dict.fromkeys(ended.session_id for ended in group):
+                await self._record(session_id, [ended.finished for ended in group if ended.session_id == session_id])
+            for ended in group:
+                self._finished.task_done()
+                if ended.recorded is not None:
+                    ended.recorded.set()
+
+    async def _gather_finished(self) -> list[Ended]:
+        """Return what has finished; while there is more in hand, what finishes shortly is waited for.
+
+        A transaction for each would cost the store more than the outcomes do.
+        """
+        group = [await self._finished.get()]
+        if len(self._leases) > len(group) and not self._stopping:
+            await asyncio.sleep(_GATHER_S)
+        while len(group) < _RECORD_LIMIT and not self._finished.empty():
+            group.append(self._finished.get_nowait())
+        return group
+
+    async def _record(self, session_id: str, group: list[Finished]) -> None:
+        now_ms = self._parts.clock.now_ms()
+        written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
+        self._leases.drop(session_id, (finished.message.id for finished in group))
+        self._recorded_count += len(group)
+        self._has_failed |= any(has_failed(finished.attempt) for finished in group)
+        self._recorded.set()
+        log = _log.bind()
+        for finished in group:
+            _log_attempt(log, finished, is_recorded=finished.message.id in written)
+
+    async def _assure(self) -> None:
+        """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
+        while not self._leases.are_sure(self._parts.steady()):
+            self._renewed.clear()
+            self._doubted.set()
+            await self._renewed.wait()
+
+    async def _keep_session(self) -> None:
+        """Renew the session before its lease expires, and at once when it is in doubt; check the other sessions."""
+        while True:
+            await self._renew()
+            self._renewed.set()
+            await _steadily(self._look_around)
+            next_look_s = max(0.0, self._watch.next_look_s(self._parts.steady()))
+            await _first_of(self._doubted, timeout_s=min(self._parts.limits.lease_s / _BEATS_PER_LEASE, next_look_s))
+            self._doubted.clear()
+
+    async def _renew(self) -> None:
+        """Renew the session; start another if it no longer exists, and drop its claims."""
+        asked_at_s = await _steadily(self._ask_to_renew)
+        if asked_at_s is not None:
+            self._leases.renew(asked_at_s=asked_at_s)
+            return
+        if self._leases.session_id:
+            _log.warning("worker.leases_lost", session=self._leases.session_id, messages=len(self._leases))
+        session_id = f"{self._parts.owner}#{next(self._sessions)}"
+        asked_at_s = await _steadily(partial(self._ask_to_begin, session_id))
+        self._leases.begin(session_id, asked_at_s=asked_at_s)
+
+    def _ask_to_renew(self) -> float | None:
+        """Return when it was asked; None when the session has been ended."""
+        asked_at_s, now_ms, session_id = self._parts.steady(), self._parts.clock.now_ms(), self._leases.session_id
+        return asked_at_s if session_id and self._parts.sessions.renew(session_id, now_ms=now_ms) else None
+
+    def _ask_to_begin(self, session_id: str) -> float:
+        asked_at_s, lease_ms = self._parts.steady(), round(self._parts.limits.lease_s * 1000)
+        self._parts.sessions.begin(session_id, lease_ms=lease_ms, now_ms=self._parts.clock.now_ms())
+        return asked_at_s
+
+    def _look_around(self) -> None:
+        """End the sessions of dead workers, and reschedule what a wrong clock had postponed."""
+        other_sessions = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
+        if silent := self._watch.silent(other_sessions, self._parts.steady()):
+            _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
+        if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
+            _log.warning("worker.clock_was_set_back", planned_again=planned_count)
+
+    async def _advance_replays(self) -> None:
+        """Collect the messages of replays, and take back those of cancelled ones, portion by portion."""
+        while True:
+            now_ms = self._parts.clock.now_ms()
+            if not await _steadily(partial(self._parts.replays.advance_all, now_ms)):
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _hand_over(self) -> None:
+        """Put shared messages that wait at one destination into the queue of another that sends, from time to time."""
+        while True:
+            now_ms = self._parts.clock.now_ms()
+            count = await _steadily(partial(self._parts.handovers.advance, now_ms))
+            await asyncio.sleep(_PAUSE_S if count else _HAND_OVER_EVERY_S)
+
+    async def _report_failures(self) -> None:
+        """Report from time to time which destinations deliver nothing."""
+        while True:
+            await _steadily(self._parts.failure_reports.report)
+            await asyncio.sleep(self._parts.limits.lease_s / _BEATS_PER_LEASE)
+
+    async def _finish_tasks(self) -> None:
+        """Let what is in flight finish, as far as it does within the time of grace; begin nothing more."""
+        self._stopping = True
+        self._lanes.stop_waiting()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=self._parts.limits.grace_s)
+            await _cancel_all(late)
+
+    async def _give_back(self) -> None:
+        """Record finished messages and end the session; if the store is away, other workers end it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._parts.limits.grace_s):
+                await self._finished.join()
+                await _steadily(partial(self._parts.sessions.end, self._leases.session_id))
+
+
+async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks and return when they have ended."""
+    waits = list(tasks)
+    for task in waits:
+        task.cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def _steadily(call: Callable[[], T]) -> T:
+    """Return what the store answers to ``call``; while it does not answer, log and ask again."""
+    while True:
+        try:
+            return await asyncio.to_thread(call)
+        except Exception:  # noqa: BLE001  the worker loop's boundary: logged, then asked again
+            _log.exception("worker.store_unavailable", again_in_s=_PAUSE_S)
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> None:
+    """Return when one of the events is set or the time is over."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:  # also when this task is cancelled
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+
+
+def _destinations(claimed: Iterable[Message]) -> Iterable[str]:
+    return (one.destination_id for one in claimed)
+
+
+def _log_attempt(log: Any, finished: Finished, *, is_recorded: bool) -> None:  # Any: structlog's
+    """Log an attempt; what was delivered as it should be, and is in the store, only for debugging."""
+    is_usual = is_recorded and isinstance(finished.attempt.outcome, Delivered) and not finished.attempt.template_error
+    if is_usual and not log.is_enabled_for(logging.DEBUG):
+        return
+    say = log.debug if is_usual else log.info
+    say(
+        "delivery.attempted" if is_recorded else "delivery.lease_lost",
+        message=finished.message.id,
+        event_ids=[entry.event.id for entry in finished.entries],
+        offsets=[entry.log_offset for entry in finished.entries],
+        subscription=finished.message.subscription_id,
+        destination=finished.message.destination_id,
+        channel=finished.message.channel,
+        attempt=finished.attempt.number,
+        probe=finished.is_probe,
+        outcome=kind_of(finished.attempt.outcome),
+        reason=reason_of(finished.attempt.outcome).value,
+        status_code=finished.attempt.outcome.status_code,
+        status=finished.step.status.value,
+        duration_ms=finished.attempt.duration_ms,
+        **({"template_error": finished.attempt.template_error} if finished.attempt.template_error else {}),
+    )
+
+
+def fair_shares(
+    due: Sequence[str],
+    in_hand: Mapping[str, int],
+    *,
+    limit: int,
+    most_each: int,
+    after: str = "",
+    pauses: Pauses = NO_PAUSES,
+) -> dict[str, int]:
+    """Return how many messages each destination may have of a claim of ``limit`` rows.
+
+    Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
+    served); a destination with ``most_each`` rows in hand already gets none, and one that is paused at most one, its
+    probe. ``due`` is in order.
+    """
+    start = bisect_right(due, after)
+    room = {name: pauses.room(name, most_each - in_hand.get(name, 0)) for name in (*due[start:], *due[:start])}
+    shares: dict[str, int] = {}
+    while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
+        turn = max(1, limit // len(open_ones))
+        for name in open_ones[:limit]:
+            share = min(turn, room[name])
+            shares[name] = shares.get(name, 0) + share
+            room[name] -= share
+            limit -= share
+    return shares

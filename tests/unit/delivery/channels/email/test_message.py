@@ -1,0 +1,247 @@
+"""Tests of email rendering."""
+
+import re
+from dataclasses import replace
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.policy import default
+
+import pytest
+from aiosmtplib.email import flatten_message
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.unit.delivery.channels import samples
+from tests.unit.delivery.events import (
+    MESSAGE_ID,
+    NOW_MS,
+    SHARES_OF_FIVE,
+    addition_of,
+    change_event,
+    dispatch,
+    update_of,
+)
+
+from tocsin.delivery.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.links.unsubscribe import link_of, notification_of
+from tocsin.delivery.templates.rich_text import RichText
+from tocsin.delivery.wording.changes import link_to
+from tocsin.delivery.wording.lines import clean_line
+from tocsin.errors import InvalidInput
+
+SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
+
+
+def parts(notified=None):
+    message = render_mail(notified or dispatch(), SENDER, now_ms=NOW_MS)
+    read = message_from_bytes(message.as_bytes(), policy=default)
+    text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
+    return read, text, html
+
+
+def test_a_mail_names_the_change_the_actor_and_the_reason() -> None:
+    message, text, html = parts()
+    assert message["Subject"] == "orders: column email removed"
+    assert message["To"] == "dana@example.com"
+    assert message["Message-ID"] == f"<{MESSAGE_ID}@acme.example>"
+    for body in (text, html):
+        assert "acme.shop.public.orders" in body
+        assert "jane.smith" in body
+        assert "you own it (alert schema changes)" in body
+        assert "version 0.9 to 1.9" in body
+        assert "https://tocsin.acme.example/#/tables/123e4567-e89b-12d3-a456-426614174000" in body
+
+
+def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
+    notified = dispatch()
+    sender = MailSettings("tocsin@acme.example", "https://tocsin.acme.example", b"key")
+    message = message_from_bytes(render_mail(notified, sender, now_ms=NOW_MS).as_bytes(), policy=default)
+    link = message["List-Unsubscribe"].strip("<>")
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    start = "https://tocsin.acme.example/api/v1/unsubscribe/"
+    assert link.startswith(start)
+    assert notification_of(link.removeprefix(start), b"key") == notified.first.notification_id
+    assert notification_of(link.removeprefix(start), b"other key") is None
+    assert notification_of(f"{notified.first.notification_id}.x", b"key") is None
+    assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    assert render_mail(notified, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
+
+
+LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "public_url"),
+    [
+        ("https://t.example", "https://t.example"),
+        ("https://tocsin.metadata-platform.department.example.com/under/a/path", None),
+        (f"https://{LONG_HOST}", None),
+        ("https://tocsin.b\u00fccher.example/pfad/\u00fc", "https://tocsin.xn--bcher-kva.example/pfad/%C3%BC"),
+    ],
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, public_url: str | None, long: bool) -> None:
+    host = LONG_HOST if long else "acme.example"
+    notified = dispatch()
+    notified = replace(notified, message=replace(notified.message, target=f"{'d' * (64 if long else 4)}@{host}"))
+    sender = MailSettings(f"Tocsin <tocsin@{host}>", base_url, b"key")
+    wire = flatten_message(render_mail(notified, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
+    head = wire.partition(b"\r\n\r\n")[0]
+    assert b"=?" not in head
+    assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
+    unfolded = dict(
+        line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _header_separator, head).split(b"\r\n")
+    )
+    link = link_of(notified.first.notification_id, b"key", public_url or base_url)
+    assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
+    assert unfolded[b"To"] == notified.message.target.encode()
+    assert unfolded[b"From"] == sender.address.encode()
+    assert unfolded[b"Message-ID"] == f"<{MESSAGE_ID}@{host}>".encode()
+    read = message_from_bytes(wire, policy=default)
+    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
+
+
+def _header_separator(fold: re.Match[bytes]) -> bytes:
+    return b":" if fold[0].startswith(b":") else b""
+
+
+def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
+    wire = flatten_message(
+        render_mail(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS)
+    )
+    assert b"Subject: =?utf-8?" in wire
+    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email removed"
+
+
+def test_old_and_new_values_stand_under_their_change() -> None:
+    _, text, _ = parts(dispatch(change_event(update_of("description", "Orders", "All orders"))))
+    assert "- description changed\n    was: Orders\n    now: All orders\n" in text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_incident_can_be_acknowledged(count: int) -> None:
+    message = samples.with_incident(samples.digest(count, samples.EVENTS["test_failure"]))
+    _, text, html = parts(message)
+    address = f"{samples.HOME}/#/incidents/INC-7"
+    assert text.count(f"\nAcknowledge INC-7: {address}\n") == count
+    assert html.count(f'<a href="{address}" style="color: #1a5fb4">Acknowledge INC-7</a>') == count
+    assert "Acknowledge" not in "".join(parts(samples.digest(count))[1:])
+
+
+def test_what_stands_in_an_entity_adds_no_header() -> None:
+    evil = change_event(entity={"name": "orders\r\nBcc: everyone@example.com\r\n\r\nhello"})
+    message, _, _ = parts(dispatch(evil))
+    assert message["Bcc"] is None
+    assert message["Subject"] == "orders Bcc: everyone@example.com hello: column email removed"
+
+
+def test_what_stands_in_an_entity_adds_no_markup() -> None:
+    """Fault scenario 40."""
+    evil = change_event(update_of("description", None, "<script>alert(1)</script>"))
+    _, text, html = parts(dispatch(evil))
+    assert "<script>" in text
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
+    many = [{"name": f"column_{number}"} for number in range(LINES_LIMIT + 7)]
+    _, text, html = parts(dispatch(change_event(addition_of("columns", many))))
+    assert text.count("\n- column ") == LINES_LIMIT
+    assert "and 7 more\n" in text
+    assert ">and 7 more</li>" in html
+
+
+@pytest.mark.parametrize("target", ["", "dana", "dana@example.com\r\nBcc: x@example.com", "a@b, c@d", "dana@"])
+def test_an_address_that_is_none_is_refused(target: str) -> None:
+    with pytest.raises(InvalidInput):
+        render_mail(dispatch(target=target), SENDER, now_ms=NOW_MS)
+
+
+def test_a_link_leads_to_the_assets_page() -> None:
+    assert link_to(change_event(entity_id="1"), "http://h") == "http://h/#/tables/1"
+    assert link_to(change_event(entity_type="databaseService", entity_id="1"), "http://h").endswith(
+        "/#/services/databaseServices/1"
+    )
+    assert link_to(change_event(entity_type="thread"), "http://h") == "http://h/"
+
+
+def digest(count: int) -> Dispatch:
+    sample = dispatch()
+    names = ("orders", "revenue", "returns", "refunds")
+    events = [change_event(entity={"id": "e", "name": names[place % len(names)]}) for place in range(count)]
+    entries = [replace(sample.first, notification_id=f"n{place}", event=event) for place, event in enumerate(events)]
+    return replace(sample, entries=tuple(entries))
+
+
+def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about() -> None:
+    message = render_mail(digest(6), SENDER, now_ms=NOW_MS)
+    text = message.get_body(("plain",)).get_content()
+    assert message["Subject"] == "6 changes: orders, revenue, returns and 1 more"
+    assert text.count("You receive this because you own it (alert schema changes).") == 6
+    assert message.get_body(("html",)).get_content().count("<h2") == 6
+
+
+def test_a_digest_counts_what_it_has_no_room_for() -> None:
+    text = render_mail(digest(CHANGES_LIMIT + 3), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    assert text.count("You receive this") == CHANGES_LIMIT
+    assert "And 3 more changes" in text
+    plain_text = (
+        render_mail(replace(digest(9), shares=SHARES_OF_FIVE), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    )
+    assert plain_text.count("You receive this") == 5
+    assert "And 4 more changes" in plain_text
+
+
+WIDELY_RENDERED = frozenset(
+    "background-color color font-family font-size line-height margin max-width padding text-decoration width".split()
+)
+
+
+def test_the_html_uses_inline_styles_that_mail_programs_render() -> None:
+    """Of CSS, Outlook on Windows renders what Word does, and Gmail drops style sheets of more than 8 kB."""
+    _, _, html = parts(dispatch(change_event(update_of("description", "Orders", "All orders"))))
+    used = {one.split(":")[0].strip() for style in re.findall(r'style="([^"]*)"', html) for one in style.split(";")}
+    assert used <= WIDELY_RENDERED
+    assert {"font-family", "background-color"} <= used
+    assert not re.search(r"<(style|link|script|div|svg|img)\b", html)
+
+
+def test_a_mail_says_who_owns_the_asset() -> None:
+    for body in parts(samples.sample("test_failure"))[1:]:
+        assert "; owned by @Dana Whitlock, Shop\n" in body
+    for body in parts(samples.sample("deletion"))[1:]:
+        assert "owned by" not in body
+
+
+def test_owners_of_a_mail_are_counted_beyond_a_few_and_never_markup() -> None:
+    owners = [{"type": "team", "id": str(number), "name": f"<b>t{number}</b>"} for number in range(7)]
+    _, text, html = parts(dispatch(change_event(entity={"id": "i", "name": "orders", "owners": owners})))
+    assert "<b>t4</b> … and 2 more\n" in text
+    assert "&lt;b&gt;t4&lt;/b&gt; … and 2 more\n" in html
+    assert "<b>t" not in html
+
+
+_ENCODED_WORD = re.compile(rb"=\?[^?\s]+\?[BbQq]\?[^?\s]*\?=")
+
+
+@given(st.text(alphabet="abc deé表😀 .,:_?=ü\u0301", min_size=1, max_size=150))
+@example("ü" * 150)
+@example("表" * 150)
+@example("orders: description ü " + "a" * 120)
+@example("c😀 =?=:é =a:_a?😀表 .aaaa:é_aü表?=表,表表")
+@example("=?utf-8?q?not_encoded?=")
+def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -> None:
+    text = RichText(name, ())
+    notified = dispatch()
+    notified = replace(notified, texts={notified.first.notification_id: text})
+    sender = MailSettings(f"{'Größe ' * 20}<tocsin@acme.example>", "https://tocsin.acme.example")
+    wire = flatten_message(render_mail(notified, sender, now_ms=NOW_MS))
+    head = wire.partition(b"\r\n\r\n")[0]
+    words = _ENCODED_WORD.findall(head)
+    assert max(map(len, words)) <= 75
+    assert all(len(line) <= 76 for line in head.split(b"\r\n") if b"=?" in line)
+    sent_by = str(make_header(decode_header(message_from_bytes(wire)["From"])))
+    assert sent_by == f"{'Größe ' * 20}<tocsin@acme.example>"
+    if expected := clean_line(name, limit=150):
+        assert message_from_bytes(wire, policy=default)["Subject"] == expected

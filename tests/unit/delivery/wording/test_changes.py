@@ -1,0 +1,171 @@
+"""Tests of the text of change events."""
+
+import pytest
+from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
+
+from tocsin.conditions.changes import ChangeOperation, EventChange
+from tocsin.delivery.wording.changes import change_lines, description_of, headline
+from tocsin.delivery.wording.lines import SHOWN_LIMIT, clean_line
+from tocsin.model.change import ChangeDescription, EventType, FieldChange
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        (deletion_of("columns", [{"name": "email"}]), "orders: column email removed"),
+        (deletion_of("columns", '[{"name": "email"}]'), "orders: column email removed"),
+        (addition_of("columns", {"name": "phone"}), "orders: column phone added"),
+        (addition_of("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
+        (
+            addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]),
+            "orders: tag PII.Sensitive added to column email",
+        ),
+        (addition_of("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier.Tier1 added"),
+        (
+            deletion_of("columns.email.tags", [{"tagFQN": "Terms.Mail", "source": "Glossary"}]),
+            "orders: glossary term Terms.Mail removed from column email",
+        ),
+        (addition_of("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
+        (addition_of("charts", [{"name": "total"}]), "orders: chart total added"),
+        (deletion_of("dataModels", [{"name": "sales"}]), "orders: data model sales removed"),
+        (addition_of("reviewers", [{"name": "dana"}]), "orders: reviewer dana added"),
+        (update_of("schemaFields.id.dataType", "INT", "LONG"), "orders: data type of field id changed"),
+        (update_of("columns.email.description", "a", "b"), "orders: description of column email changed"),
+        (update_of("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
+        (deletion_of("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
+        (update_of('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
+        (update_of("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
+        (update_of("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),
+        (update_of('not"a path', 1, 2), 'orders: not"a path changed'),
+        (update_of("description", None, "new"), "orders: description changed"),
+        (update_of("deleted", False, True), "orders: deleted"),
+        (update_of("deleted", True, False), "orders: restored"),
+        (update_of("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
+        (update_of("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
+        (addition_of("description", "new"), "orders: description added"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed and 1 more change"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed and 2 more changes"),
+    ],
+)
+def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
+    assert headline(change_event(described)) == expected
+
+
+@pytest.mark.parametrize(
+    ("event_type", "expected"),
+    [
+        (EventType.ENTITY_CREATED, "orders: created"),
+        (EventType.ENTITY_SOFT_DELETED, "orders: deleted"),
+        (EventType.ENTITY_DELETED, "orders: permanently deleted"),
+        (EventType.ENTITY_RESTORED, "orders: restored"),
+        (EventType.USER_LOGIN, "orders: logged in"),
+        (EventType.USER_LOGOUT, "orders: logged out"),
+    ],
+)
+def test_whole_changes_are_named_for_what_they_are(event_type: EventType, expected: str) -> None:
+    assert headline(change_event(update_of("deleted", False, True), event_type=event_type)) == expected
+
+
+def test_an_event_without_changes_is_named_by_its_type() -> None:
+    assert headline(change_event(None, event_type=EventType.SLA_VIOLATION)) == "orders: sla violation"
+
+
+def test_an_event_without_a_document_is_named_by_the_end_of_its_fqn() -> None:
+    event = change_event(None, entity=None, entity_fully_qualified_name='acme."my.db".orders')
+    assert headline(event) == "orders: entity updated"
+
+
+def test_large_values_are_cut() -> None:
+    (line,) = change_lines(change_event(update_of("description", "x" * 9_000, "y")))
+    assert line.old is not None
+    assert len(line.old) == SHOWN_LIMIT
+    assert line.old.endswith("…")
+    assert line.new == "y"
+
+
+def test_lines_come_in_the_order_added_updated_deleted() -> None:
+    described = ChangeDescription(
+        fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "A.b"}]),),
+        fields_updated=(FieldChange(name="description", old_value="a", new_value="b"),),
+        fields_deleted=(FieldChange(name="owners", old_value=[{"name": "dana"}]),),
+    )
+    texts = [line.text for line in change_lines(change_event(described))]
+    assert texts == ["tag A.b added", "description changed", "owner dana removed"]
+
+
+def test_labels_that_a_column_brings_are_named() -> None:
+    event = change_event(addition_of("columns", [{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]))
+    texts = [line.text for line in change_lines(event)]
+    assert texts == ["column email added", "tag PII.Sensitive added to column email"]
+
+
+def test_control_and_direction_characters_never_reach_a_line() -> None:
+    assert clean_line("a\r\nBcc: x\x00\u202eb\u2028c") == "a Bcc: x b c"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            EventChange("tag", ChangeOperation.ADD, "columns.email", "PII.Sensitive"),
+            "tag PII.Sensitive added to column email",
+        ),
+        (EventChange("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
+        (EventChange("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
+        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
+        (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test success"),
+        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
+        (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
+        (EventChange("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
+        (EventChange("other", ChangeOperation.MODIFY, "asset", "sourceUrl"), "source url changed"),
+        (EventChange("quality", ChangeOperation.ADD, "asset", "slaViolation"), "sla violation"),
+        (EventChange("usage", ChangeOperation.ADD, "asset"), "usage added"),
+        (EventChange("lifecycle", ChangeOperation.REMOVE, "asset", "softDeleted"), "deleted"),
+        (EventChange("schema", ChangeOperation.ADD, "asset", "bi.total"), "schema bi.total added"),
+        (EventChange("schema", ChangeOperation.REMOVE, "columns.email"), "column email removed"),
+    ],
+)
+def test_what_a_change_means_is_said_as_people_say_it(change: EventChange, expected: str) -> None:
+    assert description_of(change) == expected
+
+
+def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
+    described = ChangeDescription(
+        fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "Tier.Tier2"}, {"tagFQN": "A.b"}]),),
+        fields_deleted=(FieldChange(name="tags", old_value=[{"tagFQN": "Tier.Tier1"}]),),
+    )
+    lines = change_lines(change_event(described))
+    assert [(line.text, line.old, line.new) for line in lines] == [
+        ("tier changed to Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
+        ("tag A.b added", None, None),
+    ]
+    assert headline(change_event(described)) == "orders: tier changed to Tier.Tier2 and 1 more change"
+
+
+def test_a_failing_destination_is_said_in_words() -> None:
+    failure = {
+        "destinationId": "d",
+        "type": "Webhook",
+        "endpoint": "https://hooks.example.org/***",
+        "failingSince": 1_704_067_200_000,
+        "failureCount": 70,
+        "percent": 50,
+        "lastFailedReason": "serverError",
+        "lastFailedStatusCode": 503,
+    }
+
+    def text_of(percent: int) -> str:
+        change = FieldChange(name="destination", new_value=failure | {"percent": percent})
+        return change_lines(change_event(change_description=ChangeDescription(fields_updated=(change,))))[0].text
+
+    assert text_of(50) == (
+        "Webhook https://hooks.example.org/*** fails since 2024-01-01 00:00 UTC: 70 failed attempts, the last with"
+        " server error 503; 50 % of the time is over after which it is stopped"
+    )
+    change = FieldChange(name="destination", new_value=failure)
+    event = change_event(change_description=ChangeDescription(fields_updated=(change,)))
+    assert headline(event).startswith("orders: Webhook https://hooks.example.org/*** fails since")
+    assert text_of(100) == (
+        "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
+        " the last with server error 503 since 2024-01-01 00:00 UTC)"
+    )

@@ -1,0 +1,144 @@
+"""Tests of the text of reports: results, runs, incidents and refused accesses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.unit.delivery.channels.samples import EVENTS, REFUSED
+from tests.unit.delivery.events import addition_of, change_event
+
+from tocsin.delivery.dispatch import FailureContext
+from tocsin.delivery.wording.changes import change_lines, headline
+from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN, failure_lines, is_failure_report, report_line
+from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription
+
+
+def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
+    event = EVENTS["test_failure"]
+    assert headline(event) == "email_not_null: test failed"
+    failed, incident = change_lines(event)
+    assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
+    assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
+    assert incident.text == "incident opened"
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        (addition_of(RESULT, {"testCaseStatus": "Failed"}), True),
+        (addition_of(RUN, {"executionStatus": "PartialSuccess"}), True),
+        (addition_of(RUN, {"pipelineState": "failed"}), True),
+        (addition_of(RUN, {"executionStatus": "Pending"}), False),
+        (addition_of(RESULT, {"testCaseStatus": "Success"}), False),
+        (addition_of(RESULT, {}), False),
+        (addition_of(RESULT, "Failed"), False),
+        (addition_of("description", {"testCaseStatus": "Failed"}), False),
+        (None, False),
+    ],
+)
+def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | None, fails: bool) -> None:
+    assert is_failure_report(change_event(change)) is fails
+
+
+@pytest.mark.parametrize(
+    ("field", "new", "text"),
+    [
+        (RESULT, {"testCaseStatus": "Success"}, "test success"),
+        (RESULT, {}, "test reported"),
+        (RUN, {"executionStatus": "PartialSuccess"}, "run partial success"),
+        (INCIDENT, {"testCaseResolutionStatusType": "Ack"}, "incident acknowledged"),
+        (
+            INCIDENT,
+            {
+                "testCaseResolutionStatusType": "Assigned",
+                "testCaseResolutionStatusDetails": {"assignee": {"name": "ann"}},
+            },
+            "incident assigned to ann",
+        ),
+        (
+            INCIDENT,
+            {
+                "testCaseResolutionStatusType": "Resolved",
+                "testCaseResolutionStatusDetails": {"testCaseFailureReason": "MissingData"},
+            },
+            "incident resolved: missing data",
+        ),
+        (VIOLATION, REFUSED, "ann was refused EditTags on table acme.shop.public.orders"),
+        (
+            VIOLATION,
+            REFUSED | {"repeated": 4},
+            "ann was refused EditTags on table acme.shop.public.orders, 4 more times",
+        ),
+        (VIOLATION, {"repeated": 4, "sinceMs": 0}, "4 more requests refused"),
+    ],
+)
+def test_reports_are_said_in_words(field: str, new: dict[str, Any], text: str) -> None:
+    line = report_line(field, None, new)
+    assert line is not None
+    assert line.text == text
+
+
+def _result(number: int, status: str) -> dict[str, Any]:
+    return {"status": status, "testCase": {"name": f"t{number}"}, "table": {"name": "orders"}}
+
+
+def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
+    statuses = [*("Failed",) * 7, "Aborted", "Success"]
+    results = [_result(number, status) for number, status in enumerate(statuses)]
+    counts = {"failed": 7, "aborted": 1, "success": 1_200}
+    failed = {"status": "Failed", **counts, "testCaseResultSummary": results}
+    event = change_event(addition_of(SUITE_SUMMARY, failed))
+    (failed_line,) = change_lines(event)
+    assert failed_line.text == (
+        "test run failed: 7 failed, 1 aborted, 1,200 passed"
+        " (t0 of orders, t1 of orders, t2 of orders, t3 of orders, t4 of orders and 3 more)"
+    )
+    assert headline(event).partition(": ")[2].startswith("test run failed: 7 failed, 1 aborted, 1,200 passed (t0")
+    assert is_failure_report(event)
+    line = report_line(SUITE_SUMMARY, {"status": "Failed"}, {"status": "Success", "success": 1})
+    assert line is not None
+    assert line.text == "resolved: test run success: 1 passed"
+
+
+def test_a_run_names_the_tasks_that_failed() -> None:
+    tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
+    line = report_line(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
+    assert line is not None
+    assert line.new == "failed: failed tasks: t0, t1, t2, t3, t4 and 2 more"
+
+
+_KEYS = (
+    *("testCaseStatus", "timestamp", "testResultValue", "taskStatus", "result", "user", "entity"),
+    *("testCaseResultSummary", "testCase", "table", "name", "status", "success"),
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(_KEYS),
+            inner,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@example(RESULT, None, -(2**63) - 1)
+@given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION, SUITE_SUMMARY]), _JSON, _JSON)
+def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
+    assert change_lines(change_event(addition_of(field, new))) is not None
+    report_line(field, old, new)
+
+
+def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
+    names = tuple(f"pg.store.public.table{number}" for number in range(7))
+    lines = [one.text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
+    assert lines == [
+        "failing since 2025-10-09 08:53 UTC, 3 times in a row",
+        "downstream: b.c, table0, table1, table2, table3 and 3 more",
+    ]
+    assert list(failure_lines(FailureContext())) == []

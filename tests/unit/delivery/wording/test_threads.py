@@ -1,0 +1,144 @@
+"""Tests of the text of thread events, with unsafe input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
+
+from tocsin.delivery.channels.email.message import MailSettings, render_mail
+from tocsin.delivery.wording.changes import change_lines, headline, link_to, name_of
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
+from tocsin.model.notification import Reason, ReasonKind
+
+EMAIL = "<#E::table::acme.shop.public.orders::columns::email::description>"
+ORDERS = "<#E::table::acme.shop.public.orders>"
+
+
+def event(kind: str, described: ChangeDescription | None = None, **thread: Any) -> ChangeEvent:
+    document = {
+        "id": "t",
+        "type": "Conversation",
+        "about": ORDERS,
+        "entityRef": {"id": "o-1", "type": "table", "name": "orders"},
+        "message": "Is this right, <#E::user::ann>?",
+        **thread,
+    }
+    facts = {"entity_type": "thread", "entity_id": "t", "user_name": "ben", "entity": document}
+    return change_event(described, event_type=EventType(kind), previous_version=None, current_version=None, **facts)
+
+
+def because(*kinds: ReasonKind) -> tuple[Reason, ...]:
+    return tuple(Reason(kind=kind, subscription_id="s", subscription_name="s", destination_id="d") for kind in kinds)
+
+
+def task(kind: str = "RequestDescription", *assignees: str, **fields: Any) -> dict[str, Any]:
+    references = [{"id": name, "type": "user", "name": name} for name in assignees]
+    return {"type": "Task", "task": {"id": 7, "type": kind, "assignees": references, **fields}, "about": EMAIL}
+
+
+POSTED = addition_of(
+    "posts", [{"id": "p", "message": "Yes **it is**, <#E::team::shop|[@shop](http://x/teams/shop)>", "from": "ben"}]
+)
+
+
+@pytest.mark.parametrize(
+    ("happened", "kinds", "expected"),
+    [
+        (event("threadCreated"), (), "ben started a conversation about orders: Is this right, @ann?"),
+        (
+            event("threadCreated"),
+            (ReasonKind.MENTION, ReasonKind.OWNER),
+            "ben mentioned you in a conversation about orders: Is this right, @ann?",
+        ),
+        (
+            event("threadCreated", **task("RequestDescription", "ann")),
+            (ReasonKind.ASSIGNEE,),
+            "ben asks you to describe orders.email",
+        ),
+        (
+            event("threadCreated", **task("UpdateTag", "ann", "cem")),
+            (),
+            "ben asks ann and cem to review the tags of orders.email",
+        ),
+        (event("threadCreated", **task("Generic")), (), "ben asks somebody to look at orders.email"),
+        (
+            event("threadCreated", **task("RequestTag", *"abcde")),
+            (),
+            "ben asks a and b and c and others to tag orders.email",
+        ),
+        (
+            event("threadCreated", type="Announcement", message="Down tonight"),
+            (),
+            "ben announced for orders: Down tonight",
+        ),
+        (event("postCreated", POSTED), (), "ben replied in a conversation about orders: Yes it is, @shop"),
+        (
+            event("postCreated", POSTED, **task()),
+            (ReasonKind.MENTION,),
+            "ben mentioned you in task 7 about orders.email: Yes it is, @shop",
+        ),
+        (event("taskResolved", **task()), (), "ben resolved task 7 about orders.email"),
+        (event("taskClosed", POSTED, **task()), (), "ben closed task 7 about orders.email: Yes it is, @shop"),
+        (
+            event("threadUpdated", addition_of("task.assignees", []), **task()),
+            (ReasonKind.ASSIGNEE,),
+            "ben assigned task 7 about orders.email to you",
+        ),
+        (event("threadUpdated", update_of("message", "a", "b")), (), "ben changed a conversation about orders"),
+        (event("postUpdated", update_of("posts.p.message", "a", "b")), (), "ben changed a conversation about orders"),
+        (event("entityDeleted"), (), "ben deleted a conversation about orders"),
+    ],
+)
+def test_a_headline_addresses_the_recipient(
+    happened: ChangeEvent, kinds: tuple[ReasonKind, ...], expected: str
+) -> None:
+    assert headline(happened, because(*kinds)) == expected
+
+
+def test_what_was_said_is_shown_as_plain_text() -> None:
+    (line,) = change_lines(
+        event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")
+    )
+    assert line.text == "Hi see this & a.b"
+    suggested = change_lines(event("threadCreated", **task(suggestion="New", oldValue="Old")))
+    assert [(one.text, one.old, one.new) for one in suggested][1:] == [("suggested", "Old", "New")]
+    (resolved,) = change_lines(event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]')))
+    assert resolved.new == "PII.None"
+    announced = change_lines(
+        event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
+    )
+    assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 until 1970-01-01 00:01 UTC"]
+    (changed,) = change_lines(event("threadUpdated", update_of("message", "a", "b")))
+    assert (changed.text, changed.old, changed.new) == ("message changed", "a", "b")
+
+
+@pytest.mark.parametrize(
+    "thread",
+    [
+        {"about": None, "entityRef": None, "message": None, "type": None},
+        {"task": "odd", "type": "Task", "announcement": [1], "message": 7},
+        {"task": {"assignees": ["x"], "newValue": "[1"}, "type": "Task", "about": "rubbish"},
+    ],
+)
+def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
+    for kind in ("threadCreated", "postCreated", "taskResolved", "threadUpdated"):
+        odd = event(kind, addition_of("posts", ["x"]), **thread)
+        assert headline(odd) and name_of(odd)
+        change_lines(odd)
+
+
+def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
+    notified = event("threadCreated", **task("RequestDescription", "ann"))
+    letter = render_mail(
+        dispatch(notified, reasons=because(ReasonKind.ASSIGNEE)),
+        MailSettings("t@example.com", "http://t"),
+        now_ms=NOW_MS,
+    )
+    assert letter["Subject"] == "ben asks you to describe orders.email"
+    text = letter.get_body(("plain",))
+    assert text is not None
+    assert "acme.shop.public.orders (table), from ben at" in text.get_content()
+    assert "it is assigned to you" in text.get_content()
+    assert link_to(notified, "http://t") == "http://t/#/tables/o-1"

@@ -24,7 +24,7 @@ from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import Dependencies, notifications_for
-from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
 from tocsin.jobs.resolving import resolving_of
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
@@ -46,7 +46,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         with open_store(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
             offsets = append_events(engine, count, lambda _done, _total: None)
-            parts = build(settings)
+            parts = build(settings, pipeline_engine(settings))
             try:
                 # The first run also warms the JVM up.
                 floor_s = min(_count_only(parts, Path(folder) / f"floor{turn}", count) for turn in range(2))

@@ -22,7 +22,7 @@ from bench.measured import Measurement, Report, scale_count
 from bench.running import family, open_store, peak_mib, settings_in
 from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
-from tocsin.jobs.match_stream import MatchStreamParts, build, notify, warm_up
+from tocsin.jobs.match_stream import MatchStreamParts, build, notify, pipeline_engine, warm_up
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 from tocsin.store.engine import inserting, reading, writing
@@ -41,7 +41,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         settings = settings_in(Path(name))
         engine, _password = stack.enter_context(open_store(settings))
         build_estate(engine, size_at(scale), follows=10)
-        parts = build(settings)
+        parts = build(settings, pipeline_engine(settings))
         stack.callback(parts.session.stop)
         tables = {one.row["entity_id"]: one for one in templates(engine) if one.row["entity_type"] == "table"}
         *followed, quiet = list(tables.values())[: len(counts) + 1]

@@ -28,7 +28,7 @@ from bench.running import settings_in
 from bench.traffic import append, happenings, templates
 from tocsin.clock import SystemClock
 from tocsin.flow.pipeline import AlertFacts
-from tocsin.jobs.match_stream import build
+from tocsin.jobs.match_stream import build, pipeline_engine
 from tocsin.jobs.resolving import OF_EVENT, Notify, StoreAddress, open_resolving
 from tocsin.spark.match import matches
 from tocsin.spark.schema import EVENTS
@@ -76,7 +76,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         few, many = _build_stores(folder, scale)
-        parts = build(settings_in(folder))
+        settings = settings_in(folder)
+        parts = build(settings, pipeline_engine(settings))
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
         stores = [

@@ -26,7 +26,7 @@ from bench.running import open_store, settings_in, until
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming, warm_up
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming, warm_up
 from tocsin.jobs.resolving import Notify
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -106,7 +106,7 @@ class _Phases:
         self._alerts = AlertsNoting(QUERY_NAME, Subscriptions(engine))
         register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark's own
         self._parts: MatchStreamParts = replace(
-            build(settings), alerts=self._alerts, work=partial(NotifyNoting, notes=notes)
+            build(settings, pipeline_engine(settings)), alerts=self._alerts, work=partial(NotifyNoting, notes=notes)
         )
 
     def run(self, count: int, report: Report) -> list[dict[str, float]]:

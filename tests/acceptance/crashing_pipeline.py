@@ -23,7 +23,7 @@ from tests.waiting import until
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
 from tocsin.jobs.query_progress import Progress
 from tocsin.jobs.resolving import Notify, Resolving, resolving_of
 from tocsin.model.match_result import Pair
@@ -101,10 +101,10 @@ class DyingProgress:
             die()
 
 
-def dying_at(point: str, settings: Settings) -> MatchStreamParts:
+def dying_at(point: str, settings: Settings, engine: Engine) -> MatchStreamParts:
     """Return the pipeline's parts, one of them replaced by one that dies at ``point``."""
-    parts = build(settings)
-    real = Notifications(open_engine(settings.store_url()))
+    parts = build(settings, engine)
+    real = Notifications(engine)
     work = {"work": partial(DyingNotify, point=point)}
     replacements: dict[str, Callable[[], dict[str, Any]]] = {
         "before-match": lambda: {"alerts": DyingAlerts(QUERY_NAME, None)},  # type: ignore[arg-type]
@@ -120,8 +120,9 @@ def dying_at(point: str, settings: Settings) -> MatchStreamParts:
 def main(folder: Path, point: str) -> None:
     """Run until killed, or until the whole log is processed."""
     settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
-    parts = dying_at(point, settings)
-    log = EventLog(open_engine(settings.store_url()))
+    engine = pipeline_engine(settings)
+    parts = dying_at(point, settings, engine)
+    log = EventLog(engine)
     with streaming(parts):
         until(lambda: log.progress(QUERY_NAME) == log.readable_end(), within_s=120)
 
@@ -129,10 +130,10 @@ def main(folder: Path, point: str) -> None:
 def main_of_streaks(folder: Path, point: str) -> None:
     """Do the same for the query that keeps streaks."""
     settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
-    engine = open_engine(settings.store_url())
+    engine = pipeline_engine(settings)
     log, reports = EventLog(engine), Reports(engine)
-    first = dying_at(point, settings)
-    parts = streak_stream.build(settings, first)
+    first = dying_at(point, settings, engine)
+    parts = streak_stream.build(settings, first, engine)
     if point == "before-match":
         parts = replace(parts, alerts=first.alerts)
     if point == "after-checkpoint":

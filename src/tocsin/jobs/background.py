@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
+from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
 from tocsin.jobs import audit, backtest_runner, editors, lake, lake_answers, lake_queries, lost_names, silences
@@ -18,7 +19,6 @@ from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
 from tocsin.spark.session import work_in_background
-from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.job_runs import ScheduledJobs
 
 SCHEDULED = "tocsin-scheduled"
@@ -31,9 +31,8 @@ _ENDS_WITHIN_S = 10.0
 
 
 @contextmanager
-def running(settings: Settings, session: SparkSession) -> Iterator[None]:
+def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterator[None]:
     """Run the background jobs until the block ends; running ones are then aborted."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     stopping = threading.Event()
     grown_lake = lake.build(settings, session, engine)
     noticing, checked = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
@@ -60,7 +59,6 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     }
     with _threads(session, stopping, work):
         yield
-    engine.dispose()
 
 
 @contextmanager

@@ -74,9 +74,13 @@ class MatchStreamParts:
     unevaluated: Unevaluated = field(default_factory=Unevaluated)
 
 
-def build(settings: Settings) -> MatchStreamParts:
+def pipeline_engine(settings: Settings) -> Engine:
+    """Return the engine of a pipeline, which all its queries and jobs share; the caller disposes of it."""
+    return open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
+
+
+def build(settings: Settings, engine: Engine) -> MatchStreamParts:
     """Wire the pipeline as ``settings`` say."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     check_and_warn(engine, settings)
     use_vault(engine, settings)
     migrate(engine)

@@ -16,11 +16,10 @@ from sqlalchemy import Engine
 from tocsin.jobs import background, match_stream, search_stream, streak_stream, supervision
 from tocsin.jobs.heartbeat import beating
 from tocsin.jobs.intervals import FAILURES
-from tocsin.jobs.match_stream import MatchStreamParts, build, warm_up
+from tocsin.jobs.match_stream import MatchStreamParts, build, pipeline_engine, warm_up
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import QueryEnvironment
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outage_file import WaitNotes
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.job_runs import ScheduledJobs
@@ -37,14 +36,16 @@ def main(settings: Settings) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
-    parts = wait_for("pipeline", lambda: build(settings), stopping, passes=may_pass, failures=FAILURES)
+    engine = pipeline_engine(settings)
+    parts = wait_for("pipeline", lambda: build(settings, engine), stopping, passes=may_pass, failures=FAILURES)
     if parts is None:
         return
     try:
-        _run(settings, parts, stopping)
+        _run(settings, parts, engine, stopping)
     finally:
         with unless_spark_has_ended():
             parts.session.stop()
+        engine.dispose()
 
 
 def _warm_up(parts: MatchStreamParts) -> None:
@@ -54,13 +55,11 @@ def _warm_up(parts: MatchStreamParts) -> None:
         _LOG.warning("not_warmed_up", reason=str(error).splitlines()[0])
 
 
-def _run(settings: Settings, parts: MatchStreamParts, stopping: threading.Event) -> None:
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+def _run(settings: Settings, parts: MatchStreamParts, engine: Engine, stopping: threading.Event) -> None:
     works = threading.Event()
     with beating(ScheduledJobs(engine), parts.clock, works):
         _warm_up(parts)
         _follow_log(settings, parts, engine, (stopping, works))
-    engine.dispose()
 
 
 def _follow_log(
@@ -71,12 +70,12 @@ def _follow_log(
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()
     environment = QueryEnvironment(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
-    search = search_stream.supervised_query(search_stream.build(settings, parts.session))
-    streaks = streak_stream.supervised_query(streak_stream.build(settings, parts))
+    search = search_stream.supervised_query(search_stream.build(settings, parts.session, engine))
+    streaks = streak_stream.supervised_query(streak_stream.build(settings, parts, engine))
     _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
     with (
         supervision.running_alongside(search, environment, works),
         supervision.running_alongside(streaks, environment, works),
-        background.running(settings, parts.session),
+        background.running(settings, parts.session, engine),
     ):
         supervision.keep_running(match_stream.supervised_query(parts), environment, stopping, works)

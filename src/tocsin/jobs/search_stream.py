@@ -19,6 +19,7 @@ from typing import Protocol
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
@@ -28,7 +29,6 @@ from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries, last_of, search_events
 from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.search.writes import Entry, SearchWrites
 
@@ -64,9 +64,8 @@ class SearchParts:
     every_s: float = 1.0
 
 
-def build(settings: Settings, session: SparkSession) -> SearchParts:
+def build(settings: Settings, session: SparkSession, engine: Engine) -> SearchParts:
     """Build the query from ``settings``, separate from other work of ``session``; the store is migrated already."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return SearchParts(
         session=interpreting(session),
         entries=SearchWrites(engine),

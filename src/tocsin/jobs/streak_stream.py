@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import structlog
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
+from sqlalchemy import Engine
 
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
@@ -28,7 +29,6 @@ from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import PATIENT_S, open_engine
 
 QUERY_NAME = STREAK_STREAM
 """Names the query, its checkpoint and its row of progress; a query whose state changes gets a new one."""
@@ -38,9 +38,8 @@ _EVERY = "250 milliseconds"
 _LOG = structlog.get_logger(__name__)
 
 
-def build(settings: Settings, first: MatchStreamParts) -> MatchStreamParts:
+def build(settings: Settings, first: MatchStreamParts, engine: Engine) -> MatchStreamParts:
     """Build the query from ``settings``, next to the query of ``first``; the store is migrated already."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return replace(
         first,
         session=interpreting(first.session),

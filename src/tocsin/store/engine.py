@@ -136,7 +136,10 @@ def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Eng
 
 
 def _has_something_to_say(raw: Any) -> bool:  # Any: the driver's own connection
-    """Return whether anything has arrived on an idle connection, which is seldom but its end: the socket knows."""
+    """Return whether anything has arrived on an idle connection, which is seldom but its end.
+
+    The socket knows: ``pool_pre_ping`` asks the server at every checkout, which takes as long as a small query.
+    """
     if raw.closed:
         return True
     looked = select.poll()
@@ -230,6 +233,8 @@ _LOOK_EVERY_S = 0.1
 def bounded_connection_type(driver: Any, within_s: float) -> Any:  # Any: the driver, which may not be installed
     """Return a type of the driver's connections that closes itself without a response ``within_s``.
 
+    libpq's timeouts (``_NO_ANSWER``) and ``pool_pre_ping`` wait for ever where what has gone silent still acknowledges
+    bytes: a proxy, or a server that is suspended.
     Source: psycopg 3.2, ``Connection.wait``, which waits for every response: it drives a generator that yields what it
     waits for and is sent what has arrived, nothing after each interval.
     """

@@ -27,9 +27,9 @@ from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.tables import change_event, entity
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import change_event, entity
 
 CLIENT_COUNT, TABLES_PER_CLIENT = 16, 4
 DURATION_S, SHORTEST_S = 8.0, 1.0

@@ -28,10 +28,10 @@ from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeli
 from tocsin.jobs.resolving import resolving_of
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import reading
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import message, notification
 
 EVENT_COUNT, FOLLOW_COUNT, SAMPLE_COUNT = 100_000, 10_000, 200
 _WITHIN_S = 600.0

@@ -27,7 +27,7 @@ from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.spark.lake import dated_events, folder_of, history, write_segment
-from tocsin.store.people.identities import People
+from tocsin.store.catalogue.people.identities import People
 
 EVENT_COUNT, COPIES, DAYS, FOLLOW_COUNT = 1_000_000, 10, 90, 10_000
 ROUND_COUNT, WARM_UP_COUNT = 5, 1

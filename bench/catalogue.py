@@ -28,8 +28,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.cursors import cursor_of
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.cursors import cursor_of
 
 SIZES = (10_000, 100_000, 1_000_000)
 ROWS_PER_REQUEST, MEASURED_REQUESTS = 1_000, 10

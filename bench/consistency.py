@@ -22,10 +22,10 @@ from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Written
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.tables import change_event, entity_version
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import change_event, entity_version
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 WRITE_COUNT = 1_000_000
 DOOR_COUNT = 4_000

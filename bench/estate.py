@@ -22,9 +22,9 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.engine import reading, writing
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.tables import entity, follow, ownership
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import entity, follow, ownership
 
 PERSON_COUNT, TEAM_COUNT, SCHEMA_COUNT = 300, 20, 10
 COPY_COUNT = 25

@@ -25,8 +25,8 @@ from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import MatchStreamParts, build, notify, pipeline_engine, warm_up
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
-from tocsin.store.engine import inserting, reading, writing
-from tocsin.store.tables import follow, notification, person
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.tables import follow, notification, person
 
 FOLLOWER_COUNTS, _AIMS = (100_000, 1_000_000), ("10", "20")
 _ROWS_PER_STATEMENT = 10_000

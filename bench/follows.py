@@ -33,7 +33,7 @@ from tocsin.jobs.resolving import OF_EVENT, Notify, StoreAddress, open_resolving
 from tocsin.spark.match import matches
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000
 EVENT_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100, 20, 5

@@ -18,7 +18,7 @@ from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 
 EVENT_COUNT, QUERY_COUNT = 2_300, 20

@@ -26,10 +26,10 @@ from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import change_event, notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import change_event, notification
 
 EVENT_COUNT, WARM_UP_COUNT = 60, 100
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 1.0

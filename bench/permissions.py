@@ -23,10 +23,10 @@ from tocsin.clock import SystemClock
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.listing import Listing
-from tocsin.store.schema import migrate
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 
 CHECK_COUNT, TABLE_COUNT, PAGE_COUNT = 500_000, 20_000, 60
 _COLUMNS = [{"name": f"c{number}", "dataType": "INT"} for number in range(20)]

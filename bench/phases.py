@@ -31,8 +31,8 @@ from tocsin.jobs.resolving import Notify
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 
 EVENT_COUNT, WARM_UP_COUNT = 60, 100

@@ -24,7 +24,7 @@ import tocsin
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 _SOURCES = str(Path(str(tocsin.__path__[0])).parent)
 _GRACE_S = 20.0

@@ -23,12 +23,12 @@ from bench.running import Served, open_store, serving, settings_in
 from tocsin.model.entity import Document
 from tocsin.search.parse import parse
 from tocsin.settings import Settings
-from tocsin.store.documents import to_text
-from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.search.matching import matching
-from tocsin.store.search.tables import search_words
-from tocsin.store.search.writes import Entry, SearchWrites
-from tocsin.store.tables import entity
+from tocsin.store.catalogue.search.matching import matching
+from tocsin.store.catalogue.search.writes import Entry, SearchWrites
+from tocsin.store.database.documents import to_text
+from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.search_tables import search_words
+from tocsin.store.database.tables import entity
 
 SIZES = (10_000, 200_000, 1_000_000)
 LARGEST_AT_FULL_SCALE = 200_000

@@ -26,9 +26,9 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.jobs.resolving import Notify, StoreAddress
 from tocsin.model.notification import NAMESPACE, ReasonKind
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import open_engine, reading, writing
-from tocsin.store.schema import migrate
-from tocsin.store.tables import change_event, follow, notification, person
+from tocsin.store.database.engine import open_engine, reading, writing
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import change_event, follow, notification, person
 
 FOLLOWER_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100_000, 5, 1
 _ASSET, _ALERT, _DESTINATION = (str(uuid5(NAMESPACE, name)) for name in ("asset", "alert", "destination"))

@@ -28,10 +28,10 @@ from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.message import MessageStatus
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import message
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import message
 
 START_COUNT, CHANGE_COUNT = 3, 200
 _NOTHING = (sys.executable, "-c", "pass")

@@ -18,8 +18,8 @@ from uuid_utils import uuid7
 from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import change_event
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import change_event
 
 Row = dict[str, Any]  # Any: column values
 

@@ -20,10 +20,10 @@ from tests.store.large import change_word, create, store_bytes
 
 from bench.measured import Measurement, Report, p50, p95, scale_count
 from tocsin.model.stored import Key
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.history import History
-from tocsin.store.schema import migrate
-from tocsin.store.tables import change_event, entity, entity_version
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import change_event, entity, entity_version
 
 DOCUMENT_BYTES, VERSION_COUNT, SIZED_COUNT, READ_COUNT = 2_500_000, 1_000, 96, 100
 _ROUND_COUNT = 10

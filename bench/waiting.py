@@ -20,10 +20,10 @@ from bench.running import open_store, settings_in
 from tocsin.delivery.worker.deliver import fair_shares
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import message
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import message
 
 MESSAGE_COUNT, DESTINATION_COUNT, CLAIM_COUNT, CLAIMED = 1_000_000, 500, 200, 64
 _FEWER = 100

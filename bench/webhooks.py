@@ -36,12 +36,12 @@ from tocsin.model.notification_draft import head_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import message
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import message
 
 DELIVERY_COUNT = 20_000
 HOOK = destination_id("hook")

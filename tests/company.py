@@ -13,7 +13,7 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 STARTED_MS = 1_760_000_000_000
 

@@ -23,9 +23,9 @@ from tests.quickspark import make_archive, use_home
 from tests.soak import SOAK
 
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
 
 if TYPE_CHECKING:
     from tests.startedstore import StartedStore

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, delete, update
 
-from tocsin.store.schema import TABLES  # all tables are described once it is there
-from tocsin.store.tables import METADATA, pipeline_progress
+from tocsin.store.database.schema import TABLES  # all tables are described once it is there
+from tocsin.store.database.tables import METADATA, pipeline_progress
 
 
 def lose(engine: Engine, after: int) -> None:

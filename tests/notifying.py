@@ -21,7 +21,7 @@ from tocsin.jobs.resolving import resolving_of
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications

@@ -98,8 +98,8 @@ def main(java_options: str, folder: Path) -> None:
     from tests.waiting import until
 
     from tocsin.spark.session import open_session
-    from tocsin.store.engine import open_engine
-    from tocsin.store.schema import migrate
+    from tocsin.store.database.engine import open_engine
+    from tocsin.store.database.schema import migrate
 
     engine = open_engine(f"sqlite:///{folder / 'tocsin.db'}")
     migrate(engine)

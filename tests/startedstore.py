@@ -11,7 +11,7 @@ from tests.serving import KEY, running_server
 
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.spark.session import interpreting, open_session
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications

@@ -28,7 +28,7 @@ from tocsin.jobs.query_progress import Progress
 from tocsin.jobs.resolving import Notify, Resolving, resolving_of
 from tocsin.model.match_result import Pair
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications, Storing

@@ -14,10 +14,10 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.store.alerts import relations_over_time
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import past_relation, tombstone
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import past_relation, tombstone
+from tocsin.store.recipients import relations_over_time
 
 Set = Callable[[object, str, object], None]
 """Replaces an attribute, for as long as the fault is to last."""

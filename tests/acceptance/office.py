@@ -19,7 +19,7 @@ from tocsin.delivery.worker.build import Limits, build
 from tocsin.delivery.worker.deliver import Worker
 from tocsin.delivery.worker.dev_receiver import Receiver, receiving
 from tocsin.settings import Settings
-from tocsin.store.tables import message
+from tocsin.store.database.tables import message
 
 _PATCH = {"Content-Type": "application/json-patch+json"}
 

@@ -24,7 +24,7 @@ from tests.waiting import until
 from tocsin.clock import SystemClock, to_datetime
 from tocsin.delivery.worker.dev_receiver import Receiver
 from tocsin.jobs.match_stream import streaming
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 __all__ = ["spark", "started_spark"]
 

@@ -18,7 +18,7 @@ from tests.otheraccount import RPC_RESPONSE, answer_to, command_lines, listening
 from tests.spark.test_match_stream import expected_notifications, stored_notifications
 from tests.sparksession import CANARY, QUICK_JAVA, SHORT_LIVED
 
-from tocsin.store.tables import follow, notification, person
+from tocsin.store.database.tables import follow, notification, person
 
 MAIL = [{"category": "Owners", "type": "Email"}]
 ROOT = Path(__file__).parents[2]

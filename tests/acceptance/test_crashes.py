@@ -15,9 +15,9 @@ from tests.company import SmallCompany
 from tests.soak import SOAK
 from tests.spark.test_match_stream import expected_notifications, stored_notifications
 
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
-from tocsin.store.tables import message
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import message
 
 KILLS = 4 * POINTS if SOAK else ("before-commit", "after-write")
 """By default the two points between which rows may be written and not counted, or counted and not written."""

@@ -26,7 +26,7 @@ from truth.processes import Product
 from tocsin.client import Client
 from tocsin.errors import TocsinError
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.store.tables import attempt, change_event, message, notification, pipeline_progress
+from tocsin.store.database.tables import attempt, change_event, message, notification, pipeline_progress
 
 SIZES = {"sqlite": (2_000, 30), "postgres": (300, 8)}
 """By store, the number of changes and of kills."""

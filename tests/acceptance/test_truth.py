@@ -30,9 +30,9 @@ from truth.stored import read_notifications
 from truth.ways import Place, Way
 
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.vault import use_vault
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.vault import use_vault
 
 __all__ = ["environment"]
 

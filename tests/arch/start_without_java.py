@@ -41,7 +41,7 @@ async def serve() -> object:
     from tocsin.server.app import build_app
     from tocsin.server.bootstrap import first_start
     from tocsin.settings import Settings
-    from tocsin.store.engine import open_engine
+    from tocsin.store.database.engine import open_engine
 
     settings = Settings(data_dir=Path.cwd(), port=0)
     engine = open_engine(settings.store_url())
@@ -65,8 +65,8 @@ async def deliver() -> object:
     """Start a worker, and stop it once it has looked for work."""
     from tocsin.delivery.worker.deliver import run
     from tocsin.settings import Settings
-    from tocsin.store.engine import open_engine
-    from tocsin.store.schema import migrate
+    from tocsin.store.database.engine import open_engine
+    from tocsin.store.database.schema import migrate
 
     settings = Settings(data_dir=Path.cwd())
     engine = open_engine(settings.store_url())

@@ -18,8 +18,8 @@ from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.server.bootstrap import ADMINISTRATOR
-from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.catalogue.alerts.backtests import Backtests
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,9 @@ from tests.serving import Json, Served, table, warehouse
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
 from tocsin.server.bootstrap import ADMINISTRATOR
-from tocsin.store.engine import writing
-from tocsin.store.search.writes import SearchWrites
-from tocsin.store.tables import notification
+from tocsin.store.catalogue.search.writes import SearchWrites
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import notification
 
 pytestmark = pytest.mark.browser
 

@@ -15,8 +15,8 @@ from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
-from tocsin.store.engine import writing
-from tocsin.store.tables import attempt, message
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import attempt, message
 
 CANARY = "kanarienvogel"
 """Occurs in every text of hidden entities, and nowhere else."""

@@ -113,8 +113,8 @@ def main(path: Path) -> None:
     assets.ROWS = (*assets.ROWS, FOLDER, NOTEBOOK)
     from tests.serving import running_server
 
-    from tocsin.store.engine import open_engine
-    from tocsin.store.schema import migrate
+    from tocsin.store.database.engine import open_engine
+    from tocsin.store.database.schema import migrate
 
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
     migrate(engine)

@@ -10,7 +10,7 @@ from tests.contract.test_explain import Person, alert, describe, explanation_of,
 from tests.notifying import notify_all
 from tests.serving import Json
 
-from tocsin.store.tables import message, notification
+from tocsin.store.database.tables import message, notification
 
 __all__ = ["person"]  # a fixture
 

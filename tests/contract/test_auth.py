@@ -15,7 +15,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import Unauthenticated
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.server.login.tokens import Tokens, issue_token
-from tocsin.store.people.identities import People
+from tocsin.store.catalogue.people.identities import People
 
 OPEN = ["/system/version", "/healthcheck"]
 

@@ -16,8 +16,8 @@ from tests.serving import Json, Served
 from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE
-from tocsin.store.alerts.backtests import MOST_OPEN, Backtests
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.catalogue.alerts.backtests import MOST_OPEN, Backtests
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 PATH = "/events/subscriptions/backtest"
 

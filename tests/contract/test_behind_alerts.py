@@ -9,7 +9,7 @@ from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
-from tocsin.store.tables import message
+from tocsin.store.database.tables import message
 
 _HIDDEN = [{"tagFQN": "PII.Sensitive"}]
 _DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}

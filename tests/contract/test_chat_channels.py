@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 
 CHATS = {
     "GChat": (

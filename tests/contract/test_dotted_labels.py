@@ -9,7 +9,7 @@ from tests.contract.test_access import create_entity, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 TAG, TERM = '"Data.EU"."P.I.I"', '"Sales.EU".Revenue."Q.1"'
 NEW_TAG, NEW_TERM = '"Data.UK"."P.I.I"', 'Trade.Revenue."Q.1"'

@@ -10,7 +10,7 @@ from tests.contract.test_explain import alert, describe, explanation_of, of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.store.entities.tables import renaming
+from tocsin.store.database.entity_tables import renaming
 
 _RENAME = {"op": "replace", "path": "/name"}
 

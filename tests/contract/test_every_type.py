@@ -21,8 +21,8 @@ from tocsin.flow.match.producers import PRODUCERS, produces
 from tocsin.model.change import EventType
 from tocsin.model.entity_type import FOLLOWERS
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 
 pytestmark = pytest.mark.xdist_group("every_type")
 

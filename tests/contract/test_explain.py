@@ -19,11 +19,11 @@ from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.backtest import JOB
 from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.database.tables import destination_status, entity_version, ownership, past_relation
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import destination_status, entity_version, ownership, past_relation
 
 __all__ = ["case"]  # a fixture
 

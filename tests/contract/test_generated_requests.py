@@ -23,8 +23,8 @@ from tests.serving import Json, running_server
 from tests.soak import SOAK
 
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 
 pytestmark = pytest.mark.slow
 

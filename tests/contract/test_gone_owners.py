@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
-from tocsin.store.tables import change_event, notification
+from tocsin.store.database.tables import change_event, notification
 
 
 @pytest.mark.parametrize("follows", [True, False])

@@ -15,9 +15,9 @@ from tests.serving import Json, Served, table
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason, ReasonKind, notification_id
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import notification
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import notification
 
 BECAUSE = Reason(
     kind=ReasonKind.FOLLOWER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"

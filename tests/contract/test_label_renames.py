@@ -10,7 +10,7 @@ from tests.serving import Json, Served
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 ORDERS = "/tables/name/warehouse.shop.public.orders"
 OLD, NEW = "Privacy.Secret", "Privacy.Hidden"

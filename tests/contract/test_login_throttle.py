@@ -17,9 +17,9 @@ from tocsin.model.people import SYSTEM, Person
 from tocsin.server.login import throttle
 from tocsin.server.login.throttle import LoginThrottle, source_of
 from tocsin.settings import Settings
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.people.identities import People
-from tocsin.store.people.login_attempts import LoginAttempts, Pace
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.login_attempts import LoginAttempts, Pace
 
 HASH = "not looked at"
 PACE = Pace(longest_ms=30_000, forget_ms=600_000)

@@ -12,8 +12,8 @@ from tests.contract.described import Described
 from tests.contract.every_type import ORDER, make_one_of_each, path_of, request
 from tests.serving import Json, running_server
 
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 
 pytestmark = pytest.mark.xdist_group("openapi_answers")
 

@@ -17,7 +17,7 @@ from tests.openidprovider import Provider, provider, settings
 from tests.serving import Served, running_server
 from tests.startedstore import StartedStore
 
-from tocsin.store.people.tables import issued_token
+from tocsin.store.database.people_tables import issued_token
 
 __all__ = ["provider"]
 

@@ -10,7 +10,7 @@ from tests.contract.test_explain import Person, alert, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 __all__ = ["person"]  # a fixture
 BASKET = "/dataProducts/name/basket"

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from tocsin.cli.main import app as cli
 from tocsin.client import Client
 from tocsin.model.message import OutcomeReason
-from tocsin.store.engine import writing
-from tocsin.store.tables import message
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import message
 
 ALERTS = "/events/subscriptions"
 QUEUE = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}

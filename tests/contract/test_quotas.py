@@ -12,9 +12,9 @@ from tests.serving import Json, Served
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.model.people import Actor
-from tocsin.store.access.quotas import Quotas
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.access.quotas import Quotas
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 ALERTS = "/events/subscriptions"
 

@@ -12,7 +12,7 @@ import pytest
 from tests.serving import Json, Served, running_server, table, warehouse
 
 from tocsin.model.relations import BOTH_WAYS, RELATIONS
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 
 @pytest.fixture(scope="module")

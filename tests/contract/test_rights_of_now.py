@@ -10,7 +10,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.clock import SystemClock
-from tocsin.store.alerts.backtests import Backtests
+from tocsin.store.catalogue.alerts.backtests import Backtests
 
 _DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}
 _HIDE = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}

@@ -16,8 +16,8 @@ from tests.contract.test_unversioned import events as count_events
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import entity
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import entity
 
 HOOK = {"category": "Admins", "type": "ActivityFeed"}
 

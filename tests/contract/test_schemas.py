@@ -18,7 +18,7 @@ from tests.serving import Json, Served, running_server, table, warehouse
 
 from tocsin.model import shapes
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 pytestmark = [standards.needs_standards, pytest.mark.xdist_group("furnished")]
 

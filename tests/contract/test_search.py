@@ -13,8 +13,8 @@ from tests.entries import entry_of
 from tests.serving import Json, table
 
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.search.writes import SearchWrites
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 

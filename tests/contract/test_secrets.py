@@ -14,9 +14,9 @@ from tests.serving import Json, Served, running_server
 from tests.startedstore import StartedStore
 
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.people.identities import People
-from tocsin.store.vault import new_key, reseal, use_vault, vault_of
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.vault import new_key, reseal, use_vault, vault_of
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 SECRET = "correct horse battery"

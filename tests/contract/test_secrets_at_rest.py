@@ -19,9 +19,9 @@ from tocsin.clock import SystemClock
 from tocsin.delivery.worker.deliver import run
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.backup.making import BackupContents, back_up
-from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, message
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import attempt, message
+from tocsin.store.upkeep.backup.making import BackupContents, back_up
 
 WORD = "kanarie"
 PATIENCE_S = 30.0

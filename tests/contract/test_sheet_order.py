@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from tests.contract.test_child_sheets import export_rows, import_rows
 from tests.serving import Json
 
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 TEXT = {"Content-Type": "text/plain"}
 PATCH = {"Content-Type": "application/json-patch+json"}

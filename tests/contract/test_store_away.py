@@ -15,14 +15,14 @@ from tests.serving import Served, running_server
 from tests.startedstore import StartedStore
 
 from tocsin.server.bootstrap import ADMINISTRATOR
-from tocsin.store.engine import open_engine, writing
+from tocsin.store.database.engine import open_engine, writing
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import pipeline_progress
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.outages import Waits
-from tocsin.store.health import PIPELINE
-from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.schema import migrate
-from tocsin.store.tables import pipeline_progress
+from tocsin.store.upkeep.health import PIPELINE
 
 NOBODY = str(UUID(int=0))
 WITHOUT_THE_STORE = {"/api/v1/system/version", "/api/v1/system/config/auth", "/"}

@@ -15,9 +15,9 @@ from tests.serving import Json, Served
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.database.tables import destination_status
 from tocsin.store.outbox.pauses import pauses_at
-from tocsin.store.tables import destination_status
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 MASK = "*********"

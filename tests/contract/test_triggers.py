@@ -11,8 +11,8 @@ from tests.notifying import notify_all
 from tests.serving import Json
 
 from tocsin.flow.resolve.holding import Waiting
-from tocsin.store.alerts.holding import Holding
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.holding import Holding
 
 __all__ = ["person"]  # a fixture
 

@@ -17,9 +17,9 @@ from tests.serving import KEY
 from tocsin.server.app import build_app
 from tocsin.server.http.paths import API
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/api.md"
 ROW = re.compile(r"^\| ([A-Z]+) \| `([^`]+)` \| (.*) \|$", re.MULTILINE)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.relations import BOTH_WAYS, RELATIONS
-from tocsin.store.entities.filters import filters_of
+from tocsin.store.catalogue.entities.filters import filters_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/entities.md"
 BEGIN, END = "<!-- types: made by tests/docs/entities_page.py -->\n", "<!-- end of types -->\n"

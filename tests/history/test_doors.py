@@ -31,11 +31,11 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.vault import use_vault
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set TOCSIN_TEST_HISTORIES to their folder")
 

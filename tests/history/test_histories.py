@@ -25,11 +25,11 @@ from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rebuild import versions
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
-from tocsin.store import tables
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database import tables
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.schema import migrate
 
 _FOLDER = Path(os.environ.get("TOCSIN_TEST_HISTORIES", Path(__file__).resolve().parents[3] / "shared" / "data"))
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -35,15 +35,15 @@ from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.alerts.match_results import MatchResults
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import match_result
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.audit import AuditRows
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import attempt, message, notification, past_relation
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.tables import attempt, message, notification, past_relation
+from tocsin.store.outbox.match_results import MatchResults
 
 __all__ = ["store_url"]
 

@@ -50,12 +50,12 @@ from tocsin.spark.match import index_of
 from tocsin.spark.match import matches as matches_on_spark
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.catalogue.alerts.backtests import Backtests
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.job_runs import ScheduledJobs
 
 __all__ = ["store_url"]
 

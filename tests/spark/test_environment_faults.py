@@ -33,9 +33,9 @@ from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import supervised_query
 from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress, resolving_of
 from tocsin.jobs.supervision import QueryEnvironment, keep_running
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
 from tocsin.store.eventlog.outages import Waits
-from tocsin.store.schema import migrate
 
 ENDS = ("stop", "kill", "stop_fast") if SOAK else ("kill",)
 """How PostgreSQL ends."""

@@ -31,10 +31,10 @@ from tocsin.model.people import SYSTEM
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import match_result
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import change_event, entity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import change_event, entity
 
 pytestmark = pytest.mark.spark
 

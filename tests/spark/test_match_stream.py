@@ -32,17 +32,17 @@ from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
 from tocsin.spark.session import with_fast_checkpoints
-from tocsin.store.alerts.firings import Firings
-from tocsin.store.alerts.mutes import Mutes
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import match_result
-from tocsin.store.backup.making import BackupContents, back_up
-from tocsin.store.backup.restoring import restore
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import change_event, message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.people.preferences import SqlPreferences
-from tocsin.store.tables import change_event, message, notification
+from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.recipients.mutes import Mutes
+from tocsin.store.upkeep.backup.making import BackupContents, back_up
+from tocsin.store.upkeep.backup.restoring import restore
 
 pytestmark = pytest.mark.spark
 

@@ -24,14 +24,14 @@ from tocsin.search.indexes import SEARCHED
 from tocsin.search.parse import parse
 from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.engine import reading, writing
+from tocsin.store.catalogue.search.results import Search, SearchIndex
+from tocsin.store.catalogue.search.writes import Entry, SearchWrites
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.search_tables import search_entry
+from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.search.results import Search, SearchIndex
-from tocsin.store.search.tables import search_entry
-from tocsin.store.search.writes import Entry, SearchWrites
-from tocsin.store.tables import entity
 
 pytestmark = pytest.mark.spark
 

@@ -20,8 +20,8 @@ from tocsin.spark import sources
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange
+from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import change_event
 
 
 def reader(engine: Engine, **options: str) -> LogReader:

@@ -36,12 +36,12 @@ from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import match_result
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.tables import notification
 
 __all__ = ["store_url"]
 

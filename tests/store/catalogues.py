@@ -14,7 +14,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 
 JANE = Actor("00000000-0000-4000-8000-000000000001", "jane")

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.postgres import Cluster
 
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, Company
 
 from tocsin.model.stored import Key, Written
-from tocsin.store.engine import is_sqlite
+from tocsin.store.database.engine import is_sqlite
 
 _WORDS = tuple(
     "".join(Random(number).choices("abcdefghijklmnopqrstuvwxyz", k=3 + number % 8)) for number in range(2_000)

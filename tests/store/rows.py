@@ -11,9 +11,9 @@ from tests.unit.delivery.events import NOW_MS, change_event
 
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.message import Attempt, Delivered, Message, Outcome
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import change_event as change_event_table
-from tocsin.store.tables import entity, message, notification
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import change_event as change_event_table
+from tocsin.store.database.tables import entity, message, notification
 
 SUBSCRIPTION = "5a000000-0000-4000-8000-000000000001"
 

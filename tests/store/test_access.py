@@ -26,15 +26,15 @@ from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import reasons_of
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.access.visibility import visible
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.entities import inheritance_filters
-from tocsin.store.entities.listing import Listing
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.access.visibility import visible
+from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.catalogue.relations import inheritance_filters
+from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.tables import entity
 from tocsin.store.outbox.send_permission import Permitted
-from tocsin.store.tables import entity
+from tocsin.store.recipients.event_subjects import SqlEvents
 
 _LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 

@@ -10,8 +10,8 @@ from tests.store.catalogues import company
 
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.schema import migrate
+from tocsin.store.database.schema import migrate
+from tocsin.store.recipients.event_subjects import SqlEvents
 
 BEFORE = "0017_preferences"
 _ALERT = {"name": "ours", "alertType": "Notification", "filteringRules": {"resources": ["table"]}, "destinations": []}

@@ -11,10 +11,10 @@ from tests.notifying import notify_all
 
 from tocsin.flow.eventlog.lake import Window
 from tocsin.model.people import SYSTEM
-from tocsin.store.alerts import history
-from tocsin.store.alerts.history import AlertHistory, HistoryAsked, HistoryKind
-from tocsin.store.engine import writing
-from tocsin.store.tables import attempt, notification
+from tocsin.store.catalogue.alerts import history
+from tocsin.store.catalogue.alerts.history import AlertHistory, HistoryAsked, HistoryKind
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import attempt, notification
 
 FIRING, EDIT = HistoryKind.FIRING, HistoryKind.EDIT
 MAIL = {"category": "Owners", "type": "Email"}

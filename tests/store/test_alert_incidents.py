@@ -21,10 +21,10 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
 from tocsin.model.stored import Written
 from tocsin.model.subscription import AlertType
-from tocsin.store.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import alert_incident
-from tocsin.store.engine import writing
+from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.engine import writing
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 
@@ -150,7 +150,7 @@ def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
 
 
 def inbox(company: SmallCompany, name: str) -> list[object]:
-    from tocsin.store.tables import notification
+    from tocsin.store.database.tables import notification
 
     with company.engine.connect() as connection:
         query = select(notification).where(notification.c.recipient_id == company.ids[name])

@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from tocsin.errors import Conflict
 from tocsin.model.backtest import Backtest, BacktestState
-from tocsin.store.alerts.backtests import MOST_OPEN, MOST_TRIES, Backtests
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.catalogue.alerts.backtests import MOST_OPEN, MOST_TRIES, Backtests
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 LOST_AFTER_MS = 60_000
 ASKED = Backtest("b0", "ana", 1_000, {"name": "a"}, 5, None, BacktestState.WAITING)

@@ -23,18 +23,18 @@ from tocsin.errors import Conflict, InvalidInput, NotFound, StoreDamaged
 from tocsin.flow.eventlog.lake import Segment
 from tocsin.model.notification_draft import head_of
 from tocsin.settings import Settings
-from tocsin.store.backup.making import BackupContents, back_up
-from tocsin.store.backup.manifest import KeyKept, Manifest, read_manifest
-from tocsin.store.backup.restoring import Restored, restore
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.tables import message
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.high_water_marks import mark, traces
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import message
+from tocsin.store.upkeep.backup.making import BackupContents, back_up
+from tocsin.store.upkeep.backup.manifest import KeyKept, Manifest, read_manifest
+from tocsin.store.upkeep.backup.restoring import Restored, restore
+from tocsin.store.upkeep.fsck.inspection import inspect
+from tocsin.store.upkeep.high_water_marks import mark, traces
 
 WHOLE = BackupContents()
 CLOCK = FixedClock(1_700_000_000_000)

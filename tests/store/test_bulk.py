@@ -25,9 +25,9 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
-from tocsin.store.engine import open_engine, reading
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.tables import change_event, entity, entity_version
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine, reading
+from tocsin.store.database.tables import change_event, entity, entity_version
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests.notifying import notify_all
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.store.alerts.mutes import Mutes
-from tocsin.store.tables import notification
+from tocsin.store.database.tables import notification
+from tocsin.store.recipients.mutes import Mutes
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 SHIFTS = pytest.mark.parametrize("shift_ms", [-DAY_MS, -HOUR_MS, 0, HOUR_MS, 400 * DAY_MS])

@@ -13,8 +13,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.model.change import ChangeEvent
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
-from tocsin.store.entities.listing import Listing
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 JOHN = Actor("00000000-0000-4000-8000-000000000002", "john")
 _MINUTE = 60_000

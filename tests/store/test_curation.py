@@ -12,8 +12,8 @@ from tocsin.catalogue.writes import BulkWrites
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import entity
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import entity
 
 ROBOT = "robot"
 

@@ -10,10 +10,10 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Portion, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Key
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import follow, membership
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import follow, membership
+from tocsin.store.recipients.directory import SqlDirectory
 
 
 @pytest.fixture

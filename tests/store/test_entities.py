@@ -11,7 +11,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
-from tocsin.store.entities.listing import Listing
+from tocsin.store.catalogue.entities.listing import Listing
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from tocsin.flow.track.breaker import PROBE_WAIT_MS, as_probe
 from tocsin.model.change import ChangeEvent
 from tocsin.model.destination_failure import DestinationFailure
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.failures import DestinationFailures
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import NO_PAUSES
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import entity
 
 AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
 HOUR_MS = 3_600_000

@@ -23,12 +23,12 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import writing
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.feed.filters import FeedQuery
+from tocsin.store.catalogue.feed.threads import Feed
+from tocsin.store.database.engine import writing
+from tocsin.store.database.feed_tables import thread, thread_part, thread_post, tombstone_part
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.feed.filters import FeedQuery
-from tocsin.store.feed.tables import thread, thread_part, thread_post, tombstone_part
-from tocsin.store.feed.threads import Feed
 from tocsin.store.outbox.notifications import Notifications
 
 ORDERS = "<#E::table::pg.store.public.orders>"

@@ -12,11 +12,11 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
 from tocsin.model.stored import Key
-from tocsin.store.engine import reading
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.listing import Listing
-from tocsin.store.governance.domains import belongs_to_none
-from tocsin.store.tables import entity
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.catalogue.governance.domains import belongs_to_none
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import entity
 
 _COLUMNS = [{"name": "id", "dataType": "BIGINT"}, {"name": "mail", "dataType": "TEXT"}]
 _MADE: tuple[tuple[str, Document], ...] = (

@@ -11,11 +11,11 @@ from tests.notifying import notify_all
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import head_of
-from tocsin.store.alerts.firings import Firings, Tally
+from tocsin.store.database.tables import pipeline_progress
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.firings import Firings, Tally
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import pipeline_progress
 
 FAR_MS = 2**60
 

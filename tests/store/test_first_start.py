@@ -17,12 +17,12 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import POLICY_NAMES, first_start
 from tocsin.settings import Settings
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.documents import to_text
-from tocsin.store.engine import writing
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.eventlog.tables import scheduled_job
-from tocsin.store.tables import entity
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.documents import to_text
+from tocsin.store.database.engine import writing
+from tocsin.store.database.log_tables import scheduled_job
+from tocsin.store.database.tables import entity
 
 
 def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:

@@ -14,11 +14,11 @@ from tocsin.catalogue.replay import replay
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.stored import Key
-from tocsin.store import tables
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.tables import entity_reference
-from tocsin.store.fsck.finding import Damage
-from tocsin.store.fsck.inspection import Inspection, inspect, repair
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database import tables
+from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.upkeep.fsck.finding import Damage
+from tocsin.store.upkeep.fsck.inspection import Inspection, inspect, repair
 
 _SAMPLE = Path(__file__).resolve().parents[3] / "shared" / "data" / "bqetl_sample" / "states.jsonl"
 _NOBODY = "00000000-0000-4000-8000-00000000dead"

@@ -18,12 +18,12 @@ from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notif
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.model.notification_draft import head_of
 from tocsin.model.subscription import Trigger, TriggerType
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox import messages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import message, notification
 
 HOUR_MS = 3_600_000
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS

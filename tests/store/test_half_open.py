@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from tocsin.store.engine import open_engine, reading
+from tocsin.store.database.engine import open_engine, reading
 
 
 class Proxy:

@@ -13,12 +13,12 @@ from tocsin.model.entity import Document
 from tocsin.model.message import Message
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.engine import writing
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import destination_status, entity, message, notification
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.handovers import LATE_AFTER_MS, Handovers
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import destination_status, entity, message, notification
 
 _LEADER, _OTHER = "leader", "other"
 _HOUR_MS = 3_600_000

@@ -15,12 +15,12 @@ from tests.waiting import until
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.jobs.heartbeat import beating
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.outages import Waits
-from tocsin.store.health import LATE_AFTER_MS, PIPELINE, Health
-from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.upkeep.health import LATE_AFTER_MS, PIPELINE, Health
 
 NOW_MS = STARTED_MS + 3_600_000
 

@@ -11,10 +11,10 @@ from tocsin.model.entity import Document
 from tocsin.model.inheritance import types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Key
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.database.tables import entity
 from tocsin.store.migrations.versions.v0027_domains_of_products import fill
-from tocsin.store.tables import entity
+from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 ENTRY = ("table", ORDERS)
 

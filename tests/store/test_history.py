@@ -8,7 +8,7 @@ from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import NotFound
 from tocsin.model.stored import Key
-from tocsin.store.entities.history import History
+from tocsin.store.catalogue.entities.history import History
 
 
 @pytest.fixture

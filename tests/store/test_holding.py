@@ -23,14 +23,14 @@ from tocsin.jobs.resolving import Notify
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.notification import Reason
 from tocsin.model.people import SYSTEM
-from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.holding import Holding
-from tocsin.store.alerts.incident_log import AlertIncidentLog
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import match_result
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import notification
+from tocsin.store.recipients.holding import Holding
 
 BELL = [{"category": "Owners", "type": "ActivityFeed"}]
 

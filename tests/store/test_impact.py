@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, SCHEMA, Company, company
 from tocsin.flow.resolve.impact import Walk
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.store.lineage.impact import Impact
+from tocsin.store.recipients.impact import Impact
 
 DASHBOARD = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}
 PIPELINE = {"type": "pipeline", "fullyQualifiedName": "airflow.nightly"}

@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, Company, company
 from tocsin.catalogue.writes import BulkWrites
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.store.lineage.reach import Lineage
+from tocsin.store.catalogue.lineage.reach import Lineage
 
 
 @pytest.fixture

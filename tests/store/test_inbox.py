@@ -12,11 +12,11 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import NotFound
 from tocsin.model.people import SYSTEM
-from tocsin.store.engine import writing
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Arrival, Inbox, InboxCursor
-from tocsin.store.tables import notification
 
 NOW_MS = 1_700_000_000_000
 REASON = {

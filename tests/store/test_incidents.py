@@ -13,8 +13,8 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.store.cursors import ReportWindow
-from tocsin.store.quality.incidents import IncidentLog, IncidentStateFilter
+from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
+from tocsin.store.database.cursors import ReportWindow
 
 _CASE = f"{ORDERS}.id.not_null"
 

@@ -28,8 +28,9 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, Destination
-from tocsin.store.alerts.mutes import Mutes
-from tocsin.store.engine import open_engine
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.own_addresses import OwnAddresses
+from tocsin.store.database.engine import open_engine
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -37,8 +38,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.people.identities import People
-from tocsin.store.people.own_addresses import OwnAddresses
+from tocsin.store.recipients.mutes import Mutes
 
 NAMES = ("first", "second", "third")
 TO_BERT = "bert@example.org"

@@ -9,7 +9,7 @@ from tests.company import SmallCompany
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 
 def test_a_team_is_put_above_those_it_names(store_engine: Engine) -> None:

@@ -10,10 +10,10 @@ from tocsin.catalogue.writes import Writes
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.store.entities.history import History
-from tocsin.store.entities.listing import Listing
-from tocsin.store.entities.tables import relabelling
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.database.entity_tables import relabelling
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 _MINUTE = 60_000
 

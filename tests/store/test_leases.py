@@ -17,10 +17,17 @@ from tests.unit.delivery.events import NOW_MS
 
 from tocsin.delivery.worker.leases import Leases, Watch
 from tocsin.model.message import Message, OutcomeReason, Retry
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import (
+    attempt,
+    change_event,
+    destination_status,
+    message,
+    notification,
+    worker_session,
+)
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import attempt, change_event, destination_status, message, notification, worker_session
 
 LEASE_S = 90.0
 NAMES = ("a", "b", "c")

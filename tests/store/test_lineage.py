@@ -16,10 +16,10 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
-from tocsin.store import tables
-from tocsin.store.lineage import edges
-from tocsin.store.lineage.reach import Lineage
-from tocsin.store.lineage.tables import lineage_carrier
+from tocsin.store.catalogue.lineage.reach import Lineage
+from tocsin.store.catalogue.relations import lineage_edges as edges
+from tocsin.store.database import tables
+from tocsin.store.database.lineage_tables import lineage_carrier
 
 STAMPS = ("createdAt", "createdBy", "updatedAt", "updatedBy")
 REVENUE = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}

@@ -23,16 +23,16 @@ from tocsin.jobs.resolving import Notify
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.server.alerts.explanation_json import record_in_sight
-from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.roots import Roots
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import alert_incident
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import message, notification
+from tocsin.store.recipients.roots import Roots
 
 MAIL = {"category": "External", "type": "Email", "config": {"receivers": ["ops@example.org"]}}
 FAILED = "testStatus == 'Failed'"

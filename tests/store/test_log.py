@@ -16,8 +16,8 @@ from uuid_utils import uuid7
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.stored import CapturedEvent
-from tocsin.store import tables
-from tocsin.store.engine import writing
+from tocsin.store.database import tables
+from tocsin.store.database.engine import writing
 from tocsin.store.eventlog import log
 from tocsin.store.eventlog.log import EventLog
 

@@ -9,7 +9,7 @@ from tests.company import SmallCompany
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.bounds import LONGEST_KEY
 from tocsin.model.entity import Document
-from tocsin.store.tables import entity
+from tocsin.store.database.tables import entity
 
 _LONGER = "k" * (LONGEST_KEY + 1)
 

@@ -12,12 +12,12 @@ from tests.store.test_messages import claim
 from tocsin.model.message import OutcomeReason, Rejected, Retry
 from tocsin.model.notification import ReasonKind, notification_id
 from tocsin.model.notification_draft import head_of
-from tocsin.store.alerts.firings import Firings
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.records import Records
-from tocsin.store.tables import message, notification
 
 LATER_MS = 10**13
 

@@ -17,13 +17,13 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, message_id, notification_id
 from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import open_engine, writing
-from tocsin.store.fsck.dangling import follow_pointers
+from tocsin.store.database.engine import open_engine, writing
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.schema import migrate
-from tocsin.store.tables import attempt, message, notification
+from tocsin.store.upkeep.fsck.dangling import follow_pointers
 
 BEFORE = "0003_notified"
 SINCE = {MessageStatus.AWAITING_REPLAY.value, MessageStatus.QUEUED.value}

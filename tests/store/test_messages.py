@@ -15,12 +15,12 @@ from tests.unit.delivery.events import NOW_MS
 
 from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.engine import open_engine, reading, writing
+from tocsin.store.database.engine import open_engine, reading, writing
+from tocsin.store.database.tables import attempt, destination_status, entity, message, notification
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, destination_status, entity, message, notification
 
 LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000

@@ -9,10 +9,10 @@ from tests.notifying import dependencies_of
 
 from tocsin.flow.once import notifications_for
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.mutes import Mutes
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.recipients.mutes import Mutes
 
 
 @pytest.fixture

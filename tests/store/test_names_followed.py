@@ -10,8 +10,8 @@ from tests.store.catalogues import JANE, Company, add_tags, company
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.entities.names import Names, holder_at, holders
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.catalogue.relations.names import Names, holder_at, holders
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 
 def _alert(shop: Company, *receivers: str) -> str:

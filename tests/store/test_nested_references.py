@@ -8,10 +8,10 @@ from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
-from tocsin.store import tables
-from tocsin.store.entities.tables import entity_reference
-from tocsin.store.fsck.finding import Damage
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.database import tables
+from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.upkeep.fsck.finding import Damage
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 _CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 _TERM = {"description": "x", "glossary": "Words"}

@@ -16,10 +16,10 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.match_result import MatchResult
-from tocsin.store.alerts.tables import firing, match_result
+from tocsin.store.database.alert_tables import firing, match_result
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import message, notification
 
 
 def notification_to(number: int, *alerts: str, leaves: bool) -> ScheduledNotification:

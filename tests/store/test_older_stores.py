@@ -13,14 +13,14 @@ from tests.store.large import change_word, create
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.stored import Key
-from tocsin.store.engine import is_sqlite
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.history import History
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.snapshots import Texts
+from tocsin.store.database.tables import METADATA, change_event, document_snapshot, entity_version
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.schema import migrate
-from tocsin.store.snapshots import Texts
-from tocsin.store.tables import METADATA, change_event, document_snapshot, entity_version
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 BEFORE = "0003_notified"
 

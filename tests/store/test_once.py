@@ -16,7 +16,7 @@ from tocsin.model.message import Delivered, MessageStatus, Outcome, OutcomeReaso
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 
 
 @dataclass

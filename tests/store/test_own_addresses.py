@@ -9,12 +9,12 @@ from tests.store.catalogues import company
 
 from tocsin.flow.capture.secrets import KIND
 from tocsin.model.entity import Document
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.observations.series import SqlAttachments
-from tocsin.store.observations.tables import attachment
-from tocsin.store.people.own_addresses import seal_own_addresses
-from tocsin.store.schema import migrate
-from tocsin.store.tables import change_event, entity, entity_version
+from tocsin.store.catalogue.observations.series import SqlAttachments
+from tocsin.store.catalogue.people.own_addresses import seal_own_addresses
+from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import change_event, entity, entity_version
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 BEFORE = "0027_domains_of_products"
 TOKEN = "kanarie-own-address"

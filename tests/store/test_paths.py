@@ -9,7 +9,7 @@ from tests.store.feed_paths import FEED_ROWS
 from tests.store.paths import ROWS, Row, description_of, furnish
 from tests.store.quality_paths import QUALITY_ROWS
 
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 _ROWS = (*ROWS, *FEED_ROWS, *QUALITY_ROWS)
 

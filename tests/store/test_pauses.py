@@ -13,13 +13,13 @@ from tests.unit.delivery.events import NOW_MS, dispatch
 
 from tocsin.flow.track.breaker import PROBE_LIMIT_MS, PROBE_WAIT_MS, as_probe
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
-from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.engine import reading, writing
+from tocsin.store.catalogue.alerts.audit import AuditRows
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import attempt, destination_status, message
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import Pauses
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, destination_status, message
 
 AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
 PROBED_MS = NOW_MS + 5 + PROBE_WAIT_MS

@@ -11,8 +11,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.people.identities import People, ensure_administrator
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People, ensure_administrator
 
 
 @pytest.fixture

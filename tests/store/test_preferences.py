@@ -7,11 +7,11 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.people.preferences import SqlPreferences
-from tocsin.store.tables import message, notification
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 HOUR_MS = 3_600_000
 NIGHT_MS = 1_764_028_800_000  # midnight, UTC

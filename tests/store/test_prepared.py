@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine, bindparam, insert, literal, select
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.store.engine import writing
-from tocsin.store.statements import Prepared
-from tocsin.store.tables import server_secret
+from tocsin.store.database.engine import writing
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import server_secret
 
 ADD = Prepared(insert(server_secret), ("name", "value"))
 FIND = Prepared(

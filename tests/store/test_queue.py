@@ -10,11 +10,11 @@ from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, sta
 from tests.unit.delivery.events import NOW_MS
 
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import message
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import message
 
 LEASE_MS = 60_000
 LATER_MS = NOW_MS + 10_000

@@ -17,7 +17,7 @@ from tocsin.flow.once import notifications_for
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 
 Notified = dict[tuple[str, str, str], tuple[str, ...]]

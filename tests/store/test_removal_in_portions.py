@@ -21,8 +21,8 @@ from tocsin.flow.capture.operations import new_event_id
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
 
 PORTION = 4
 NAME = '"john.doe"'

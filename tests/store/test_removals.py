@@ -11,8 +11,8 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
-from tocsin.store import tables
-from tocsin.store.observations.tables import attachment, series
+from tocsin.store.database import tables
+from tocsin.store.database.observation_tables import attachment, series
 
 _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 

@@ -15,9 +15,9 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
 from tocsin.model.stored import Key
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.lineage.reach import Lineage
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.lineage.reach import Lineage
 
 Line = dict[str, Any]  # Any: JSON
 

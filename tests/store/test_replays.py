@@ -12,12 +12,12 @@ from tests.unit.delivery.events import NOW_MS
 from tocsin.errors import Conflict
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.replay import Replay, ReplayState, Selection
-from tocsin.store.engine import reading
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import attempt, message
 from tocsin.store.outbox.dead_letters import SHOWN_ENTRIES, DeadLetterPlace, DeadLetters
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import MOST_OPEN, Replays
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import attempt, message
 
 LATER_MS = NOW_MS + 5_000
 BROKEN = Retry(OutcomeReason.SERVER_ERROR, 500, "oops")

@@ -11,8 +11,8 @@ from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
-from tocsin.store.cursors import ReportWindow
-from tocsin.store.observations.reads import ObservationReads
+from tocsin.store.catalogue.observations.reads import ObservationReads
+from tocsin.store.database.cursors import ReportWindow
 
 _CASE = f"{ORDERS}.id.not_null"
 _REQUEST = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}

@@ -11,10 +11,10 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Key
-from tocsin.store.cursors import ReportWindow
-from tocsin.store.engine import writing
-from tocsin.store.observations.across import ReportsAcross
-from tocsin.store.observations.series import SqlSeries
+from tocsin.store.catalogue.observations.across import ReportsAcross
+from tocsin.store.catalogue.observations.series import SqlSeries
+from tocsin.store.database.cursors import ReportWindow
+from tocsin.store.database.engine import writing
 
 
 def test_reports_of_live_entities_that_may_be_seen_come_in_pages(store_engine: Engine) -> None:

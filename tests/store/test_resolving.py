@@ -22,11 +22,11 @@ from tocsin.jobs.resolving import Notify, Resolving, StoreAddress, matched_event
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import alert_incident, firing, match_result
-from tocsin.store.engine import open_engine
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import alert_incident, firing, match_result
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.tables import follow, message, notification, person
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import follow, message, notification, person
 
 MAIL_AND_BELL = [{"category": "Followers", "type": "ActivityFeed"}, {"category": "Followers", "type": "Email"}]
 NOW_MS = 1_760_000_000_000

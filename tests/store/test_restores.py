@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.stored import Key
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 
 CONTAINERS = [name for name in ORDER if types_below(name) and "deleted" in ENTITY_TYPES[name].keys]

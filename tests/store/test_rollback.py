@@ -13,7 +13,7 @@ from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.store.fsck.inspection import inspect
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 _FIRST = Decimal("0.1")
 

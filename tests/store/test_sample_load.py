@@ -23,12 +23,12 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.hook import lead_hook_to
 from tocsin.sample.load import is_loaded, load
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine, reading
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.database.engine import open_engine, reading
+from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.people.identities import People
-from tocsin.store.vault import use_vault
 
 NOW_MS = 1_790_000_000_000
 LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))

@@ -26,11 +26,11 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.people.identities import People
 
 NOW_MS = 1_890_000_000_000
 NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}

@@ -1,4 +1,4 @@
-"""Tests of the revisions: they create exactly the tables of ``store/tables.py``, also when processes start together."""
+"""Tests of the revisions: they create exactly the tables of the code, also when processes start together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.postgres import Cluster
 
 from tocsin.errors import Conflict
 from tocsin.store import migrations
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate, revision_of
-from tocsin.store.tables import METADATA
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate, revision_of
+from tocsin.store.database.tables import METADATA
 
 _HEAD = ScriptDirectory(next(iter(migrations.__path__))).get_current_head()
 _CATALOGUE = (

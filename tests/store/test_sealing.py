@@ -12,12 +12,12 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.model.subscription import bot_of
 from tocsin.settings import Settings
-from tocsin.store.alerts.sealing import seal_alerts
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.documents import from_text, to_text
-from tocsin.store.schema import migrate
-from tocsin.store.tables import change_event, destination_secret, document_snapshot, entity, entity_version
-from tocsin.store.vault import use_vault
+from tocsin.store.catalogue.alerts.sealing import seal_alerts
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.documents import from_text, to_text
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import change_event, destination_secret, document_snapshot, entity, entity_version
+from tocsin.store.database.vault import use_vault
 
 BEFORE = "0022_bots"
 WORD, MASK, TOKEN = "kanarie-routing", "*********", "xoxb-kanarie-token"

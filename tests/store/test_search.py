@@ -17,9 +17,9 @@ from tocsin.search.fields import SORTED_BY
 from tocsin.search.filters import filter_of
 from tocsin.search.parse import Query, parse
 from tocsin.search.tokens import words_of
+from tocsin.store.catalogue.search.results import Hit, Search, SearchIndex
+from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.search.results import Hit, Search, SearchIndex
-from tocsin.store.search.writes import SearchWrites
 
 
 def some(entity_type: str, fqn: str, number: int, **fields: Any) -> tuple[str, Document]:

@@ -13,11 +13,11 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 BEFORE = "0024_curated"
 MASK = "*********"

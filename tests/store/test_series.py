@@ -7,10 +7,10 @@ from sqlalchemy import Engine
 
 from tocsin.errors import InvalidInput
 from tocsin.model.report import Line, StoredReport
-from tocsin.store.cursors import ReportWindow
-from tocsin.store.engine import writing
-from tocsin.store.observations.reads import ObservationReads
-from tocsin.store.observations.series import SqlAttachments, SqlSeries
+from tocsin.store.catalogue.observations.reads import ObservationReads
+from tocsin.store.catalogue.observations.series import SqlAttachments, SqlSeries
+from tocsin.store.database.cursors import ReportWindow
+from tocsin.store.database.engine import writing
 
 _LINE = Line("t", "columnProfile", "email")
 

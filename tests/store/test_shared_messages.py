@@ -29,8 +29,8 @@ from tocsin.model.message import Delivered, Message, Outcome
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
 from tocsin.store.outbox.messages import Messages
 
 SECOND_MS = 1_000

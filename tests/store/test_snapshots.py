@@ -18,15 +18,15 @@ from tocsin.errors import NotFound, TocsinError
 from tocsin.flow.eventlog.differences import SMALLEST_BYTES
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
-from tocsin.store.documents import Row
-from tocsin.store.engine import is_sqlite, open_engine, writing
-from tocsin.store.entities.history import History
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.database.documents import Row
+from tocsin.store.database.engine import is_sqlite, open_engine, writing
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, rows_to_store
+from tocsin.store.database.tables import change_event, document_snapshot, entity, entity_version
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.finding import Damage
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.schema import migrate
-from tocsin.store.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, rows_to_store
-from tocsin.store.tables import change_event, document_snapshot, entity, entity_version
+from tocsin.store.upkeep.fsck.finding import Damage
+from tocsin.store.upkeep.fsck.inspection import inspect
 
 LARGE = 2_500_000
 JOHN = Actor("00000000-0000-4000-8000-000000000002", "john.doe")

@@ -14,13 +14,13 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.tables import destination_secret, entity
+from tocsin.store.database.vault import new_key, reseal, use_vault
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.tables import destination_secret, entity
-from tocsin.store.vault import new_key, reseal, use_vault
 
 DESTINATION = "11111111-1111-1111-1111-111111111111"
 

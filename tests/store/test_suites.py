@@ -13,7 +13,7 @@ from tocsin.catalogue.seed_entities import establish, standards
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.model.change import EventType
 from tocsin.model.stored import Key, Written
-from tocsin.store.quality.suites import SuiteReader
+from tocsin.store.catalogue.quality.suites import SuiteReader
 
 
 @pytest.fixture

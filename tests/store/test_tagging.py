@@ -10,7 +10,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.entities.listing import Listing
+from tocsin.store.catalogue.entities.listing import Listing
 
 REVENUE = {"tagFQN": "Business.Revenue", "source": "Glossary"}
 

@@ -13,8 +13,8 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.relations import RELATIONS
 from tocsin.model.stored import Key, Written
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 TYPES = ("Organization", "BusinessUnit", "Division", "Department", "Group")
 MAY = {

@@ -13,13 +13,13 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS
 from tocsin.model.change import EventType
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.match_results import MatchResults
-from tocsin.store.alerts.tables import match_result
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.tables import past_relation, tombstone
 from tocsin.store.eventlog.log import EventLog, EventSelection
+from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import past_relation, tombstone
+from tocsin.store.recipients.directory import SqlDirectory
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from tests.company import SmallCompany
 
 from tocsin.errors import StoreDamaged
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.tables import METADATA, change_event, entity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.fsck.finding import Damage
-from tocsin.store.fsck.inspection import inspect
-from tocsin.store.high_water_marks import accept_loss, check_store, mark, marking, planned_position, traces
-from tocsin.store.tables import METADATA, change_event, entity
+from tocsin.store.upkeep.fsck.finding import Damage
+from tocsin.store.upkeep.fsck.inspection import inspect
+from tocsin.store.upkeep.high_water_marks import accept_loss, check_store, mark, marking, planned_position, traces
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
-from tocsin.store import group_commit
-from tocsin.store.engine import PATIENT_S, open_engine, reading, writing
+from tocsin.store.database import group_commit
+from tocsin.store.database.engine import PATIENT_S, open_engine, reading, writing
 
 ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
 ADD_LONG = text("INSERT INTO server_secret (name, value) VALUES (:name, :value)")
@@ -157,7 +157,7 @@ def test_what_waits_after_a_failure_goes_on(sqlite_engine: Engine) -> None:
 
 OTHER = """
 import sys, time
-from tocsin.store.engine import open_engine, writing
+from tocsin.store.database.engine import open_engine, writing
 from sqlalchemy import text
 engine = open_engine(sys.argv[1])
 longest_s = 0.0
@@ -211,7 +211,7 @@ def test_an_error_is_raised_after_the_commit_it_may_concern(
 
 STOPPED = """
 import os, signal, sys
-from tocsin.store.engine import open_engine, writing
+from tocsin.store.database.engine import open_engine, writing
 from sqlalchemy import text
 with writing(open_engine(sys.argv[1])) as connection:
     connection.execute(text("INSERT INTO server_secret (name, value) VALUES ('w-stopped', 'x')"))

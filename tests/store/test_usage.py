@@ -14,8 +14,8 @@ from tocsin.catalogue.observations.samples import put_sample
 from tocsin.catalogue.observations.usage import day_number, day_text, report_usage
 from tocsin.flow.capture.write import Record
 from tocsin.model.stored import Key, Written
-from tocsin.store.observations.tables import attachment, entity_usage, series
-from tocsin.store.observations.usage import Usage
+from tocsin.store.catalogue.observations.usage import Usage
+from tocsin.store.database.observation_tables import attachment, entity_usage, series
 
 _TODAY = day_number("2024-01-15")  # what the company's clock says
 

@@ -14,13 +14,13 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey, WrongSealOfKeys
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.observations.reads import ObservationReads
-from tocsin.store.observations.tables import attachment
-from tocsin.store.people.identities import People
-from tocsin.store.tables import server_secret
-from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.observations.reads import ObservationReads
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.tables import server_secret
+from tocsin.store.database.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
 
 _SERVICE = {
     "name": "pg",

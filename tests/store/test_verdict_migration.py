@@ -11,10 +11,10 @@ from tests.company import SmallCompany
 from tests.postgres import Cluster
 
 from tocsin.model.people import SYSTEM
-from tocsin.store.engine import open_engine
-from tocsin.store.eventlog.tables import status_report
-from tocsin.store.schema import migrate
-from tocsin.store.tables import change_event
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.log_tables import status_report
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import change_event
 
 BEFORE = "0010_replays"
 

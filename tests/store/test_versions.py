@@ -9,9 +9,9 @@ from tests.store.catalogues import JANE, SCHEMA, Company, company
 from tocsin.access.nodes import Tagged
 from tocsin.errors import InvalidInput
 from tocsin.model.stored import Key
-from tocsin.store.entities import versions
-from tocsin.store.entities.history import History
-from tocsin.store.entities.versions import VersionsAsked
+from tocsin.store.catalogue.entities import versions
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 START_MS, END_MS = 0, 2**62
 

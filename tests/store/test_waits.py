@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 
-from tocsin.store.engine import open_engine
+from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.outage_file import NOTES_FILE, Wait, WaitNotes
 from tocsin.store.eventlog.outages import QueryHealth, Waits
 from tocsin.store.outbox.notifications import Notifications

@@ -11,7 +11,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 from tocsin.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
 from tocsin.model.change import EventType
 from tocsin.model.stored import Key
-from tocsin.store import tables
+from tocsin.store.database import tables
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Evaluation of a policy condition for one document in Python; ``store/access/visibility.py`` does the same in SQL."""
+"""Evaluation of a policy condition for one document in Python.
+
+``store/catalogue/access/visibility.py`` does the same in SQL.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class Facts:
 
     @cached_property
     def tags(self) -> frozenset[str]:
-        """The FQNs of its labels and of those of its members, as ``store/entities/projections.py`` keeps them."""
+        """The FQNs of its labels and of its members' labels, as in ``store/catalogue/relations/projections.py``."""
         return frozenset(str(label["tagFQN"]) for label in labels_of(self._document))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 ``Asks`` is a question as written. Once the person is known, ``access/bind.py`` answers the questions about the person
 and turns the others into the leaves below, which depend on the document alone: ``access/evaluate.py`` evaluates them
-for one document, ``store/access/visibility.py`` for all at once, in SQL.
+for one document, ``store/catalogue/access/visibility.py`` for all at once, in SQL.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cache of compiled policies per person, valid until access rules change.
 
 A store counts such changes (``Subjects.revision``); comparing the count validates the cache.
-Next: ``flow/resolve/only_visible.py``; ``store/access/subjects.py`` answers ``Subjects``.
+Next: ``flow/resolve/only_visible.py``; ``store/catalogue/access/subjects.py`` answers ``Subjects``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Visibility of many entities to one person, decided on their current or last state.
 
 Everything that shows history or references to other entities is filtered here: events, versions, edges, references.
-Next: ``store/access/entity_states.py``, which looks up the entities.
+Next: ``store/catalogue/access/entity_states.py``, which looks up the entities.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Subjects of entities whose visibility follows from another entity: a test's table, a query's tables.
 
-Source: the document alone. ``store/access/entity_states.py`` looks the subjects up. Next: ``access/decide.py``.
+Source: the document alone. ``store/catalogue/access/entity_states.py`` looks the subjects up. Next:
+``access/decide.py``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tocsin.model.people import SYSTEM
 if TYPE_CHECKING:  # the store's library is an extra
     from sqlalchemy import Engine
 
-    from tocsin.store.people.identities import People
+    from tocsin.store.catalogue.people.identities import People
 
 app = typer.Typer(help="Create users and bots, reset passwords, migrate the store.", no_args_is_help=True)
 
@@ -96,7 +96,7 @@ def migrate(*, as_json: AsJson = False) -> None:
 def secrets_key() -> None:
     """Print a new key for the setting `secrets_key`."""
     with needing("server"):
-        from tocsin.store.vault import new_key
+        from tocsin.store.database.vault import new_key
     typer.echo(new_key())
 
 
@@ -104,7 +104,7 @@ def secrets_key() -> None:
 def reseal(*, as_json: AsJson = False) -> None:
     """Encrypt all secrets and signing keys with the first key of `secrets_key`; the others are no longer needed."""
     with existing_store(settings_of()) as engine:
-        from tocsin.store.vault import reseal as seal_anew
+        from tocsin.store.database.vault import reseal as seal_anew
 
         count = seal_anew(engine)
     show_facts({"sealed": count}, as_json=as_json)
@@ -122,14 +122,14 @@ def renew_keys(*, as_json: AsJson = False) -> None:
 
 
 def _people(engine: Engine) -> People:
-    from tocsin.store.people.identities import People
+    from tocsin.store.catalogue.people.identities import People
 
     return People(engine)
 
 
 def _create(engine: Engine, request: dict[str, object]) -> str:
     from tocsin.catalogue.writes import Writes
-    from tocsin.store.entities.catalogue import SqlCatalogue
+    from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
     written = Writes(SqlCatalogue(engine), SystemClock()).create("user", request, actor=SYSTEM)
     return str(written.document["id"])

@@ -33,7 +33,7 @@ def backup(
     """
     settings = settings_of()
     with existing_store(settings) as engine:
-        from tocsin.store.backup.making import BackupContents, back_up
+        from tocsin.store.upkeep.backup.making import BackupContents, back_up
 
         with progress_bar("Backup") as report:
             contents = BackupContents(with_key=key, with_lake=lake)
@@ -55,7 +55,7 @@ def restore(
     """
     settings = settings_of()
     with needing("server"):
-        from tocsin.store.backup.restoring import restore as put_back
+        from tocsin.store.upkeep.backup.restoring import restore as put_back
     with alone(settings.checkpoint_dir()), progress_bar("Restore") as report:
         restored = put_back(folder, settings, force=force, clock=SystemClock(), report=report)
     manifest = restored.manifest

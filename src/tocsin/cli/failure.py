@@ -16,7 +16,7 @@ from typing import Any, TextIO, cast
 
 from tocsin.cli.exit_codes import exit_code
 from tocsin.errors import TocsinError
-from tocsin.store.faults import failure_for
+from tocsin.store.database.faults import failure_for
 
 
 def report(error: TocsinError) -> int:

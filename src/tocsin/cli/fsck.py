@@ -14,7 +14,7 @@ from tocsin.cli.progress import progress_bar
 from tocsin.model.entity import Document
 
 if TYPE_CHECKING:  # the store's library is an extra
-    from tocsin.store.fsck.inspection import Inspection
+    from tocsin.store.upkeep.fsck.inspection import Inspection
 
 
 def fsck(
@@ -38,9 +38,9 @@ def fsck(
     """
     settings = settings_of()
     with existing_store(settings) as engine:
-        from tocsin.store.fsck.inspection import inspect, repair
-        from tocsin.store.high_water_marks import accept_loss as accept
-        from tocsin.store.high_water_marks import traces
+        from tocsin.store.upkeep.fsck.inspection import inspect, repair
+        from tocsin.store.upkeep.high_water_marks import accept_loss as accept
+        from tocsin.store.upkeep.high_water_marks import traces
 
         if accept_loss:
             accept(engine, settings)

@@ -28,11 +28,11 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
     StoreDamaged : a store was used with this data folder, and nothing is left of it
     """
     with needing("server"):
-        from tocsin.store import high_water_marks
-        from tocsin.store.engine import open_engine
-        from tocsin.store.folder import make_private
-        from tocsin.store.schema import migrate
-        from tocsin.store.vault import use_vault
+        from tocsin.store.database.engine import open_engine
+        from tocsin.store.database.folder import make_private
+        from tocsin.store.database.schema import migrate
+        from tocsin.store.database.vault import use_vault
+        from tocsin.store.upkeep import high_water_marks
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
         typer.echo(changed, err=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
@@ -50,7 +50,7 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
 def _has_traces(settings: Settings) -> bool:
     """Return whether something shows that there was a store."""
     with needing("server"):
-        from tocsin.store.high_water_marks import traces
+        from tocsin.store.upkeep.high_water_marks import traces
     return bool(traces(settings))
 
 

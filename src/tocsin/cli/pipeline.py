@@ -25,7 +25,7 @@ def pipeline(
     with needing("spark"):
         from tocsin.jobs.pipeline import main
         from tocsin.logs import set_up_logs
-        from tocsin.store.folder import make_private
+        from tocsin.store.database.folder import make_private
     set_up_logs(settings)
     if changed := make_private(settings.data_dir):
         structlog.get_logger().warning("data_folder_made_private", change=changed)

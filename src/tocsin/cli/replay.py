@@ -31,7 +31,7 @@ def replay(
         from tocsin.catalogue.replay import GroupCommits
         from tocsin.catalogue.replay import replay as steps_of
         from tocsin.catalogue.writes import Writes
-        from tocsin.store.entities.catalogue import SqlCatalogue
+        from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
         line_count = event_count = 0
         with GroupCommits(SqlCatalogue(engine)) as catalogue:

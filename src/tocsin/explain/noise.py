@@ -1,6 +1,6 @@
 """Analysis of noisy alerts, with suggestions for stricter rules, from what each alert actually sent.
 
-Every suggestion is evaluated on recorded events; none is guessed. ``store/alerts/firings.py`` counts.
+Every suggestion is evaluated on recorded events; none is guessed. ``store/outbox/firings.py`` counts.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ from tocsin.settings import Settings
 from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
 from tocsin.spark.lake import between, is_between, status_reports
 from tocsin.spark.match import Index, index_of, matches
-from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.alerts.match_results import MatchResults
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.audit import AuditRows
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.match_results import MatchResults
 
 MOST_REPORTED = 100
 """The most findings that become events in one run; the next run records the rest."""

@@ -19,7 +19,7 @@ from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
 from tocsin.spark.session import work_in_background
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 SCHEDULED = "tocsin-scheduled"
 """What Spark calls the scheduled jobs."""

@@ -39,12 +39,12 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.spark.lake import part, status_reports
 from tocsin.spark.match import Index, each_once, index_of, matches, skipping
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import Holding
-from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.people.identities import People
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.holding import Holding
 
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000

@@ -37,7 +37,7 @@ class Involved(NamedTuple):
 
 
 class HoldsBack(Protocol):
-    """Knows the incidents that hold alerts back (``store/alerts/holding.py``)."""
+    """Knows the incidents that hold alerts back (``store/recipients/holding.py``)."""
 
     def of(
         self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden

@@ -22,8 +22,8 @@ from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_in_background
-from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.job_runs import ScheduledJobs
+from tocsin.store.catalogue.alerts.backtests import Backtests
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 KEPT_MS = 30 * 86_400_000
 """How long what came of a backtest can be read."""

@@ -18,10 +18,10 @@ from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 from tocsin.model.alert_editor import AlertEditor
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.editors import StoredAlertEditors
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 EVERY_S = 60.0
 _LOG = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""Heartbeat of the pipeline in the store, for the health check (``store/health.py``)."""
+"""Heartbeat of the pipeline in the store, for the health check (``store/upkeep/health.py``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 
 from tocsin.clock import Clock
 from tocsin.jobs.intervals import FAILURES
-from tocsin.store.health import PIPELINE
+from tocsin.store.upkeep.health import PIPELINE
 
 BEAT_EVERY_S = 5.0
 _LOOK_EVERY_S = 0.5
@@ -21,7 +21,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class Heartbeats(Protocol):
-    """Remembers when a job was last seen (``store/job_runs.py``)."""
+    """Remembers when a job was last seen (``store/eventlog/job_runs.py``)."""
 
     def record_heartbeat(self, name: str, *, now_ms: int) -> None:
         """Note that somebody is there for this job."""

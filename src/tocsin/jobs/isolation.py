@@ -31,7 +31,7 @@ from tocsin.jobs.intervals import brief
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.spark.match import Index
-from tocsin.store.faults import fault_in
+from tocsin.store.database.faults import fault_in
 
 _AGAIN_AFTER_S = 0.5
 _TIMES = 3

@@ -21,9 +21,9 @@ from tocsin.clock import SystemClock
 from tocsin.conditions.entity_names import REMEMBERED, Comparing, EntityName, Types
 from tocsin.errors import NotFound
 from tocsin.model.audit_finding import AuditFinding, FindingKind
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.names import Names
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.log import EventLog
 
 _LOG = structlog.get_logger(__name__)

@@ -38,15 +38,15 @@ from tocsin.spark.match import Index, matches
 from tocsin.spark.session import session_of, with_fast_checkpoints
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import PATIENT_S, open_engine
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import PATIENT_S, open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.high_water_marks import check_and_warn
-from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.upkeep.high_water_marks import check_and_warn
 
 QUERY_NAME = MATCH_STREAM
 """Names the query and its checkpoint; a query whose state changes gets a new one."""

@@ -20,10 +20,10 @@ from tocsin.jobs.match_stream import MatchStreamParts, build, pipeline_engine, w
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import QueryEnvironment
 from tocsin.settings import Settings
+from tocsin.store.database.startup import may_pass, wait_for
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.outage_file import WaitNotes
 from tocsin.store.eventlog.outages import Waits
-from tocsin.store.job_runs import ScheduledJobs
-from tocsin.store.startup import may_pass, wait_for
 
 _LOG = structlog.get_logger(__name__)
 

@@ -35,7 +35,7 @@ from tocsin.jobs.intervals import FAILURES
 from tocsin.settings import Settings
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.high_water_marks import planned_position
+from tocsin.store.upkeep.high_water_marks import planned_position
 
 _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
 """What Spark says of a query whose source has answered."""

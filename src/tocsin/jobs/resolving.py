@@ -44,14 +44,14 @@ from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import EventHead
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import Holding
-from tocsin.store.alerts.roots import Roots
-from tocsin.store.engine import PATIENT_S, open_engine
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.database.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.people.preferences import SqlPreferences
+from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.holding import Holding
+from tocsin.store.recipients.roots import Roots
 
 T = TypeVar("T")
 

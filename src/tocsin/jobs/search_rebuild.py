@@ -18,8 +18,8 @@ from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries
 from tocsin.spark.session import interpreting, register_source, session_of
+from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.search.writes import SearchWrites
 
 ENTITIES_PER_TASK = 5_000
 TASKS_AT_ONCE = 4

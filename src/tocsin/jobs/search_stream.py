@@ -29,8 +29,8 @@ from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries, last_of, search_events
 from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LOG_FORMAT
+from tocsin.store.catalogue.search.writes import Entry, SearchWrites
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.search.writes import Entry, SearchWrites
 
 QUERY_NAME = "search_stream"
 """Names the query, its checkpoint and its row of progress."""

@@ -26,8 +26,8 @@ from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import Settings
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 

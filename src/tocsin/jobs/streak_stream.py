@@ -28,7 +28,7 @@ from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
-from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 
 QUERY_NAME = STREAK_STREAM
 """Names the query, its checkpoint and its row of progress; a query whose state changes gets a new one."""

@@ -2,7 +2,7 @@
 
 Transient faults (the store unavailable, read-only or full, no space for the checkpoint) are retried without limit and
 reported by the health check. A damaged checkpoint is set aside. A failure that recurs without such a fault ends the
-query. Next: ``store/faults.py``, ``jobs/checkpoint.py``.
+query. Next: ``store/database/faults.py``, ``jobs/checkpoint.py``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tocsin.clock import Clock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs.checkpoint import is_damage, set_aside
 from tocsin.jobs.intervals import FAILURES, brief
-from tocsin.store.faults import Fault, fault_in, fault_of
-from tocsin.store.folder import check_takes_files
+from tocsin.store.database.faults import Fault, fault_in, fault_of
+from tocsin.store.database.folder import check_takes_files
 
 TRIES = 3
 """A query that ends so often in a row without getting anywhere, and for no fault that passes, is given up."""

@@ -1,7 +1,7 @@
 """Incidents of alerts: opened by a failure that an alert matched, resolved by recovery or by hand.
 
 They are not the incidents of test cases (``model/report.py``), which OpenMetadata defines and every failed test opens.
-Next: ``flow/track/alert_incidents.py``, ``store/alerts/incidents.py``.
+Next: ``flow/track/alert_incidents.py``, ``store/catalogue/alerts/incidents.py``.
 """
 
 from __future__ import annotations

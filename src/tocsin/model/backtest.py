@@ -1,6 +1,7 @@
 """Backtests: an alert evaluated on past events, with the notifications it would have sent.
 
-The API takes requests, the pipeline runs them (``jobs/backtest_runner.py``). Next: ``store/alerts/backtests.py``.
+The API takes requests, the pipeline runs them (``jobs/backtest_runner.py``). Next:
+``store/catalogue/alerts/backtests.py``.
 """
 
 from __future__ import annotations

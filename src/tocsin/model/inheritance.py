@@ -1,7 +1,7 @@
 """Inheritance of owners, domains and reviewers from the nearest ancestor that has them; of a product, from its domain.
 
 Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
-Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/entities/inheritance.py``.
+Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/catalogue/relations/inheritance.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lineage edges: data flows from one asset to another, with optional details.
 
-Source: schemas/type/entityLineage.json. ``catalogue/lineage/edges.py`` writes edges, ``store/lineage/edges.py`` stores
-them.
+Source: schemas/type/entityLineage.json. ``catalogue/lineage/edges.py`` writes edges,
+``store/catalogue/relations/lineage_edges.py`` stores them.
 """
 
 from __future__ import annotations

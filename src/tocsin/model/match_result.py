@@ -1,7 +1,7 @@
 """Match results: the number of notifications that one event produced for one alert, possibly zero.
 
 Written in the transaction of the notifications, so that the audit can prove that nothing is lost or duplicated.
-Next: ``store/alerts/match_results.py``.
+Next: ``store/outbox/match_results.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Inverse relations of an entity: keys computed from other entities' documents on reading, never stored.
 
-A dashboard names its charts; a chart's list of dashboards is such a relation. Next: ``store/entities/relations.py``.
+A dashboard names its charts; a chart's list of dashboards is such a relation. Next:
+``store/catalogue/entities/relations.py``.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.sample.alerts import HOOK_ALERT
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
 if TYPE_CHECKING:  # only named here; opening stores is the store's business
     from sqlalchemy import Engine

@@ -28,9 +28,9 @@ from tocsin.sample.history import SEED, history
 from tocsin.sample.hook import hook_url
 from tocsin.sample.steps import Create, SampleStep
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.people.identities import People
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -2,7 +2,7 @@
 
 Supported are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, ids, exists,
 wildcard, prefix, range of ``updatedAt``, and query_string; anything else is rejected by name.
-Next: ``store/search/matching.py``.
+Next: ``store/catalogue/search/matching.py``.
 """
 
 from __future__ import annotations

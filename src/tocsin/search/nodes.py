@@ -1,6 +1,6 @@
 """Leaves of search queries, which are formulas (``logic.py``) in either query language.
 
-``search/parse.py`` and ``search/filters.py`` build queries, ``store/search/matching.py`` turns them into SQL.
+``search/parse.py`` and ``search/filters.py`` build queries, ``store/catalogue/search/matching.py`` turns them into SQL.
 """
 
 from __future__ import annotations

@@ -71,12 +71,12 @@ from tocsin.server.routes.people import followers, openid, permissions, teams, t
 from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import catalogue_settings, connectors, health, page, version
 from tocsin.settings import Settings
-from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.engine import open_engine
-from tocsin.store.folder import make_private
-from tocsin.store.high_water_marks import check_and_warn, marking
-from tocsin.store.startup import wait_for
-from tocsin.store.vault import use_vault
+from tocsin.store.catalogue.access.revision import PeopleRevision
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.folder import make_private
+from tocsin.store.database.startup import wait_for
+from tocsin.store.database.vault import use_vault
+from tocsin.store.upkeep.high_water_marks import check_and_warn, marking
 
 _STOP_WITHIN_S = 5
 _CONNECTIONS, _FEWEST_CONNECTIONS = 12, 4

@@ -22,13 +22,13 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
-from tocsin.store.alerts.sealing import seal_alerts
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.job_runs import ScheduledJobs
-from tocsin.store.people.identities import People, ensure_administrator
-from tocsin.store.people.own_addresses import seal_own_addresses
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.catalogue.alerts.sealing import seal_alerts
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People, ensure_administrator
+from tocsin.store.catalogue.people.own_addresses import seal_own_addresses
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 ADMINISTRATOR: Document = {
     "name": "admin",

@@ -30,30 +30,30 @@ from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
 from tocsin.settings import Settings
-from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.quotas import Quotas
-from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.history import History
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
+from tocsin.store.catalogue.access.quotas import Quotas
+from tocsin.store.catalogue.access.revision import PeopleRevision
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.backtests import Backtests
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.history import History
+from tocsin.store.catalogue.feed.threads import Feed
+from tocsin.store.catalogue.governance.group_members import Grouped
+from tocsin.store.catalogue.lineage.reach import Lineage
+from tocsin.store.catalogue.observations.reads import ObservationReads
+from tocsin.store.catalogue.observations.usage import Usage
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.login_attempts import LoginAttempts, Pace
+from tocsin.store.catalogue.quality.incidents import IncidentLog
+from tocsin.store.catalogue.quality.suites import SuiteReader
+from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.feed.threads import Feed
-from tocsin.store.governance.group_members import Grouped
-from tocsin.store.health import Health
-from tocsin.store.lineage.impact import Impact
-from tocsin.store.lineage.reach import Lineage
-from tocsin.store.observations.reads import ObservationReads
-from tocsin.store.observations.usage import Usage
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.people.identities import People
-from tocsin.store.people.login_attempts import LoginAttempts, Pace
-from tocsin.store.quality.incidents import IncidentLog
-from tocsin.store.quality.suites import SuiteReader
-from tocsin.store.search.results import SearchIndex
+from tocsin.store.recipients.impact import Impact
+from tocsin.store.upkeep.health import Health
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from tests.serving import KEY, running_server, server_settings
 from tests.startedstore import first_started
 
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
 
 
 def main() -> int:

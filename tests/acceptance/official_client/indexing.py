@@ -11,8 +11,8 @@ from tests.entries import entry_of
 
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.search.writes import SearchWrites
 
 _PORTION = 500
 _PAUSE_S = 0.05

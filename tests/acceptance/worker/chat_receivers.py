@@ -16,7 +16,7 @@ from tests.notifying import notify_all
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
-from tocsin.store.tables import attempt, message
+from tocsin.store.database.tables import attempt, message
 
 OpenSender = Callable[[HttpRequests], Sender]
 

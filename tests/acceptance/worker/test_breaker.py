@@ -10,9 +10,9 @@ from tests.acceptance.worker.test_worker import LIMITS, Receiver, receiver, stat
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 
 from tocsin.flow.track.breaker import Breaker
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import destination_status, message, worker_session
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import destination_status, message, worker_session
 
 __all__ = ["receiver"]
 OTHERS = 60

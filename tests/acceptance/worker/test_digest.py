@@ -17,11 +17,11 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Frequency, Preferences
 from tocsin.model.stored import Key
-from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.database.tables import notification
 from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.records import Records
-from tocsin.store.people.preferences import SqlPreferences
-from tocsin.store.tables import notification
+from tocsin.store.recipients.mutes import Mutes
 
 HOUR_MS = 3_600_000
 __all__ = ["receiver"]

@@ -31,11 +31,11 @@ from tocsin.errors import InvalidInput
 from tocsin.model.message import Delivered
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import attempt, message, notification
 
 __all__ = ["receiver"]
 

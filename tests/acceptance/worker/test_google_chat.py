@@ -17,7 +17,7 @@ from tocsin.delivery.channels.google_chat.sender import google_chat_sender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.subscription import Channel
-from tocsin.store.tables import attempt, message
+from tocsin.store.database.tables import attempt, message
 
 KEY = "key-of-the-space"
 

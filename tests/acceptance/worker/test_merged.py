@@ -19,10 +19,10 @@ from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, SubscriptionState
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import message, notification
 
 OPERATORS = "ops@example.org"
 AGAIN = "451 try again later"

@@ -21,9 +21,9 @@ from tocsin.delivery.channels.slack.sender import SlackSender
 from tocsin.delivery.links.mute import request_of
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
+from tocsin.store.database.tables import attempt, notification
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, notification
 
 TOKEN = "xoxb-1-2-s3cret"
 CHANNELS = ("#alerts", "C012AB3CD")

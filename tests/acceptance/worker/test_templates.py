@@ -20,9 +20,9 @@ from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import attempt, entity, notification
 from tocsin.store.outbox.records import Records
-from tocsin.store.tables import attempt, entity, notification
 
 MAIL = {"category": "External", "type": "Email", "config": {"receivers": ["ops@example.org"]}}
 SUBJECT = "{{event.userName}} touched {{entity.name}}"

@@ -25,8 +25,8 @@ from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.message import Delivered
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination, DestinationConfig
-from tocsin.store.engine import reading
-from tocsin.store.tables import attempt
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import attempt
 
 PATIENCE_S = 30.0
 

@@ -34,8 +34,12 @@ from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine, reading, writing
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.own_addresses import OwnAddresses
+from tocsin.store.database.engine import open_engine, reading, writing
+from tocsin.store.database.tables import attempt, entity, message
+from tocsin.store.database.vault import new_key, use_vault
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -45,10 +49,6 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.people.identities import People
-from tocsin.store.people.own_addresses import OwnAddresses
-from tocsin.store.tables import attempt, entity, message
-from tocsin.store.vault import new_key, use_vault
 
 PATIENCE_S = 30.0
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -12,7 +12,7 @@ from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidde
 from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.subscriptions import alert_of
+from tocsin.store.catalogue.alerts.subscriptions import alert_of
 
 
 class Incidents:

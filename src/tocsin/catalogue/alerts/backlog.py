@@ -1,6 +1,6 @@
 """A skipped backlog of an alert: it is switched off and on again, and covers events from then on.
 
-Next: ``store/alerts/subscriptions.py``, where an alert's first offset follows from that.
+Next: ``store/catalogue/alerts/subscriptions.py``, where an alert's first offset follows from that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 An alert covers only what all its editors may view (``flow/resolve/withholding.py``), and what leaves through an
 endpoint or credentials of its own reaches only what they may view at that moment.
-Next: ``store/alerts/editors.py``.
+Next: ``store/catalogue/alerts/editors.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write operations on threads, each in one transaction: thread, posts and change event.
 
 They share the entry point of entity writes (``flow/capture/operations.py``): resolving a task writes its asset in
-the same transaction. Next: ``store/feed/rows.py``.
+the same transaction. Next: ``store/catalogue/feed/rows.py``.
 """
 
 from __future__ import annotations

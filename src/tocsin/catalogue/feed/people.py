@@ -1,6 +1,6 @@
 """Participants of a thread: authors, assignees and mentioned people, resolved and stored.
 
-Next: ``store/feed/rows.py``.
+Next: ``store/catalogue/feed/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Daily usage counts of assets, aggregated to the schema and database of a table.
 
 A usage report makes an event (field ``usageSummary``) without a version; the aggregates make no events.
-Source: OpenMetadata's ``UsageRepository``. Next: ``store/observations/usage.py``.
+Source: OpenMetadata's ``UsageRepository``. Next: ``store/catalogue/observations/usage.py``.
 """
 
 from __future__ import annotations

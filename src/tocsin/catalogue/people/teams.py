@@ -1,7 +1,7 @@
 """Teams and their members: one tree below the Organization, validated on every write.
 
 A team without a named parent is a child of the Organization, and so is a person without a team; these links are shown
-but never stored. Only teams of type Group have direct members. Next: ``store/people/teams.py``.
+but never stored. Only teams of type Group have direct members. Next: ``store/catalogue/people/teams.py``.
 Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
 """
 

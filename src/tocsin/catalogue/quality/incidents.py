@@ -2,7 +2,7 @@
 
 Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens an
 incident unless one is open; the first failure after a resolution opens a new one.
-Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/quality/incidents.py``.
+Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/catalogue/quality/incidents.py``.
 """
 
 from __future__ import annotations

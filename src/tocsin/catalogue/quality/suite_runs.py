@@ -2,7 +2,7 @@
 
 A run ends at the earliest time at which every live test of the suite has a result, not ``Queued``, that is newer than
 the last run's end. Results come in any order; the one without which the run was incomplete writes the event, in its
-transaction. Next: ``store/quality/suite_runs.py``.
+transaction. Next: ``store/catalogue/quality/suite_runs.py``.
 """
 
 from __future__ import annotations

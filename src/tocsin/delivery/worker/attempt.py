@@ -39,7 +39,7 @@ from tocsin.model.message import (
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
-from tocsin.store.faults import fault_of
+from tocsin.store.database.faults import fault_of
 
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""

@@ -23,9 +23,12 @@ from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
 from tocsin.settings import Settings
-from tocsin.store.engine import open_engine
-from tocsin.store.folder import make_private
-from tocsin.store.high_water_marks import check_and_warn
+from tocsin.store.catalogue.people.identities import People, unsubscribe_key
+from tocsin.store.catalogue.people.own_addresses import OwnAddresses
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.folder import make_private
+from tocsin.store.database.schema import migrate
+from tocsin.store.database.vault import use_vault
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -33,10 +36,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.people.identities import People, unsubscribe_key
-from tocsin.store.people.own_addresses import OwnAddresses
-from tocsin.store.schema import migrate
-from tocsin.store.vault import use_vault
+from tocsin.store.upkeep.high_water_marks import check_and_warn
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
+from tocsin.store.database.startup import wait_for
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
-from tocsin.store.startup import wait_for
 
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from tocsin.catalogue.alerts.failures import FailureLog
 from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
-from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.failures import DestinationFailures
 

@@ -1,7 +1,7 @@
 """Bulk writes of thousands of entities, in chunks of one transaction each; a rejected row fails alone.
 
 Each row is handled as a single PUT (``flow/capture/upsert.py``) and makes the same version and event. If a chunk
-conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/entities/batch.py``.
+conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/catalogue/entities/batch.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Examples are a term's related terms, a test's definition and suite, and custom properties that hold references. Usage
 history (``lifeCycle``) and names of things that may not be catalogued (``mlFeatures``) are not references.
-Next: ``store/entities/projections.py``, which indexes them.
+Next: ``store/catalogue/relations/projections.py``, which indexes them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Protocols of what the write path needs from the store: the catalogue, one transaction at a time.
 
-``store/entities/write.py`` implements them; data that belongs to an entity outside its document (reports, attachments,
-incidents, threads) is written in the same transaction and makes no version. Next: ``flow/capture/operations.py``.
+``store/catalogue/entities/write.py`` implements them; data that belongs to an entity outside its document (reports,
+attachments, incidents, threads) is written in the same transaction and makes no version. Next:
+``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

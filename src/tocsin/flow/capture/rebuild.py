@@ -1,7 +1,7 @@
 """Reconstruction of an entity's document from its change events alone.
 
 The inverse of ``flow/capture/diff.py``: applying a difference to the old state gives the new one. Next:
-``store/fsck/rebuilding.py``.
+``store/upkeep/fsck/rebuilding.py``.
 """
 
 from __future__ import annotations

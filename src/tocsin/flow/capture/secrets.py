@@ -2,8 +2,8 @@
 
 So no version, event, log line or response holds a secret. Writing a mask back keeps the secret as long as the
 connection has the same target. Bots, which need secrets to connect, read them in clear
-(``server/entities/serialize.py``). ``model/secret.py`` defines what is secret; ``store/alerts/masking.py`` does the
-same for alerts.
+(``server/entities/serialize.py``). ``model/secret.py`` defines what is secret; ``store/catalogue/alerts/masking.py``
+does the same for alerts.
 """
 
 from __future__ import annotations

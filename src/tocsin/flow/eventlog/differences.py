@@ -2,7 +2,7 @@
 
 A version or event whose text is large is stored as its difference to a snapshot of its entity: a Zstandard frame with
 the snapshot as prefix. No difference depends on another one, so every text is read in two steps however old it is.
-``store/snapshots.py`` writes them, ``store/eventlog/log.py`` and ``spark/sources.py`` read them.
+``store/database/snapshots.py`` writes them, ``store/eventlog/log.py`` and ``spark/sources.py`` read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Directory protocol: the lookups that recipient resolution needs, always by key.
 
 The cost of a lookup depends on the number of keys, never on the number of followers in the system.
-``store/alerts/directory.py`` implements it.
+``store/recipients/directory.py`` implements it.
 """
 
 from __future__ import annotations

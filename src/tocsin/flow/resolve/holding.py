@@ -1,7 +1,7 @@
 """Alerts that are held back while an alert that they depend on has an open incident upstream.
 
 An incident holds back what happens after its beginning, to its asset and all that is made from it. The first event of
-each alert that is held back passes, and names the incident. Pure; ``store/alerts/holding.py`` finds the incidents.
+each alert that is held back passes, and names the incident. Pure; ``store/recipients/holding.py`` finds the incidents.
 Next: ``flow/resolve/portions.py``.
 """
 

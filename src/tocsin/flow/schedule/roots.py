@@ -1,6 +1,6 @@
 """Lineage roots of failures: the asset under which real-time alerts with ``groupBy: lineageRoot`` gather them.
 
-Pure; ``store/alerts/roots.py`` finds them. Next: ``flow/schedule/messages.py``.
+Pure; ``store/recipients/roots.py`` finds them. Next: ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which failures open which incidents: one for each alert, asset and time without success.
 
 Places in the log decide, not the order in which events are read, so that a repeated or later micro-batch, another query
-or another task gives the same incidents. Next: ``store/alerts/incidents.py``.
+or another task gives the same incidents. Next: ``store/catalogue/alerts/incidents.py``.
 """
 
 from __future__ import annotations

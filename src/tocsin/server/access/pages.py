@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.database.page_bytes import BoundedList
 
 MOST_LOOKED_AT = 20_000
 """Entries one request looks at; whoever may see hardly any of them goes on with the cursor."""

@@ -21,7 +21,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, missing
 from tocsin.server.access.write_policies import refusal
 from tocsin.server.http.request import Caller
-from tocsin.store.access.visibility import Scopes
+from tocsin.store.catalogue.access.visibility import Scopes
 
 
 def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:

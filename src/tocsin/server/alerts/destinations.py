@@ -41,7 +41,7 @@ _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]
 
 
 class ReceiverNames(Protocol):
-    """Who exists (``store/people/identities.py``)."""
+    """Who exists (``store/catalogue/people/identities.py``)."""
 
     def by_name(self, name: str, /) -> Person | None:
         """Return the person of that name, deleted ones included."""

@@ -1,6 +1,6 @@
 """Former names in alert requests: an alert file that was written before a rename still means the same entities.
 
-Next: ``store/entities/names.py``.
+Next: ``store/catalogue/relations/names.py``.
 """
 
 from __future__ import annotations

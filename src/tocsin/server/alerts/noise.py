@@ -19,7 +19,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Caller
-from tocsin.store.alerts.firings import Tally
+from tocsin.store.outbox.firings import Tally
 
 FORMULA = "noise = notifications to people - opened in the app; mail counts as unopened"
 

@@ -1,7 +1,7 @@
 """Progress of an alert through the log, in the shapes of OpenMetadata: how far it is, and what became of its events.
 
 Source: OpenMetadata 1.13 ``events/api/eventSubscriptionDiagnosticInfo.json``, ``eventsRecord.json``,
-``typedEvent.json``, ``events/failedEventResponse.json``. Next: ``store/alerts/deliveries.py``.
+``typedEvent.json``, ``events/failedEventResponse.json``. Next: ``store/outbox/deliveries.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Caller
 from tocsin.server.routes.entities.crud import visible_document
-from tocsin.store.alerts.deliveries import EventCounts, FailedEvent, LogEntry
+from tocsin.store.outbox.deliveries import EventCounts, FailedEvent, LogEntry
 
 MOST_UNREAD = 1_000
 """Events that the pipeline has not reached yet and that are looked at."""

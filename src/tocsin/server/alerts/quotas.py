@@ -18,7 +18,7 @@ from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Destination
 from tocsin.server.alerts.trial import trial_targets
 from tocsin.server.http.request import Caller
-from tocsin.store.alerts.subscriptions import alert_of
+from tocsin.store.catalogue.alerts.subscriptions import alert_of
 
 _SECONDS_PER_MINUTE = 60
 _QUOTAS = {

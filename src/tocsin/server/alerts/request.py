@@ -37,7 +37,7 @@ from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.alerts.unused_parts import unused_parts
 from tocsin.server.http.errors import describe_validation
-from tocsin.store.alerts.masking import differing, holds_mask, split_secrets
+from tocsin.store.catalogue.alerts.masking import differing, holds_mask, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {

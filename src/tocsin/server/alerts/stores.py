@@ -14,28 +14,28 @@ from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.flow.pipeline import Lookups
 from tocsin.model.change import LoggedEvent
-from tocsin.store.alerts.deliveries import AlertDeliveries
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.editors import StoredAlertEditors
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.firings import Firings
-from tocsin.store.alerts.history import AlertHistory
-from tocsin.store.alerts.holding import Holding
-from tocsin.store.alerts.incident_log import AlertIncidentLog
-from tocsin.store.alerts.match_results import MatchResults
-from tocsin.store.alerts.mutes import Mutes
-from tocsin.store.alerts.roots import Roots
-from tocsin.store.entities.names import Names
+from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
+from tocsin.store.catalogue.alerts.history import AlertHistory
+from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.people.identities import People, unsubscribe_key
+from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.dead_letters import DeadLetters
+from tocsin.store.outbox.deliveries import AlertDeliveries
+from tocsin.store.outbox.firings import Firings
+from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
-from tocsin.store.people.identities import People, unsubscribe_key
-from tocsin.store.people.preferences import SqlPreferences
+from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.holding import Holding
+from tocsin.store.recipients.mutes import Mutes
+from tocsin.store.recipients.roots import Roots
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Optional fields of entities that are stored outside their documents, for ``fields=``: one function per field.
 
-Each function answers for a whole page. Next: ``store/observations/series.py``, ``store/quality/suites.py``.
+Each function answers for a whole page. Next: ``store/catalogue/observations/series.py``,
+``store/catalogue/quality/suites.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tocsin.catalogue.observations.table_details import CONFIG, METRICS
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.build import Parts
-from tocsin.store.access.visibility import Scopes
+from tocsin.store.catalogue.access.visibility import Scopes
 
 _DAY_MS = 86_400_000
 _OF_MANY_TYPES = frozenset({"votes", "usageSummary"})

@@ -15,7 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import LATEST_MS, Caller, Timestamp, answer
-from tocsin.store.cursors import ReportPage, ReportWindow
+from tocsin.store.database.cursors import ReportPage, ReportWindow
 
 MOST_READ = 10_000
 """Reports on one page."""

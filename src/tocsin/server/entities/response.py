@@ -19,7 +19,7 @@ from tocsin.model.phrases import suggestion_for, with_article
 from tocsin.model.pointers import is_reference, references_in
 from tocsin.model.subscription import with_destination_defaults
 from tocsin.server.http.paths import API
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
 ON_REQUEST = frozenset(
     {

@@ -42,8 +42,8 @@ from tocsin.model.validation_errors import SchemaError, keys_at, message_of, pla
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.request import Caller
 from tocsin.server.http.unserved import unserved_hint
-from tocsin.store.entities.write import lookups
-from tocsin.store.faults import failure_for
+from tocsin.store.catalogue.entities.write import lookups
+from tocsin.store.database.faults import failure_for
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

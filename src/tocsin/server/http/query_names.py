@@ -19,7 +19,7 @@ from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.phrases import suggestion_for
 from tocsin.server.http.paths import API
 from tocsin.server.http.routing import COLLECTION
-from tocsin.store.entities.filters import filters_of
+from tocsin.store.catalogue.entities.filters import filters_of
 
 WITHOUT_EFFECT = frozenset({"async", "overrideMetadata", "category"})
 """Parameters of OpenMetadata that its clients send and that change nothing here.

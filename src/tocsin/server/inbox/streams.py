@@ -22,7 +22,7 @@ from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
 from tocsin.server.inbox.arrivals import PAGE, Arrivals, Arriving
 from tocsin.server.login.tokens import StreamSession
-from tocsin.store.faults import fault_of
+from tocsin.store.database.faults import fault_of
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 _POLL_S = 0.15
@@ -51,7 +51,7 @@ class Entries(Arrivals, Protocol):
 
 
 class TokenSessions(Protocol):
-    """What the loop asks about tokens (``store/people/tokens.py``)."""
+    """What the loop asks about tokens (``store/catalogue/people/tokens.py``)."""
 
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow whenever a token is revoked, or a user changed."""

@@ -13,8 +13,8 @@ from uuid import UUID, uuid5
 from tocsin.clock import Clock
 from tocsin.errors import Unauthenticated
 from tocsin.model.people import Person
-from tocsin.store.people.identities import People
-from tocsin.store.people.tokens import IssuedToken, TokenKind
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 WITHIN_S = 60
 """Seconds within which the page exchanges its code."""

@@ -34,7 +34,7 @@ from tocsin.model.look_alikes import becomes_another, invisible_character
 from tocsin.model.people import SYSTEM, Person
 from tocsin.server.login.hand_over import HandOver
 from tocsin.settings import Settings
-from tocsin.store.people.identities import Identity, People
+from tocsin.store.catalogue.people.identities import Identity, People
 
 COOKIE = "tocsin_login"
 WITHIN_S = 600

@@ -12,7 +12,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.model.change import EventType
 from tocsin.model.people import Actor, Person
 from tocsin.server.login.tokens import Token, Tokens
-from tocsin.store.people.tokens import IssuedTokens, TokenKind
+from tocsin.store.catalogue.people.tokens import IssuedTokens, TokenKind
 
 
 @dataclass(frozen=True)

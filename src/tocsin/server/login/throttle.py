@@ -1,7 +1,7 @@
 """Throttle for log-ins: attempts are counted before a password is checked, and delay later attempts.
 
 Nobody is locked out: the delay is bounded, and a person who has logged in from a source before is not delayed by
-attempts from other sources. Next: ``store/people/login_attempts.py``.
+attempts from other sources. Next: ``store/catalogue/people/login_attempts.py``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tocsin.clock import Clock
 from tocsin.errors import TooManyRequests, Unauthenticated
 from tocsin.model.people import Person
 from tocsin.server.login.tokens import matches_password
-from tocsin.store.people.identities import People
-from tocsin.store.people.login_attempts import Allowance, LoginAttempts, account_key, pair_key, source_key
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.login_attempts import Allowance, LoginAttempts, account_key, pair_key, source_key
 
 PER_SOURCE = 10
 """Attempts that a source has more often than an account: many people can share one."""

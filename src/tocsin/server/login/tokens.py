@@ -26,8 +26,8 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound, Unauthenticated
 from tocsin.model.people import Actor, Person
 from tocsin.server.login.token_cache import TokenCache
-from tocsin.store.people.identities import People
-from tocsin.store.people.tokens import IssuedToken, TokenKind
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 # Source: OWASP Password Storage Cheat Sheet, the Argon2id line with 19 MiB.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)

@@ -30,7 +30,7 @@ from tocsin.server.openapi.json_schema import (
     ref,
     whole,
 )
-from tocsin.store.alerts.history import HistoryKind
+from tocsin.store.catalogue.alerts.history import HistoryKind
 
 _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _FREQUENCY = either(*Frequency)

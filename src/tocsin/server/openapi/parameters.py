@@ -1,6 +1,6 @@
 """Parameters of operations: FastAPI's, each with a description in plain words, and the filters of each list.
 
-Next: ``store/entities/filters.py``.
+Next: ``store/catalogue/entities/filters.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.openapi.json_schema import TEXT
-from tocsin.store.entities.filters import filters_of
+from tocsin.store.catalogue.entities.filters import filters_of
 
 _DESCRIPTIONS = {
     "after": "Cursor of the page after; from `paging`.",

@@ -25,7 +25,7 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.database.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "default", "seed", "tocsin", "cloudEvents"]

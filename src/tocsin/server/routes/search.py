@@ -1,7 +1,7 @@
 """Routes of search: results, suggestions and counts, in the form OpenMetadata's client reads.
 
 A hit's ``_source`` is the current entity; the index only determines which entities, in which order. Next:
-``store/search/results.py``, ``docs/search.md``.
+``store/catalogue/search/results.py``, ``docs/search.md``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on, visible_references
 from tocsin.server.entities.response import view_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
-from tocsin.store.search.results import Hit, Search, Total, after_of
+from tocsin.store.catalogue.search.results import Hit, Search, Total, after_of
 
 router = APIRouter(prefix="/search", tags=["search"])
 

@@ -10,14 +10,14 @@ from collections.abc import Collection
 from sqlalchemy import CompoundSelect, Engine, Select, select, union_all
 
 from tocsin.model.change import LoggedEvent
-from tocsin.store.engine import reading
+from tocsin.store.database.engine import reading
+from tocsin.store.database.feed_tables import thread
+from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.snapshots import Texts
+from tocsin.store.database.tables import change_event, entity, follow
 from tocsin.store.eventlog.log import LOGGED, logged_event_of
-from tocsin.store.feed.tables import thread
-from tocsin.store.page_bytes import BoundedList, portion
-from tocsin.store.snapshots import Texts
-from tocsin.store.tables import change_event, entity, follow
 
-# What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.
+# What capture derives from an event whose only change is who follows, as store/database/documents.py writes it.
 _FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
 
 

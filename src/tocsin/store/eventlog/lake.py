@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, te
 
 from tocsin.flow.eventlog.lake import Segment
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.log_tables import lake_segment
 from tocsin.store.eventlog.log import holds, readable_end
-from tocsin.store.eventlog.tables import lake_segment
 
 _ROW = lake_segment.c
 _STAGED, _KEPT, _RETIRED = "staged", "kept", "retired"

@@ -19,13 +19,13 @@ from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, P
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.stored import CapturedEvent
-from tocsin.store import tables
-from tocsin.store.documents import Row, from_text, to_text
-from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.database import tables
+from tocsin.store.database.documents import Row, from_text, to_text
+from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.snapshots import EVENT_TEXT, Texts, rows_to_store
+from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog.reports import add_reports
-from tocsin.store.page_bytes import BoundedList, portion
-from tocsin.store.snapshots import EVENT_TEXT, Texts, rows_to_store
-from tocsin.store.statements import Prepared
 
 _EVENT = tables.change_event.c
 LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine, delete, select
 
-from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.log_tables import pipeline_wait
+from tocsin.store.database.tables import pipeline_progress
 from tocsin.store.eventlog.outage_file import Wait, WaitNotes
-from tocsin.store.eventlog.tables import pipeline_wait
-from tocsin.store.tables import pipeline_progress
 
 
 @dataclass(frozen=True)

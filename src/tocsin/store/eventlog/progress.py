@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, func, select
 
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
-from tocsin.store.eventlog.tables import status_report
-from tocsin.store.tables import pipeline_progress
+from tocsin.store.database.log_tables import status_report
+from tocsin.store.database.tables import pipeline_progress
 
 
 def processed_through(connection: Connection) -> int:

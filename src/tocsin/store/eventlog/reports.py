@@ -13,10 +13,10 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.stored import CapturedEvent
-from tocsin.store.documents import from_text
-from tocsin.store.engine import reading
-from tocsin.store.eventlog.tables import status_report
-from tocsin.store.tables import change_event, entity
+from tocsin.store.database.documents import from_text
+from tocsin.store.database.engine import reading
+from tocsin.store.database.log_tables import status_report
+from tocsin.store.database.tables import change_event, entity
 
 _INSERT = insert(status_report)
 _LONGEST_VERDICT = 40

@@ -14,8 +14,8 @@ from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of
 from tocsin.model.template import Template
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.templates import Templates
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.templates import Templates
 
 
 class Routes:

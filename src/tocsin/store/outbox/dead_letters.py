@@ -15,10 +15,10 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, se
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import SUPPRESSED, Entry, Message, MessageStatus
 from tocsin.model.replay import DeadLetter, Selection
-from tocsin.store.engine import reading
-from tocsin.store.page_bytes import BoundedList
-from tocsin.store.snapshots import EVENT_TEXT, Texts
-from tocsin.store.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
+from tocsin.store.database.engine import reading
+from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.database.snapshots import EVENT_TEXT, Texts
+from tocsin.store.database.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
 
 SHOWN_ENTRIES = 5
 """Notifications that are read of each dead letter of a page."""

@@ -15,7 +15,7 @@ from tocsin.delivery.channels.table import WORDED
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
-from tocsin.store.tables import entity
+from tocsin.store.database.tables import entity
 
 _OWNERS = "owners"
 

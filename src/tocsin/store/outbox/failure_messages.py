@@ -17,11 +17,11 @@ from tocsin.flow.match.streak import report_in
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.documents import from_text
-from tocsin.store.engine import reading
-from tocsin.store.eventlog.tables import status_report
-from tocsin.store.tables import attempt, change_event, message, notification
+from tocsin.store.database.documents import from_text
+from tocsin.store.database.engine import reading
+from tocsin.store.database.log_tables import status_report
+from tocsin.store.database.tables import attempt, change_event, message, notification
+from tocsin.store.recipients.directory import SqlDirectory
 
 _HOPS = 3
 _MOST_REPORTS = 500

@@ -8,8 +8,8 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Engine, and_, select
 
 from tocsin.model.destination_failure import DestinationFailure
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import destination_status
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import destination_status
 
 _AT = destination_status.c
 

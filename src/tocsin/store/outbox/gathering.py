@@ -23,8 +23,8 @@ from tocsin.flow.schedule.messages import (
     slot_order,
 )
 from tocsin.model.message import MessageStatus
-from tocsin.store.engine import inserting
-from tocsin.store.tables import message, paced_time
+from tocsin.store.database.engine import inserting
+from tocsin.store.database.tables import message, paced_time
 
 Group = tuple[str, str, str]
 """Channel, recipient and grouping key."""

@@ -16,10 +16,10 @@ import orjson
 from sqlalchemy import Connection, Engine, Row, and_, exists, or_, select
 
 from tocsin.model.notification import split_message_id
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import OPEN_MESSAGE, message, notification, worker_session
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import Pauses
-from tocsin.store.tables import OPEN_MESSAGE, message, notification, worker_session
 
 LATE_AFTER_MS = 5_000
 """A destination is behind if a message of it has been due for longer and nobody has claimed it."""

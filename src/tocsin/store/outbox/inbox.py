@@ -19,12 +19,12 @@ from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
-from tocsin.store.alerts.firings import note_opened
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.snapshots import EVENT_TEXT, Texts
+from tocsin.store.database.tables import change_event, notification
 from tocsin.store.eventlog.progress import processed_through
-from tocsin.store.page_bytes import BoundedList, portion
-from tocsin.store.snapshots import EVENT_TEXT, Texts
-from tocsin.store.tables import change_event, notification
+from tocsin.store.outbox.firings import note_opened
 
 _NOTIFIED = (
     notification.c.id,

@@ -18,10 +18,10 @@ from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
-from tocsin.store.alerts.firings import Fired
-from tocsin.store.engine import inserting
+from tocsin.store.database.engine import inserting
+from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
+from tocsin.store.outbox.firings import Fired
 from tocsin.store.outbox.gathering import message_row
-from tocsin.store.tables import OPEN_MESSAGE, message, notification
 
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _MERGE = (

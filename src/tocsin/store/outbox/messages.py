@@ -40,15 +40,10 @@ from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
-from tocsin.store.engine import reading, writing
-from tocsin.store.outbox.deleted_owners import with_deleted_owners
-from tocsin.store.outbox.open_incidents import with_incidents
-from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
-from tocsin.store.outbox.replays import count_replayed, is_sent
-from tocsin.store.outbox.status import Key, count_in, plan_again
-from tocsin.store.snapshots import EVENT_TEXT, Texts
-from tocsin.store.statements import Prepared
-from tocsin.store.tables import (
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.snapshots import EVENT_TEXT, Texts
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import (
     OPEN_MESSAGE,
     REPLAYED_MESSAGE,
     attempt,
@@ -58,6 +53,11 @@ from tocsin.store.tables import (
     notification,
     worker_session,
 )
+from tocsin.store.outbox.deleted_owners import with_deleted_owners
+from tocsin.store.outbox.open_incidents import with_incidents
+from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
+from tocsin.store.outbox.replays import count_replayed, is_sent
+from tocsin.store.outbox.status import Key, count_in, plan_again
 
 SHOWN_BYTES = 16 * 2**20
 """Of a message for people, as many bytes of events (JSON) are read whole; in memory they are four times as large."""

@@ -19,14 +19,15 @@ from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
-from tocsin.store.alerts import incidents, match_results
-from tocsin.store.alerts.firings import Fired, FiringCounts
-from tocsin.store.bulk import BulkInsert, Row, insert_new
-from tocsin.store.engine import inserting, is_sqlite, reading, writing
+from tocsin.store.catalogue.alerts import incidents
+from tocsin.store.database.bulk import BulkInsert, Row, insert_new
+from tocsin.store.database.engine import inserting, is_sqlite, reading, writing
+from tocsin.store.database.tables import message, notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds
+from tocsin.store.outbox import match_results
+from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import gather
 from tocsin.store.outbox.merging import add_reasons
-from tocsin.store.tables import message, notification, pipeline_progress
 
 _NOTIFICATIONS = BulkInsert(
     notification,

@@ -17,7 +17,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.message import Entry
-from tocsin.store.alerts.tables import alert_incident
+from tocsin.store.database.alert_tables import alert_incident
 
 _ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]

@@ -24,9 +24,9 @@ from sqlalchemy import (
 )
 
 from tocsin.flow.track.breaker import PROBE_LIMIT_MS
-from tocsin.store.engine import reading
-from tocsin.store.statements import Prepared
-from tocsin.store.tables import OPEN_BREAKER, destination_status, entity
+from tocsin.store.database.engine import reading
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import OPEN_BREAKER, destination_status, entity
 
 _AT = destination_status.c
 _KEYS = (_AT.subscription_id, _AT.destination_id)

@@ -1,7 +1,7 @@
 """Messages that wait for their recipient's time, and what becomes of them when the recipient prefers another one.
 
 Locks are taken on messages first; notifications that somebody else has locked are left where they are, so that nobody
-waits for the other. Next: ``store/people/preferences.py``.
+waits for the other. Next: ``store/outbox/preferences.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
-from tocsin.store.engine import inserting
-from tocsin.store.tables import destination_secret, message, notification, person
+from tocsin.store.database.engine import inserting
+from tocsin.store.database.tables import destination_secret, message, notification, person
 
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from sqlalchemy import Engine, and_, select
 
 from tocsin.model.message import Message, MessageStatus
-from tocsin.store.engine import reading, writing
-from tocsin.store.tables import QUEUED_MESSAGE, message, notification
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import QUEUED_MESSAGE, message, notification
 
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 

@@ -17,9 +17,9 @@ from tocsin.chunks import chunks_of
 from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
-from tocsin.store.alerts.tables import match_result
-from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, destination_status, message, notification, person
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import attempt, destination_status, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
 _ADDED = ("attempts", "notification_count", "held_since_ms", "is_stopped")

@@ -20,9 +20,9 @@ from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import MessageStatus
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import reading, writing
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay, worker_session
 from tocsin.store.outbox.dead_letters import conditions_of, joined_with_last
-from tocsin.store.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay, worker_session
 
 MOST_OPEN = 5
 """Replays that one person may have under way."""

@@ -22,13 +22,13 @@ from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.preferences import Frequency
-from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.mutes import mutes_in
-from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import reading
-from tocsin.store.people.preferences import preferences_of
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.outbox.preferences import preferences_of
+from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.mutes import mutes_in
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Delete, Engine, delete, select
 
-from tocsin.store.engine import inserting, reading, writing
-from tocsin.store.tables import worker_session
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.tables import worker_session
 
 _AT = worker_session.c
 

@@ -21,10 +21,10 @@ from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import OPEN_MESSAGE, destination_status, entity, message
 from tocsin.store.outbox.pauses import probe_again
-from tocsin.store.statements import Prepared
-from tocsin.store.tables import OPEN_MESSAGE, destination_status, entity, message
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
 _THESE = tuple_(*_KEYS).in_(bindparam("keys", expanding=True))

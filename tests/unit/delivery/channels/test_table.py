@@ -11,7 +11,7 @@ from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.table import CHANNELS, phrase_of
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
-from tocsin.store.alerts.masking import split_secrets
+from tocsin.store.catalogue.alerts.masking import split_secrets
 
 SENT = [one for one in CHANNELS.values() if one.open_sender]
 

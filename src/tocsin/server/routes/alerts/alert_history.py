@@ -1,6 +1,6 @@
 """Route of an alert's history: its edits and what it matched, newest first.
 
-Next: ``store/alerts/history.py``.
+Next: ``store/catalogue/alerts/history.py``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.routes.entities.crud import visible_document
-from tocsin.store.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
-from tocsin.store.cursors import not_a_cursor, place_of, place_text
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.catalogue.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
+from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
+from tocsin.store.database.page_bytes import BoundedList
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _FIRING, _OTHER = "firing", "other"

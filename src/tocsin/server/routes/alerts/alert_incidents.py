@@ -22,9 +22,9 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
 from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.http.request import Asked, Caller, OptionalBody, PathText, answer
-from tocsin.store.alerts.incident_log import AlertIncidentFilter
-from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter
+from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
+from tocsin.store.database.page_bytes import BoundedList
 
 _REPORTING = ("testCase", "pipeline", "ingestionPipeline")
 _Name = Annotated[str | None, Field(max_length=10_000)]

@@ -33,8 +33,8 @@ from tocsin.server.alerts.dead_letters import (
 )
 from tocsin.server.alerts.quotas import count_repeated
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
-from tocsin.store.page_bytes import BoundedList
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -42,9 +42,9 @@ from tocsin.server.alerts.progress import (
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
-from tocsin.store.alerts.deliveries import DeliveryPlace, FailedEvent, LogEntry
-from tocsin.store.cursors import place_of, place_text
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.database.cursors import place_of, place_text
+from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.outbox.deliveries import DeliveryPlace, FailedEvent, LogEntry
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

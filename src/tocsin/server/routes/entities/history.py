@@ -26,7 +26,7 @@ from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.server.routes.entities.crud import visible_document
-from tocsin.store.entities.versions import VersionsAsked
+from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 From = Annotated[

@@ -1,4 +1,4 @@
-"""Routes that list the entities of one type, filtered, in pages. Next: ``store/entities/listing.py``."""
+"""Routes that list the entities of one type, filtered, in pages. Next: ``store/catalogue/entities/listing.py``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, PathText, Row, answer
 from tocsin.server.routes.entities.crud import visible_document
-from tocsin.store.entities.filters import REPEATABLE, filters_of
-from tocsin.store.entities.listing import Listing
+from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
+from tocsin.store.catalogue.entities.listing import Listing
 
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""

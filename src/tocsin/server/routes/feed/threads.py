@@ -27,8 +27,8 @@ from tocsin.server.alerts.quotas import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.feed.filters import FeedQuery, FilterType
-from tocsin.store.feed.threads import Sees, cursor_of, place_of
+from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
+from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
 
 Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
 

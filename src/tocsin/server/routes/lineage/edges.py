@@ -1,4 +1,4 @@
-"""Routes of lineage: edges, and the graph around one asset. Next: ``store/lineage/reach.py``."""
+"""Routes of lineage: edges, and the graph around one asset. Next: ``store/catalogue/lineage/reach.py``."""
 
 from __future__ import annotations
 

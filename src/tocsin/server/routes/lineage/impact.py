@@ -1,6 +1,6 @@
 """Routes of impact: everything downstream of an asset or of an event, by type and level, with its owners.
 
-Next: ``flow/resolve/impact.py`` for how columns narrow it, ``store/lineage/impact.py`` for the walk.
+Next: ``flow/resolve/impact.py`` for how columns narrow it, ``store/recipients/impact.py`` for the walk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.lineage.edges import row_of_type
-from tocsin.store.lineage.impact import MOST_ASSETS
+from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 Most = Annotated[int, Query(ge=1, le=MOST_ASSETS)]

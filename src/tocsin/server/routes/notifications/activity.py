@@ -19,7 +19,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
-from tocsin.store.page_bytes import BoundedList
+from tocsin.store.database.page_bytes import BoundedList
 
 router = APIRouter(tags=["inbox"])
 

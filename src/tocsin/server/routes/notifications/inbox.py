@@ -26,9 +26,9 @@ from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
-from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
+from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
+from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
-from tocsin.store.page_bytes import BoundedList
 
 MOST_COUNTED = 1_000
 """Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""

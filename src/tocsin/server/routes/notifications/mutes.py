@@ -1,6 +1,6 @@
 """Routes of a person's mutes: an alert or an asset, until a given time or indefinitely.
 
-Only the person or an administrator may set them. Next: ``store/alerts/mutes.py``.
+Only the person or an administrator may set them. Next: ``store/recipients/mutes.py``.
 """
 
 from __future__ import annotations

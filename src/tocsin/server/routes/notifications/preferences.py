@@ -1,6 +1,6 @@
 """Routes of a person's notification preferences: quiet hours, and how often mails and direct messages come.
 
-Only the person or an administrator may read or set them. Next: ``store/people/preferences.py``.
+Only the person or an administrator may read or set them. Next: ``store/outbox/preferences.py``.
 """
 
 from __future__ import annotations

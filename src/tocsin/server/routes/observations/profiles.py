@@ -32,8 +32,8 @@ from tocsin.server.access.samples import masked_columns, masked_profile, masked_
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, PathText, answer
-from tocsin.store.cursors import ReportPage
-from tocsin.store.observations.across import FoundReport
+from tocsin.store.catalogue.observations.across import FoundReport
+from tocsin.store.database.cursors import ReportPage
 
 _TABLE = ENTITY_TYPES["table"]
 ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of")]

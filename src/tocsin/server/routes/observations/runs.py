@@ -16,7 +16,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
-from tocsin.store.cursors import ReportWindow
+from tocsin.store.database.cursors import ReportWindow
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 

@@ -21,7 +21,7 @@ from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.response import href
 from tocsin.server.http.request import Asked, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
-from tocsin.store.entities.listing import Listing
+from tocsin.store.catalogue.entities.listing import Listing
 
 _TEAM = ENTITY_TYPES["team"]
 _KEYS = ("id", "teamType", "name", "description", "fullyQualifiedName", "displayName")

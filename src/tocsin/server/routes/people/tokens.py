@@ -3,7 +3,7 @@
 A token issued with another token expires and is revoked with it at the latest; one issued with a password, or for a bot
 by an administrator who has logged in, is independent.
 
-Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/people/tokens.py``.
+Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/catalogue/people/tokens.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
 from tocsin.server.routes.people.users import client_address, text_in
-from tocsin.store.people.tokens import IssuedToken, TokenKind
+from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 JWT = "JWT"
 UNLIMITED = "Unlimited"

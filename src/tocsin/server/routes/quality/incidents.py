@@ -17,7 +17,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.quality.incidents import IncidentStateFilter
+from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 

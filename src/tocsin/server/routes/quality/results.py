@@ -20,7 +20,7 @@ from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
-from tocsin.store.cursors import ReportPage, ReportWindow
+from tocsin.store.database.cursors import ReportPage, ReportWindow
 
 _KIND = REPORTS["testCase"].name
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]

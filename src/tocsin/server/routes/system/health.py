@@ -1,6 +1,6 @@
 """Route of the health check: whether this server serves, and what else keeps notifications back.
 
-Next: ``store/health.py``.
+Next: ``store/upkeep/health.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
 from tocsin.store.eventlog.outages import QueryHealth
-from tocsin.store.high_water_marks import traces
+from tocsin.store.upkeep.high_water_marks import traces
 
 router = APIRouter(tags=["system"])
 

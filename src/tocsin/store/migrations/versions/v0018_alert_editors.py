@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
-from tocsin.store.snapshots import Texts
+from tocsin.store.database.snapshots import Texts
 
 revision = "0018_alert_editors"
 down_revision = "0017_preferences"

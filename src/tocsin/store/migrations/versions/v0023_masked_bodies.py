@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
-from tocsin.store.snapshots import Texts
+from tocsin.store.database.snapshots import Texts
 
 revision = "0023_masked_bodies"
 down_revision = "0022_bots"

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from tocsin.store.snapshots import Texts
+from tocsin.store.database.snapshots import Texts
 
 revision = "0025_sending_as_before"
 down_revision = "0024_curated"

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from tocsin.model.address import masked_url
-from tocsin.store.snapshots import Texts
+from tocsin.store.database.snapshots import Texts
 
 revision = "0028_masked_addresses"
 down_revision = "0027_domains_of_products"

@@ -1,0 +1,203 @@
+"""Current or last state of entities, as access decisions need it.
+
+Past events and versions are as visible as their entity is at the time of reading. The number of statements is bounded,
+whatever the number of entities. Next: ``access/person_visibility.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.access.decide import Permissions
+from tocsin.access.nodes import asks_about
+from tocsin.access.visibility import Subject
+from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
+from tocsin.chunks import chunks_of
+from tocsin.model.access import Operation
+from tocsin.model.alert_incident import PREFIX
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Entry, Heritage, lacks, place_of, with_asked, with_inherited
+from tocsin.store.catalogue.relations.inheritance import heritage_on
+from tocsin.store.catalogue.relations.past import ABOVE
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.documents import from_text
+from tocsin.store.database.engine import reading
+from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.snapshots import EVENT_TEXT, Texts
+from tocsin.store.database.tables import change_event, entity, past_relation
+
+_EVENT = change_event.c
+Name = tuple[str, str]
+"""Type and FQN."""
+
+
+class SqlEntityStates:
+    """The entities of one store, those that are gone for good included."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, entity_ids: Collection[str]) -> dict[str, Subject]:
+        """Return the type and document of each entity, with what it inherits and its subjects.
+
+        A hard-deleted entity has the state in its deletion event; one that never existed has no entry.
+        """
+        with reading(self._engine) as connection:
+            subjects = _standing(connection, entity_ids)
+            return _with_about(connection, subjects)
+
+    def references_named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
+        """Return references to all that have each of these full names, whatever their types."""
+        references: dict[str, list[Document]] = {}
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(fqns)):
+                of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(chunk)
+                for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
+                    references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
+        return references
+
+    def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
+        """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
+        numbers = {int(name.removeprefix(PREFIX)): name for name in names}
+        references: dict[str, list[Document]] = {}
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(numbers)):
+                for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(chunk))):
+                    alert = {"id": row.subscription_id, "type": "eventsubscription"}
+                    references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
+        return references
+
+    def as_asked(
+        self, permissions: Permissions, operation: Operation, entity_type: str, document: Document
+    ) -> Document:
+        """Return a document with its inherited values and subjects, if ``operation`` on it depends on them."""
+        reach = permissions.reach(entity_type, operation)
+        is_about = asks_about(reach.scope)
+        if not reach.inherited and not is_about:
+            return document
+        with reading(self._engine) as connection:
+            if reach.inherited:
+                find = partial(_heritage_of, connection)
+                document = with_asked(entity_type, document, find, reach.inherited)
+            document_id = str(document.get("id", ""))
+            return (
+                _with_about(connection, {document_id: (entity_type, document)})[document_id][1]
+                if is_about
+                else document
+            )
+
+
+def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
+    return heritage_on(connection, [entry]).get(entry, {})
+
+
+def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
+    subjects: dict[str, Subject] = {}
+    query = select(entity.c.id, entity.c.entity_type, entity.c.document)
+    for chunk in chunks_of(sorted(entity_ids)):
+        entities = connection.execute(query.where(entity.c.id.in_(chunk)))
+        subjects |= {row.id: (row.entity_type, from_text(row.document)) for row in entities}
+    subjects = _with_heritage(connection, subjects)
+    return subjects | _deleted_subjects(connection, [one for one in entity_ids if one not in subjects])
+
+
+def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
+    """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
+    subjects: dict[str, Subject] = {}
+    columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
+    for chunk in chunks_of(entity_ids):
+        deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
+        query = select(*columns).where(_EVENT.entity_id.in_(chunk), deleted).order_by(_EVENT.log_offset)
+        for row in connection.execute(query):
+            subjects[row.entity_id] = (row.entity_type, from_text(texts.of(row)).get("entity") or {})
+    return subjects
+
+
+def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict[str, Subject]:
+    places = {
+        entity_id: place_of(entity_type, document)
+        for entity_id, (entity_type, document) in subjects.items()
+        if lacks(ENTITY_TYPES[entity_type], document)
+    }
+    heritage = heritage_on(connection, set(places.values())) if places else {}
+    inherited = {}
+    for entity_id, place in places.items():
+        entity_type, document = subjects[entity_id]
+        inherited[entity_id] = entity_type, with_inherited(ENTITY_TYPES[entity_type], document, heritage.get(place, {}))
+    return subjects | inherited
+
+
+def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> dict[str, Subject]:
+    """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
+    references_by_id = {
+        entity_id: subject_references(*subject) for entity_id, subject in subjects_by_id.items() if subject[0] in ABOUT
+    }
+    references_by_id |= _as_they_went(connection, references_by_id)
+    deleted_types = _gone_uses(
+        connection, [entity_id for entity_id, subject in subjects_by_id.items() if subject[0] == "query"]
+    )
+    if not any(references_by_id.values()) and not deleted_types:
+        return subjects_by_id
+    references = [reference for many in references_by_id.values() for reference in many]
+    ids = _ids_of(connection, {_name(reference) for reference in references if "id" not in reference})
+    targets = _standing(
+        connection, {*ids.values(), *(reference["id"] for reference in references if "id" in reference)}
+    )
+    completed: dict[str, Subject] = {}
+    for entity_id, many in references_by_id.items():
+        subjects = [targets.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
+        existing = [subject for subject in subjects if subject is not None]
+        all_subjects = [*existing, *((kind, GONE) for kind in deleted_types.get(entity_id, ()))]
+        if all_subjects and len(existing) == len(many):
+            completed[entity_id] = (
+                subjects_by_id[entity_id][0],
+                with_found(subjects_by_id[entity_id][1], all_subjects),
+            )
+    return subjects_by_id | completed
+
+
+def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Document]]) -> dict[str, list[Document]]:
+    """Return what those were about that are gone for good and say it by name, which another may have now."""
+    by_name = [one for one, many in references_by_id.items() if any("id" not in reference for reference in many)]
+    past_parents: dict[str, list[Document]] = {}
+    past = past_relation.c
+    for chunk in chunks_of(sorted(by_name)):
+        parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
+        for row in connection.execute(parents.where(past.entity_id.in_(chunk))):
+            past_parents[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
+    return past_parents
+
+
+def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
+    kinds, types_by_query = gone_kinds("query"), dict[str, list[str]]()
+    for chunk in chunks_of(sorted(query_ids)):
+        query = select(attachment.c.entity_id, attachment.c.kind)
+        attachments = connection.execute(query.where(attachment.c.entity_id.in_(chunk), attachment.c.kind.in_(kinds)))
+        for row in attachments:
+            types_by_query.setdefault(row.entity_id, []).append(kinds[row.kind])
+    return types_by_query
+
+
+def _name(reference: Document) -> Name:
+    return str(reference["type"]), str(reference["fullyQualifiedName"])
+
+
+def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
+    """Return the ids of the entities of these types and names."""
+    by_type: dict[str, list[str]] = {}
+    for entity_type, fqn in names:
+        by_type.setdefault(entity_type, []).append(fqn)
+    ids: dict[Name, str] = {}
+    for entity_type, fqns in by_type.items():
+        for chunk in chunks_of(sorted(fqns)):
+            query = select(entity.c.id, entity.c.fqn).where(
+                entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)
+            )
+            ids |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
+    return ids

@@ -1,0 +1,38 @@
+"""Quotas per person and hour, counted in the store and shared by all server processes.
+
+Next: ``server/alerts/quotas.py``.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, and_, delete
+
+from tocsin.store.database.access_tables import quota_use
+from tocsin.store.database.engine import inserting, writing
+
+_HOUR_MS = 3_600_000
+_AT = quota_use.c
+
+
+class Quotas:
+    """What people have used up in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def take(self, user_id: str, kind: str, amount: int, *, limit: int, now_ms: int) -> int | None:
+        """Count ``amount`` for the person, unless that were more than ``limit`` in this hour.
+
+        Returns
+        -------
+        int | None : None when it was counted; else in how many seconds the next hour begins
+        """
+        hour = now_ms // _HOUR_MS
+        of_person = and_(_AT.user_id == user_id, _AT.kind == kind)
+        row = {"user_id": user_id, "kind": kind, "hour": hour, "used": 0}
+        room = and_(of_person, _AT.hour == hour, _AT.used + amount <= limit)
+        with writing(self._engine) as connection:
+            connection.execute(delete(quota_use).where(of_person, _AT.hour != hour))
+            connection.execute(inserting(connection, quota_use).values(row).on_conflict_do_nothing())
+            counted = connection.execute(quota_use.update().where(room).values(used=_AT.used + amount)).rowcount
+        return None if counted else ((hour + 1) * _HOUR_MS - now_ms + 999) // 1000

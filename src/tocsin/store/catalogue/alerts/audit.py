@@ -1,0 +1,110 @@
+"""Rows that the audit compares: match results, notifications and messages of a part of the log, and alerts.
+
+Next: ``spark/audit.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Engine, and_, case, exists, func, select
+
+from tocsin.model.change import EventType
+from tocsin.model.match_result import Pair
+from tocsin.model.message import Delivered
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.database.alert_tables import match_result
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import (
+    OPEN_BREAKER,
+    attempt,
+    change_event,
+    destination_status,
+    message,
+    notification,
+    tombstone,
+)
+
+_REMARKS = [
+    event_type.value
+    for event_type in (
+        EventType.AUDIT_FINDING,
+        EventType.DESTINATION_FAILING,
+        EventType.DESTINATION_STOPPED,
+        EventType.ALERT_NARROWED,
+    )
+]
+"""Types of events on alerts that nobody has changed."""
+_NEVER_MS = 2**62
+_DELIVERED = Delivered.__name__.lower()
+Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
+
+
+class AuditRows:
+    """What one store has to say to the audit."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def first_offset(self, since_ms: int) -> int | None:
+        """Return the offset of the first event that happened at that moment or later; None when there is none."""
+        event = change_event.c
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.min(event.log_offset)).where(event.timestamp_ms >= since_ms)).scalar()
+
+    def alerts_changed_at(self) -> dict[str, int]:
+        """Return the offset at which each alert was last written, by its id."""
+        event = change_event.c
+        written = event.event_type.not_in(_REMARKS)
+        query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
+        with reading(self._engine) as connection:
+            return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
+
+    def match_results(self, after: int, through: int) -> Rows:
+        """Return (offset, alert, count, relations, missing, trigger) of every processed match between two offsets.
+
+        What was withheld is left out (``withheld``).
+        Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
+        """
+        row = match_result.c
+        expected = func.coalesce(tombstone.c.relation_count, row.missing_count)
+        query = select(
+            row.log_offset, row.subscription_id, row.notified_count, expected, row.missing_count, row.triggered_by
+        )
+        query = query.outerjoin(tombstone, tombstone.c.log_offset == row.log_offset)
+        query = query.where(row.withheld_for.is_(None))
+        return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
+
+    def withheld(self, after: int, through: int) -> list[Pair]:
+        """Return what was withheld between two offsets, which need not have matched."""
+        row = match_result.c
+        query = select(row.log_offset, row.subscription_id).where(row.withheld_for.is_not(None))
+        query = query.where(row.log_offset > after, row.log_offset <= through)
+        return [(offset, alert) for offset, alert in self._rows(query)]
+
+    def notifications(self, after: int, through: int) -> Rows:
+        """Return (id, offset, event, channel, recipient, reasons, message) of notifications between two offsets."""
+        row = notification.c
+        query = select(row.id, row.log_offset, row.event_id, row.channel, row.recipient, row.reasons, row.message_id)
+        return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
+
+    def messages(self, after: int, through: int) -> Rows:
+        """Return (id, status, due, how often delivered) of every message that carries one of those notifications.
+
+        What waits for a paused destination is not due. What was delivered before a replay does not count.
+        """
+        row, note, status = message.c, notification.c, destination_status.c
+        is_same_destination = and_(
+            status.subscription_id == row.subscription_id, status.destination_id == row.destination_id
+        )
+        due = case((exists().where(is_same_destination, OPEN_BREAKER), _NEVER_MS), else_=row.due_at_ms)
+        delivered = select(func.count()).where(attempt.c.message_id == row.id, attempt.c.outcome == _DELIVERED)
+        delivered = delivered.where(attempt.c.number > row.attempts_before)
+        carry = select(note.message_id).where(note.log_offset > after, note.log_offset <= through)
+        query = select(row.id, row.status, due, delivered.scalar_subquery())
+        return self._rows(query.where(row.id.in_(carry)))
+
+    def _rows(self, query: Any) -> Rows:  # Any: SQLAlchemy's select
+        with reading(self._engine) as connection:
+            return [tuple(row) for row in connection.execute(query)]

@@ -1,0 +1,254 @@
+"""Incidents of alerts in the store: opened and resolved with the notifications, changed by people, and read.
+
+Whether a failure opens one follows from the reports in the log (``flow/track/alert_incidents.py``), so writing the same
+matches again changes nothing. Numbers have no gaps: whoever opens some takes turns.
+Next: ``catalogue/alerts/incidents.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, insert, select, text, update
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.resolve.directory import Principal
+from tocsin.flow.track.alert_incidents import Failure, IncidentWork, Opening, Subject, openings
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
+from tocsin.model.entity import Document
+from tocsin.model.notification import ReasonKind
+from tocsin.model.status import SUCCESS, is_failure
+from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
+from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.log_tables import status_report
+from tocsin.store.database.tables import change_event
+
+_ROW, _STEP, _EVENT = alert_incident.c, alert_incident_step.c, change_event.c
+_TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin incidents'))")
+_NAMED_ALIKE = tuple(
+    name
+    for name in AlertIncident.__dataclass_fields__
+    if name in alert_incident.columns and name not in ("status", "assignee")
+)
+
+
+def settle(connection: Connection, work: IncidentWork) -> None:
+    """Open and resolve the incidents that some matches mean, in the transaction of their notifications."""
+    if work.failing:
+        failures = _failures(connection, {offset for offset, _ in work.failing})
+        by_hand = _resolved_by_hand(connection, {one.entity_id for one in failures.values()})
+        _open(connection, openings(work.failing, failures, by_hand), work.now_ms)
+    if work.recovering:
+        _recover(connection, work.recovering, work.now_ms)
+
+
+def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Failure]:
+    """Return those of these events that are failures; of what is older than a known report, none is."""
+    report, newer = status_report.alias("of"), status_report.alias("newer")
+    is_history = _is_history(report, newer)
+    query = select(
+        *(
+            report.c.log_offset,
+            _EVENT.id,
+            report.c.entity_id,
+            _EVENT.entity_type,
+            _EVENT.timestamp_ms,
+            report.c.verdict,
+        ),
+        _success(report, is_before=True).label("after"),
+        _success(report, is_before=False).label("until"),
+    ).join(change_event, _EVENT.log_offset == report.c.log_offset)
+    failures: dict[int, Failure] = {}
+    for chunk in chunks_of(sorted(offsets)):
+        for row in connection.execute(query.where(report.c.log_offset.in_(chunk), ~is_history)):
+            if row.verdict is not None and is_failure(row.verdict):
+                place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
+                failures[row.log_offset] = Failure(*place, row.after or 0, row.until)
+    return failures
+
+
+def _success(report: Any, *, is_before: bool) -> Any:  # Any: SQLAlchemy's alias, and its subquery
+    """Return the place of an asset's last success before a report, or of the first after it."""
+    success, newer = status_report.alias(), status_report.alias()
+    place = success.c.log_offset
+    query = select(place).where(success.c.entity_id == report.c.entity_id, success.c.verdict == SUCCESS)
+    query = query.where(
+        place < report.c.log_offset if is_before else place > report.c.log_offset, ~_is_history(success, newer)
+    )
+    return query.order_by(place.desc() if is_before else place).limit(1).correlate(report).scalar_subquery()
+
+
+def _is_history(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
+    """Return whether an earlier event has reported of a later time."""
+    later = (newer.c.reported_at_ms > report.c.reported_at_ms, newer.c.verdict.is_not(None))
+    query = select(newer.c.log_offset).where(
+        newer.c.entity_id == report.c.entity_id, newer.c.log_offset < report.c.log_offset, *later
+    )
+    return exists(query.correlate(report))
+
+
+def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> dict[Subject, list[int]]:
+    """Return where in the log somebody resolved incidents of these assets."""
+    offsets: dict[Subject, list[int]] = defaultdict(list)
+    query = select(_ROW.subscription_id, _ROW.entity_id, _EVENT.log_offset)
+    query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id).join(
+        change_event, _EVENT.id == _STEP.event_id
+    )
+    query = query.where(_STEP.kind == StepKind.RESOLVED.value)
+    for chunk in chunks_of(sorted(entity_ids)):
+        for alert, entity_id, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
+            offsets[alert, entity_id].append(offset)
+    return offsets
+
+
+def _open(connection: Connection, openings: Sequence[Opening], now_ms: int) -> None:
+    opened_offsets = _opening_offsets(connection, openings)
+    if any(opening.id not in opened_offsets for opening in openings):
+        if not is_sqlite(connection):  # SQLite has one writer
+            connection.execute(_TURN)
+            opened_offsets = _opening_offsets(connection, openings)
+        last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
+        new = [opening for opening in openings if opening.id not in opened_offsets]
+        moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
+        incidents = [
+            _new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)
+        ]
+        if incidents:  # another writer may have had its turn meanwhile
+            connection.execute(insert(alert_incident), incidents)
+    for opening in openings:
+        if (
+            opened_offsets.get(opening.id, 0) > opening.first.log_offset
+        ):  # another task or query has found a later failure first
+            connection.execute(update(alert_incident).where(_ROW.id == opening.id).values(_first(opening.first)))
+
+
+def _opening_offsets(connection: Connection, openings: Sequence[Opening]) -> dict[str, int]:
+    """Return where those of these incidents that are known were opened."""
+    offsets: dict[str, int] = {}
+    for chunk in chunks_of(sorted(one.id for one in openings)):
+        offsets |= {row.id: row.opened_offset for row in connection.execute(_first_of(chunk))}
+    return offsets
+
+
+def _first_of(ids: Sequence[str]) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    return select(_ROW.id, _ROW.opened_offset).where(_ROW.id.in_(ids))
+
+
+def _first(failure: Failure) -> Document:
+    return {
+        "opened_offset": failure.log_offset,
+        "opened_at_ms": failure.at_ms,
+        "opened_event_id": failure.event_id,
+    }
+
+
+def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]], now_ms: int) -> Document:
+    until = opening.first.until
+    event_id, at_ms = moments[until] if until is not None else (None, None)
+    return {
+        "id": opening.id,
+        "number": number,
+        "subscription_id": opening.subscription_id,
+        "entity_id": opening.first.entity_id,
+        "entity_type": opening.first.entity_type,
+        "status": (IncidentStatus.OPEN if until is None else IncidentStatus.RESOLVED).value,
+        **_first(opening.first),
+        "recovered_offset": until,
+        "recovered_event_id": event_id,
+        "resolved_at_ms": at_ms,
+        "updated_at_ms": now_ms,
+    }
+
+
+def _moments(connection: Connection, offsets: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Return id and time of the events at these places."""
+    moments: dict[int, tuple[str, int]] = {}
+    for chunk in chunks_of(sorted(set(offsets))):
+        query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms).where(_EVENT.log_offset.in_(chunk))
+        moments |= {row.log_offset: (row.id, row.timestamp_ms) for row in connection.execute(query)}
+    return moments
+
+
+def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -> None:
+    """Resolve the open incidents of these assets that a success follows."""
+    report = status_report.alias("of")
+    until = _success(report, is_before=False).label("until")
+    query = select(_ROW.id, until).join(report, report.c.log_offset == _ROW.opened_offset)
+    query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
+    for chunk in chunks_of(sorted(entity_ids)):
+        incidents = connection.execute(query.where(_ROW.entity_id.in_(chunk)).order_by(_ROW.id)).all()
+        moments = _moments(connection, [row.until for row in incidents if row.until is not None])
+        for row in incidents:
+            if row.until is not None:
+                event_id, at_ms = moments[row.until]
+                end = {"recovered_offset": row.until, "recovered_event_id": event_id, "resolved_at_ms": at_ms}
+                is_open = (_ROW.id == row.id, _ROW.status != IncidentStatus.RESOLVED.value)
+                values = {"status": IncidentStatus.RESOLVED.value, **end, "updated_at_ms": now_ms}
+                connection.execute(update(alert_incident).where(*is_open).values(values))
+
+
+def assignees_at(connection: Connection, entity_ids: Collection[str], from_offset: int) -> list[Principal]:
+    """Return who was assigned to an incident of these assets when an event said so, for that event alone."""
+    who = (_ROW.entity_id, _STEP.assignee_id, _STEP.assignee_type, _EVENT.log_offset)
+    query = select(*who).join(alert_incident_step, _STEP.incident_id == _ROW.id)
+    query = query.join(change_event, _EVENT.id == _STEP.event_id)
+    query = query.where(_STEP.assignee_id.is_not(None), _EVENT.log_offset >= from_offset)
+    principals: list[Principal] = []
+    for chunk in chunks_of(sorted(entity_ids)):
+        for asset, assignee_id, kind, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
+            principals.append(
+                Principal(ReasonKind.ASSIGNEE, assignee_id, kind, asset, since_offset=offset, until_offset=offset)
+            )
+    return principals
+
+
+class SqlAlertIncidents:
+    """Incidents of alerts on the connection of a transaction (``flow/capture/ports.AlertIncidents``)."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._run = connection.execute
+
+    def hold(self, identity: str) -> AlertIncident | None:
+        """Return an incident and hold it; None if there is none."""
+        row = self._run(select(alert_incident).where(_ROW.id == identity).with_for_update()).one_or_none()
+        return None if row is None else incident_of(row)
+
+    def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
+        """Replace an incident's state and add the step that led to it."""
+        values = {
+            "status": after.status.value,
+            **assignee_columns(after.assignee),
+            "resolved_at_ms": after.resolved_at_ms,
+            "updated_at_ms": after.updated_at_ms,
+        }
+        self._run(update(alert_incident).where(_ROW.id == after.id).values(values))
+        step_row = {key: value for key, value in vars(step).items() if key != "assignee"}
+        self._run(insert(alert_incident_step), step_row | assignee_columns(step.assignee))
+
+
+def assignee_columns(assignee: Document | None) -> Document:
+    """Return what is stored of a reference to an assignee."""
+    return {"assignee_id": assignee and assignee["id"], "assignee_type": assignee and assignee["type"]}
+
+
+def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of columns
+    """Return the incident in a row."""
+    same = {name: getattr(row, name) for name in _NAMED_ALIKE}
+    return AlertIncident(status=IncidentStatus(row.status), assignee=_assignee(row), **same)
+
+
+def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
+    """Return the steps in these rows."""
+    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment")
+    return [
+        AlertIncidentStep(
+            kind=StepKind(row.kind), assignee=_assignee(row), **{name: getattr(row, name) for name in alike}
+        )
+        for row in step_rows
+    ]
+
+
+def _assignee(row: Row[Any]) -> Document | None:  # Any: as above
+    return None if row.assignee_id is None else {"id": row.assignee_id, "type": row.assignee_type}

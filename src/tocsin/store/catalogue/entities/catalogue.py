@@ -1,0 +1,324 @@
+"""Catalogue in SQL: every read of entities, versions and followers, and the entry point to its writes.
+
+Next: ``store/catalogue/entities/listing.py`` for pages, ``store/catalogue/entities/write.py`` for writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Engine, Select, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from tocsin.access.nodes import Condition
+from tocsin.catalogue.governance.labels import TYPES, Name
+from tocsin.chunks import chunks_of
+from tocsin.errors import NotFound
+from tocsin.flow.capture.ports import Collision, MustWriteError
+from tocsin.model.entity import Document
+from tocsin.model.inheritance import Entry, Heritage
+from tocsin.model.people import Person
+from tocsin.model.relations import Relation
+from tocsin.model.stored import Key, Stored, missing
+from tocsin.store.catalogue.access import rules_revision
+from tocsin.store.catalogue.access.revision import PeopleRevision
+from tocsin.store.catalogue.access.visibility import Scopes, visible
+from tocsin.store.catalogue.entities.batch import Rehearsal, SqlBatch
+from tocsin.store.catalogue.entities.counts import Totals
+from tocsin.store.catalogue.entities.listing import EntityPage, Listing, page_of
+from tocsin.store.catalogue.entities.relations import related_entities
+from tocsin.store.catalogue.entities.write import SqlTransaction, by_value, lies_under, lookups, title_of
+from tocsin.store.catalogue.people import teams
+from tocsin.store.catalogue.relations import projections
+from tocsin.store.catalogue.relations.inheritance import heritage_on
+from tocsin.store.database import tables
+from tocsin.store.database.documents import REFERENCE, STORED, entity_of, from_text, reference_of, tenths_of
+from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+
+Include = Literal["non-deleted", "deleted", "all"]
+
+_ENTITY = tables.entity.c
+_DECIDING = rules_revision.DECIDING | {"bot"}
+# Made once: making a statement costs more than running it.
+_FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
+_REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
+_LIVE = select(*REFERENCE).where(_ENTITY.deleted.is_(False))
+_NEIGHBOURS = 100
+_RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
+
+
+class SqlCatalogue:
+    """The catalogue in the store; one per engine, safe to share between threads.
+
+    ``people`` is raised by every commit that changes people or their permissions.
+    """
+
+    def __init__(self, engine: Engine, people: PeopleRevision | None = None, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
+        self._totals = Totals()
+        self._people = people or PeopleRevision()
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqlTransaction]:
+        """Open a write transaction: committed at the end, rolled back on an error.
+
+        Raises
+        ------
+        Collision : another transaction wrote the same row at the same time; try again.
+        """
+        with self._transaction() as connection:
+            transaction = SqlTransaction(connection)
+            yield transaction
+        self._note(transaction)
+
+    @contextmanager
+    def batch(self) -> Iterator[SqlBatch]:
+        """Open a write transaction for many writes. Raises as ``transaction``."""
+        with self._transaction() as connection:
+            batch = SqlBatch(connection)
+            yield batch
+            batch.write_out()
+        self._note(batch)
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[SqlBatch]:
+        """Open a transaction that is rolled back; on SQLite it takes no write lock. Raises as the port."""
+        if self._engine.dialect.name != "sqlite":
+            raise MustWriteError
+        with reading(self._engine) as connection:
+            yield Rehearsal(connection)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        try:
+            with writing(self._engine) as connection:
+                yield connection
+        except DBAPIError as error:
+            if isinstance(error, IntegrityError) or getattr(error.orig, "sqlstate", None) in _RACES:
+                raise Collision() from error
+            raise
+
+    def _note(self, transaction: SqlTransaction) -> None:
+        if transaction.touched & _DECIDING:
+            self._people.note()
+
+    def get(self, entity_type: str, key: Key, include: Include = "non-deleted") -> Document:
+        """Return an entity's document.
+
+        Raises
+        ------
+        NotFound : there is none, or none of that deletedness
+        """
+        with reading(self._engine) as connection:
+            stored = _find(connection, entity_type, key)
+        if stored is None or not _is_included(stored.is_deleted, include):
+            raise missing(entity_type, key)
+        return stored.document
+
+    def list_entities(self, entity_type: str, listing: Listing) -> EntityPage:
+        """Return one page of entities of a type, in FQN order."""
+        with reading(self._engine) as connection:
+            return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
+
+    def visible_ids(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
+        """Return the ids of those of these entities that the condition holds for."""
+        visible_ids: set[str] = set()
+        with reading(self._engine) as connection:
+            is_visible = visible(visible_to, is_sqlite=is_sqlite(connection))
+            for chunk in chunks_of(sorted(ids)):
+                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(chunk), is_visible)
+                visible_ids.update(connection.execute(query).scalars())
+        return visible_ids
+
+    def neighbours(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return references to the live entities of a type whose FQNs come next before and after one, in no order."""
+        live = _LIVE.where(_ENTITY.entity_type == entity_type)
+        before = live.where(_ENTITY.fqn < fqn).order_by(_ENTITY.fqn.desc())
+        after = live.where(_ENTITY.fqn > fqn).order_by(_ENTITY.fqn)
+        with reading(self._engine) as connection:
+            return [
+                reference_of(*row) for query in (before, after) for row in connection.execute(query.limit(_NEIGHBOURS))
+            ]
+
+    def under(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
+        with reading(self._engine) as connection:
+            return [entity_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
+
+    def children(self, entity_type: str, parent_id: str) -> list[Document]:
+        """Return every live child of a type of an entity, in FQN order."""
+        is_child = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
+        with reading(self._engine) as connection:
+            child_rows = connection.execute(select(*STORED).where(*is_child).order_by(_ENTITY.fqn))
+            return [entity_of(*row).document for row in child_rows]
+
+    def teams_under(self, team_id: str) -> list[Document]:
+        """Return every descendant of a team, each once and after its ancestors."""
+        with reading(self._engine) as connection:
+            ids = teams.all_under(connection, team_id)
+            documents_by_id: dict[str, Document] = {one: {} for one in ids}
+            for chunk in chunks_of(ids):
+                team_rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(chunk)))
+                documents_by_id |= {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
+            documents = list(documents_by_id.values())
+            projections.add_memberships(connection, "team", documents)
+        return documents
+
+    def versions(self, entity_id: str) -> BoundedList[Document]:
+        """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too.
+
+        Raises
+        ------
+        NotFound : there never was such an entity
+        """
+        version = tables.entity_version.c
+        query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
+        with reading(self._engine) as connection:
+            texts = Texts(connection)
+            page = portion(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
+        if not page:
+            raise NotFound(f"entity {entity_id} not found")
+        return page
+
+    def version(self, entity_id: str, number: str) -> Document:
+        """Return one version of an entity; ``number`` is written ``0.3``.
+
+        Raises
+        ------
+        NotFound : the entity has no such version
+        """
+        version = tables.entity_version.c
+        query = select(*VERSION_TEXT).where(version.entity_id == entity_id, version.version_tenths == tenths_of(number))
+        with reading(self._engine) as connection:
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
+            return from_text(Texts(connection).of(row))
+
+    def related_entities(
+        self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
+    ) -> dict[str, list[Document] | int]:
+        """Return the related entities of each entity, or the number of those in ``scopes``, by the entity's id."""
+        with reading(self._engine) as connection:
+            return related_entities(connection, relation, documents, scopes or {})
+
+    def live(self, ids: Sequence[str]) -> list[Document]:
+        """Return references to the entities of these ids that are not deleted, by FQN."""
+        references: list[Document] = []
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(ids):
+                query = select(*REFERENCE).where(_ENTITY.id.in_(chunk), _ENTITY.deleted.is_(False))
+                references += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
+        return references
+
+    def deleted_ids_among(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the ids of those of these entities that are deleted softly."""
+        deleted_ids: set[str] = set()
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(ids)):
+                deleted_ids.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(chunk), _ENTITY.deleted)))
+        return frozenset(deleted_ids)
+
+    def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
+        """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""
+        with reading(self._engine) as connection:
+            return heritage_on(connection, entries)
+
+    def team_domains(self, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return the domains that come down to each of these teams or people from the teams they are in."""
+        with reading(self._engine) as connection:
+            return teams.domains(connection, ids)
+
+    def domains_of(self, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return the domains of each of these teams or people: their own, else those of the teams they are in."""
+        with reading(self._engine) as connection:
+            return teams.own_or_inherited_domains(connection, ids)
+
+    def root_team(self) -> Document | None:
+        """Return a reference to the team above all teams; None before the first start."""
+        with reading(self._engine) as connection:
+            return teams.root_of(connection)
+
+    def labels(self, names: Collection[Name]) -> dict[Name, Document]:
+        """Return the documents of the tags and terms that these labels (source and FQN) name."""
+        documents: dict[Name, Document] = {}
+        with reading(self._engine) as connection:
+            for source, entity_type in TYPES.items():
+                for chunk in chunks_of(sorted({fqn for one, fqn in names if one == source})):
+                    query = select(_ENTITY.fqn, _ENTITY.document).where(
+                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(chunk)
+                    )
+                    documents |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
+        return documents
+
+    def reference(self, entity_type: str, key: Key) -> Document | None:
+        """Return the full reference to an entity, deleted or not; None if there is none."""
+        with reading(self._engine) as connection:
+            row = _row(connection, _REFERRED, entity_type, key)
+        return None if row is None else reference_of(*row)
+
+    def followers(self, entity_id: str) -> list[Document]:
+        """Return references to the users who follow an entity, by name."""
+        follow = tables.follow.c
+        return self._references(select(follow.user_id).where(follow.entity_id == entity_id))
+
+    def followers_of(self, entity_ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return for each of these entities that has any who follows it, by name."""
+        follow, followers = tables.follow.c, dict[str, list[Document]]()
+        query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(entity_ids):
+                follows = connection.execute(query.where(follow.entity_id.in_(chunk)).order_by(_ENTITY.fqn))
+                for entity_id, *reference in follows:
+                    followers.setdefault(entity_id, []).append(reference_of(*reference))
+        return followers
+
+    def follows(self, user_id: str) -> list[Document]:
+        """Return references to the entities a user follows, by FQN."""
+        follow = tables.follow.c
+        return self._references(select(follow.entity_id).where(follow.user_id == user_id))
+
+    def owns(self, owner_id: str) -> list[Document]:
+        """Return references to the entities a user or a team owns, by FQN."""
+        ownership = tables.ownership.c
+        return self._references(select(ownership.entity_id).where(ownership.owner_id == owner_id))
+
+    def person(self, user_id: str) -> Person | None:
+        """Return a person by id, deleted or not; None if there is none."""
+        who = tables.person.c
+        query = select(who.user_id, who.name, who.display_name, who.email, who.is_admin, who.is_bot, who.deleted)
+        with reading(self._engine) as connection:
+            row = connection.execute(query.where(who.user_id == user_id)).one_or_none()
+        return None if row is None else Person(*row)
+
+    def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
+        query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
+        with reading(self._engine) as connection:
+            return [reference_of(*row) for row in connection.execute(query)]
+
+
+def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
+    row = _row(connection, _FOUND, entity_type, key)
+    if row is None:
+        return None
+    stored = entity_of(*row)
+    projections.add_memberships(connection, entity_type, [stored.document])
+    return stored
+
+
+def _row(connection: Connection, queries: dict[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
+    column, values = lookups(entity_type, key)
+    for value in values:
+        entity_row = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
+        if entity_row:
+            return entity_row
+    return None
+
+
+def _is_included(deleted: bool, include: Include) -> bool:
+    return include == "all" or deleted == (include == "deleted")

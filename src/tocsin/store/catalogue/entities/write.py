@@ -1,0 +1,408 @@
+"""Write transaction of the catalogue: rows for an entity, its versions and everything related.
+
+Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; for reads
+``store/catalogue/entities/catalogue.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
+
+from tocsin.chunks import chunks_of
+from tocsin.conditions.entity_names import REMEMBERED
+from tocsin.flow.capture.ports import Hold
+from tocsin.model import fqn as names
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document, version_to_tenths
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Heritage
+from tocsin.model.lineage import Edge
+from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
+from tocsin.model.thread import THREAD
+from tocsin.store.catalogue.access import rules_revision
+from tocsin.store.catalogue.alerts.editors import SqlAlertEditors
+from tocsin.store.catalogue.alerts.incidents import SqlAlertIncidents
+from tocsin.store.catalogue.entities import authors, changes
+from tocsin.store.catalogue.entities.changes import EntityChange
+from tocsin.store.catalogue.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
+from tocsin.store.catalogue.observations.series import SqlAttachments, SqlSeries
+from tocsin.store.catalogue.observations.series import erase as erase_series
+from tocsin.store.catalogue.observations.usage import SqlUsage
+from tocsin.store.catalogue.people import identities, tokens
+from tocsin.store.catalogue.people.teams import SqlTeams
+from tocsin.store.catalogue.quality.incidents import SqlIncidents
+from tocsin.store.catalogue.quality.suite_runs import SqlSuiteRuns
+from tocsin.store.catalogue.quality.suites import SqlSuites
+from tocsin.store.catalogue.relations import label_names, past, projections
+from tocsin.store.catalogue.relations import lineage_edges as edges
+from tocsin.store.catalogue.relations import names as former_names
+from tocsin.store.catalogue.relations.inheritance import heritage_on
+from tocsin.store.catalogue.relations.label_names import RenamingRows
+from tocsin.store.catalogue.relations.past import Relation, RelationChanges
+from tocsin.store.database import tables
+from tocsin.store.database.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
+from tocsin.store.database.entity_tables import renaming
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.statements import Prepared
+from tocsin.store.eventlog import log
+
+_ENTITY = tables.entity.c
+
+
+def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    """Return the query for the one entity of ``:entity_type`` that has ``:value`` in this column."""
+    return query.where(_ENTITY.entity_type == bindparam("entity_type"), _ENTITY[column] == bindparam("value"))
+
+
+def with_lock(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    """Return the query with PostgreSQL's row lock: FOR KEY SHARE, FOR NO KEY UPDATE or FOR UPDATE."""
+    return query.with_for_update(read=hold is Hold.SHARED, key_share=hold is not Hold.REMOVE)
+
+
+_FIND = {
+    (column, hold): Prepared(with_lock(by_value(select(*STORED), column), hold))
+    for column in ("id", "fqn")
+    for hold in Hold
+}
+_REFER = {column: Prepared(with_lock(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
+
+
+class SqlTransaction:
+    """A write transaction on one connection; ``touched`` gathers the types of what it writes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._opened = connection
+        self.touched: set[str] = set()
+        self._relations = RelationChanges()
+        self._renamed = RenamingRows()
+        self._remembered: dict[str, list[Relation]] = {}
+        self._parts: dict[str, list[dict[str, object]]] = {}
+
+    @property
+    def series(self) -> SqlSeries:
+        """Return the rows of series."""
+        return SqlSeries(self._connection)
+
+    @property
+    def attachments(self) -> SqlAttachments:
+        """Return the rows of attachments."""
+        return SqlAttachments(self._connection)
+
+    @property
+    def incidents(self) -> SqlIncidents:
+        """Return the rows of incidents."""
+        return SqlIncidents(self._connection)
+
+    @property
+    def alert_incidents(self) -> SqlAlertIncidents:
+        """Return the rows of incidents of alerts."""
+        return SqlAlertIncidents(self._connection)
+
+    @property
+    def alert_editors(self) -> SqlAlertEditors:
+        """Return the editors of alerts."""
+        return SqlAlertEditors(self._connection)
+
+    @property
+    def suites(self) -> SqlSuites:
+        """Return the members of logical suites."""
+        return SqlSuites(self._connection)
+
+    @property
+    def suite_runs(self) -> SqlSuiteRuns:
+        """Return the runs of suites."""
+        return SqlSuiteRuns(self._connection)
+
+    @property
+    def teams(self) -> SqlTeams:
+        """Return the tree of teams."""
+        return SqlTeams(self._connection)
+
+    @property
+    def usage(self) -> SqlUsage:
+        """Return how often entities were used."""
+        return SqlUsage(self._connection)
+
+    @property
+    def threads(self) -> SqlThreads:
+        """Return the rows of threads."""
+        return SqlThreads(self._connection)
+
+    @property
+    def _connection(self) -> Connection:
+        return self._opened
+
+    def _run(self, statement: Any, values: Row | None = None) -> Any:  # Any: SQLAlchemy's own
+        return self._connection.execute(statement, values)
+
+    def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
+        """Return the entity, soft-deleted or not, and hold it; None if there is none."""
+        column, values = lookups(entity_type, key)
+        for value in values:
+            parameters = {"entity_type": entity_type, "value": value}
+            row = _FIND[column, hold].run(self._connection, parameters).fetchone()
+            if row:
+                stored = entity_of(*row)
+                projections.add_memberships(self._connection, entity_type, [stored.document])
+                return stored
+        return None
+
+    def reference(self, entity_type: str, key: Key) -> Document | None:
+        """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+        return reference_on(self._connection, entity_type, key)
+
+    def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
+        """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
+        query = select(*STORED).where(_ENTITY.entity_type.in_(entity_types), lies_under(fqn)).order_by(_ENTITY.fqn)
+        entities = self._entities_of(query, Hold.REMOVE)
+        # A child that was being added while the first look waited for its parent shows in the second.
+        again = self._entities_of(query, Hold.REMOVE)
+        while len(again) != len(entities):
+            entities, again = again, self._entities_of(query, Hold.REMOVE)
+        return again
+
+    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+        """Return every entity that names one of these in a list of references, or carries one of these tags."""
+        entities_by_id: dict[str, Stored] = {}
+        for which in projections.naming(entity_ids, tags):
+            query = select(*STORED).where(_ENTITY.id.in_(which)).order_by(_ENTITY.fqn)
+            entities_by_id |= {entity.id: entity for entity in self._entities_of(query, Hold.CHANGE)}
+        for entity in entities_by_id.values():
+            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
+        return sorted(entities_by_id.values(), key=lambda entity: entity.fqn)
+
+    def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
+        """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
+        ids: set[str] = set()
+        for which in (*projections.naming([entity_id], []), projections.ids_followed_by(entity_id)):
+            (column,) = which.selected_columns
+            ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
+        entities: list[Stored] = []
+        for chunk in chunks_of(sorted(ids)[:limit]):
+            entities += self._entities_of(
+                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.id), Hold.CHANGE
+            )
+        for entity in entities:
+            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
+        return entities
+
+    def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
+        """Return every entity that any of these users follows, held for change, with the ids of those users."""
+        follow = tables.follow.c
+        by_entity: dict[str, list[str]] = {}
+        for chunk in chunks_of(sorted(user_ids)):
+            for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(chunk))):
+                by_entity.setdefault(row.entity_id, []).append(row.user_id)
+        entities: list[Stored] = []
+        for chunk in chunks_of(sorted(by_entity)):
+            entities += self._entities_of(
+                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.fqn), Hold.CHANGE
+            )
+        return [(one, by_entity[one.id]) for one in sorted(entities, key=lambda one: one.fqn)]
+
+    def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
+        """Return every entity of this type that has a value of this custom property, held for change."""
+        written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, written).order_by(_ENTITY.fqn)
+        entities = [
+            entity
+            for entity in self._entities_of(query, Hold.CHANGE)
+            if name in (entity.document.get("extension") or {})
+        ]
+        for entity in entities:
+            projections.add_memberships(self._connection, entity_type, [entity.document])
+        return entities
+
+    def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
+        """Record that an entity and all below it are called by a new name from the entity's event on."""
+        self._renamed.add_root(renamed, new_fqn)
+
+    def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
+        """Record what entities were called until now: type, FQN and id of each."""
+        former_names.remember(self._connection, names)
+
+    def formerly(self, types: Sequence[str], name: str) -> Document | None:
+        """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
+        return former_names.current(self._connection, types, name)
+
+    def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
+        """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
+        holders = former_names.holders(self._connection, types, name)
+        return former_names.holder_at(holders, at_ms)
+
+    def saying(self, entity_type: str, text: str) -> list[Stored]:
+        """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
+        plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
+        is_there = _ENTITY.document.contains(plain, autoescape=True)
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, is_there).order_by(_ENTITY.fqn)
+        return self._entities_of(query, Hold.CHANGE)
+
+    def heritage(self, entity_type: str, fqn: str) -> Heritage:
+        """Return what an entity at this place inherits if it has nothing of its own."""
+        return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
+
+    def version(self, entity_id: str, number: Decimal) -> Document | None:
+        """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
+        version_row = tables.entity_version.c
+        query = select(*VERSION_TEXT).where(
+            version_row.entity_id == entity_id, version_row.version_tenths == version_to_tenths(number)
+        )
+        row = self._run(query).one_or_none()
+        return (
+            None if row is None else label_names.as_called(self._connection, from_text(Texts(self._connection).of(row)))
+        )
+
+    def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
+        """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
+        return authors.states(self._connection, entity_id)
+
+    def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
+        """Record the paths of the values of an entity that a person wrote last."""
+        authors.remember(self._connection, entity_id, curated)
+
+    def forget_version(self, entity_id: str, number: Decimal) -> None:
+        """Remove one version of an entity, to be kept again in another form or taken back."""
+        version = tables.entity_version.c
+        is_it = and_(version.entity_id == entity_id, version.version_tenths == version_to_tenths(number))
+        self._run(delete(tables.entity_version).where(is_it))
+        label_names.version_rewritten(self._connection, entity_id, version_to_tenths(number))
+
+    def insert(self, new: Stored) -> None:
+        """Add an entity and its first version."""
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [EntityChange(None, new)], self._relations)
+
+    def update(self, old: Stored, new: Stored) -> None:
+        """Replace an entity; a new version is kept when the version number differs."""
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [EntityChange(old, new)], self._relations)
+
+    def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
+        """Replace an entity by one whose labels have new names, without a version; remember which they were."""
+        self.update(old, new)
+        projections.write(self._connection, [(old, new)])
+        rules_revision.note(self._connection, old, new)
+        self._renamed.add(new, relabelling)
+
+    def remember_relations(self, entity_ids: Collection[str]) -> None:
+        """Look up who has to do with these entities, which are about to be erased together."""
+        self._remembered |= past.relations_of(self._connection, set(entity_ids))
+
+    def erase(self, entity: Stored) -> None:
+        """Remove an entity and all that hangs on it, except its versions."""
+        if entity.id not in self._remembered:
+            self.remember_relations([entity.id])
+        self._relations.end(entity.id, self._remembered.pop(entity.id))
+        self._relations.end(entity.id, past.relations_to(self._connection, entity))
+        self.touched.add(entity.entity_type)
+        rules_revision.note(self._connection, entity, None)
+        tokens.note(self._connection, entity, None)
+        projections.erase(self._connection, entity.id)
+        if entity.entity_type in REMEMBERED:
+            former_names.remember(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
+        self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
+        edges.erase(self._connection, entity.id)
+        self._parts[entity.id] = parts_about(self._connection, entity.id)
+        erase_about(self._connection, entity.id)
+        erase_series(self._connection, entity.id)
+        if entity.entity_type == "user":
+            identities.forget(self._connection, entity.id)
+        self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
+
+    def follow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user a follower as of the event of this write; False if they already were one."""
+        follow = tables.follow.c
+        is_following = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        if self._run(is_following).first():
+            return False
+        row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
+        self._run(insert(tables.follow), row)
+        self._relations.begin(entity.id, tables.follow, (entity.id, user_id))
+        return True
+
+    def unfollow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user no follower; False if they were none."""
+        follow = tables.follow.c
+        deletion = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        since = self._run(deletion.returning(follow.since_offset)).scalar()
+        if since is None:
+            return False
+        relation = {"entity_id": entity.id, "relation": past.FOLLOWER, "since_offset": since}
+        self._relations.end(entity.id, [relation | {"other_id": user_id, "other_type": "user"}])
+        return True
+
+    def edge(self, from_id: str, to_id: str) -> Edge | None:
+        """Return a lineage edge and lock it; None if there is no such edge."""
+        return edges.find(self._connection, from_id, to_id)
+
+    def edges_of(self, entity_id: str) -> list[Edge]:
+        """Return every lineage edge that leads from or to an entity, or whose data it moves."""
+        return edges.touching(self._connection, entity_id)
+
+    def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
+        """Add a lineage edge or replace its details."""
+        if edges.put(self._connection, from_, to, details):
+            self._relations.begin(to.id, tables.lineage_edge, (from_.id, to.id))
+
+    def delete_edge(self, from_id: str, to_id: str) -> None:
+        """Remove a lineage edge."""
+        if (edge := edges.remove(self._connection, from_id, to_id)) is not None:
+            relation = {"entity_id": from_id, "relation": past.DOWNSTREAM, "other_id": to_id}
+            name = self._run(select(_ENTITY.fqn).where(_ENTITY.id == to_id)).scalar_one_or_none()
+            self._relations.end(to_id, [relation | edge | {"other_fqn": name}])
+
+    def append(self, events: Iterable[CapturedEvent]) -> None:
+        """Add events to the log, in this order."""
+        self._log(self._connection, list(events))
+
+    def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
+        """Append events, and record their offsets in the other rows that this transaction has written."""
+        events = list(zip(log.append(connection, captured), (one.event for one in captured), strict=True))
+        self._relations.write(connection, events)
+        self._renamed.write(connection, events)
+        for at, event in events:
+            if event.entity_type == THREAD:
+                place_parts(connection, event.entity_id, at)
+            if event.event_type is EventType.ENTITY_DELETED:
+                keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
+
+    def _entities_of(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
+        return [entity_of(*row) for row in self._run(with_lock(query, hold))]
+
+
+def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:
+    """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+    column, values = lookups(entity_type, key)
+    for value in values:
+        row = _REFER[column].run(connection, {"entity_type": entity_type, "value": value}).fetchone()
+        if row:
+            return reference_of(*row)
+    return None
+
+
+def title_of(connection: Connection, entity_id: str) -> str:
+    """Return what people call an entity, ``table pg.shop.public.orders``; by its id where it is gone for good."""
+    row = connection.execute(select(_ENTITY.entity_type, _ENTITY.fqn).where(_ENTITY.id == entity_id)).first()
+    return f"entity {entity_id}" if row is None else f"{row.entity_type} {row.fqn}"
+
+
+def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
+    """Return the column by which to find an entity, and the values to try in order.
+
+    People type the name of a user or a service without the quotation marks its FQN needs.
+    """
+    if key.id is not None:
+        return "id", [key.id]
+    fqn = key.fqn or ""
+    is_bare = not ENTITY_TYPES[entity_type].places and "." in fqn and not fqn.startswith('"')
+    return "fqn", [fqn, names.quote(fqn)] if is_bare else [fqn]
+
+
+def lies_under(fqn: str) -> Any:  # Any: SQLAlchemy's condition
+    """Return the condition that an entity's FQN is below ``fqn``, as a range of the index."""
+    return and_(_ENTITY.fqn > f"{fqn}.", _ENTITY.fqn < f"{fqn}/")  # "/" is what follows "."

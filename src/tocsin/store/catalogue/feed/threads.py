@@ -1,0 +1,266 @@
+"""Reads of threads: pages, single threads, their posts, and counts per asset.
+
+A cursor is the time and id of the previous thread, so a page costs the same at any position.
+Next: ``store/catalogue/feed/filters.py`` for the filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select
+
+from tocsin.chunks import chunks_of
+from tocsin.errors import NotFound
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import EntityLink, steps_of
+from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
+from tocsin.store.catalogue.access.visibility import Scopes
+from tocsin.store.catalogue.feed.filters import (
+    FeedQuery,
+    FilterType,
+    ThreadCursor,
+    conditions_of,
+    conditions_to_count,
+    lies_at,
+    lies_before,
+)
+from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
+from tocsin.store.database.cursors import not_a_cursor
+from tocsin.store.database.documents import REFERENCE, from_text, reference_of
+from tocsin.store.database.engine import reading
+from tocsin.store.database.feed_tables import thread, thread_post
+from tocsin.store.database.tables import entity
+
+Sees = Callable[[str, str], bool]
+"""Whether somebody may see the asset of this type and id."""
+
+_THREAD, _POST = thread.c, thread_post.c
+_AT_ONCE = 200
+_MOST_LOOKED_AT = 5_000
+"""Threads that one page looks at, at most, to find those that may be seen."""
+
+
+@dataclass(frozen=True)
+class ThreadPage:
+    """Some threads, the latest changed first; how many fit the question; the cursors of the pages around them."""
+
+    threads: list[Document]
+    total: int
+    after: ThreadCursor | None = None
+    before: ThreadCursor | None = None
+
+
+class Feed:
+    """Reads threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, thread_id: str, *, posts: int) -> Document:
+        """Return a thread with its latest posts.
+
+        Raises
+        ------
+        NotFound : there is no such thread
+        """
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*THREAD_COLUMNS).where(_THREAD.id == thread_id)).one_or_none()
+            if row is None:
+                raise NotFound(f"thread {thread_id} not found")
+            return _thread_documents(connection, [thread_of(row)], posts)[0]
+
+    def id_of_task(self, number: int) -> str:
+        """Return the id of the thread that is the task of this number.
+
+        Raises
+        ------
+        NotFound : there is no such task
+        """
+        with reading(self._engine) as connection:
+            thread_id = id_of_task(connection, number)
+        if thread_id is None:
+            raise NotFound(f"task {number} not found")
+        return thread_id
+
+    def posts(self, thread_id: str) -> list[Document]:
+        """Return all posts of a thread, oldest first."""
+        query = select(_POST.document).where(_POST.thread_id == thread_id).order_by(_POST.posted_at_ms, _POST.id)
+        with reading(self._engine) as connection:
+            return [from_text(text) for text in connection.execute(query).scalars()]
+
+    def page(self, query: FeedQuery, sees: Sees, *, limit: int, posts: int) -> ThreadPage:
+        """Return the threads that ``query`` asks for and ``sees`` allows, each with its latest posts."""
+        backwards = query.before is not None
+        with reading(self._engine) as connection:
+            conditions, total = conditions_of(connection, query), _how_many(connection, query)
+            threads, unseen = _visible_threads(connection, query, conditions, _Viewer(sees, limit + 1))
+            onward = _place(threads[limit - 1]) if len(threads) > limit else unseen
+            threads = threads[:limit]
+            back = _place(threads[0]) if threads and (query.before or query.after) else None
+            if backwards:
+                threads.reverse()
+            documents = _thread_documents(connection, threads, posts)
+        after, before = (back, onward) if backwards else (onward, back)
+        return ThreadPage(documents, total, after=after, before=before)
+
+    def counts(self, asset: Document, steps: tuple[str, ...], *, now_ms: int) -> list[Document]:
+        """Return upstream's thread counts: one for the asset, and for each part of it, that has threads."""
+        active = (_THREAD.start_ms <= now_ms) & (_THREAD.end_ms >= now_ms)
+        query = (
+            select(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active.label("active"), func.count().label("n"))
+            .where(_THREAD.about_id == asset["id"], lies_at(steps))
+            .group_by(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active)
+        )
+        counts: dict[str, _Count] = {}
+        with reading(self._engine) as connection:
+            for row in connection.execute(query.order_by(_THREAD.steps)):
+                counts.setdefault(row.steps, _Count()).add(row.kind, row.task_status, active=bool(row.active), n=row.n)
+        link = (asset["type"], asset["fullyQualifiedName"])
+        return [one.to_wire(str(EntityLink(*link, steps_of(at)))) for at, one in counts.items()]
+
+    def counts_of(self, user_id: str, link: str, scopes: Scopes) -> list[Document]:
+        """Return upstream's thread count of a person: threads about what they own, their tasks, their mentions.
+
+        It counts what these scopes may see.
+        """
+        of_person = FeedQuery(user_id=user_id, scopes=scopes)
+        tasks = replace(of_person, kind=ThreadType.TASK)
+        queries = {
+            "conversationCount": replace(of_person, kind=ThreadType.CONVERSATION),
+            "openTaskCount": replace(tasks, task_status=TaskStatus.OPEN),
+            "closedTaskCount": replace(tasks, task_status=TaskStatus.CLOSED),
+            "totalTaskCount": tasks,
+            "mentionCount": replace(of_person, filter_type=FilterType.MENTIONS),
+        }
+        with reading(self._engine) as connection:
+            return [{"entityLink": link} | {key: _how_many(connection, query) for key, query in queries.items()}]
+
+
+def _how_many(connection: Connection, query: FeedQuery) -> int:
+    conditions = conditions_to_count(connection, query)
+    return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
+
+
+class _Count:
+    """How many threads of each type there are at one link."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], int] = {}
+
+    def add(self, kind: str, status: str | None, *, active: bool, n: int) -> None:
+        key = (kind, status or str(active))
+        self._found[key] = self._found.get(key, 0) + n
+
+    def to_wire(self, link: str) -> Document:
+        open_tasks, closed = (self._found.get((ThreadType.TASK, status), 0) for status in TaskStatus)
+        active, past = (self._found.get((ThreadType.ANNOUNCEMENT, str(is_so)), 0) for is_so in (True, False))
+        conversations = sum(n for (kind, _), n in self._found.items() if kind == ThreadType.CONVERSATION)
+        return {
+            "entityLink": link,
+            "conversationCount": conversations,
+            "openTaskCount": open_tasks,
+            "closedTaskCount": closed,
+            "totalTaskCount": open_tasks + closed,
+            "mentionCount": 0,
+            "totalAnnouncementCount": active + past,
+            "activeAnnouncementCount": active,
+            "inactiveAnnouncementCount": past,
+        }
+
+
+@dataclass(frozen=True)
+class _Viewer:
+    """Who asks, and how many threads they want."""
+
+    sees: Sees
+    limit: int
+
+
+def _visible_threads(
+    connection: Connection, query: FeedQuery, conditions: Sequence[Any], viewer: _Viewer
+) -> tuple[list[StoredThread], ThreadCursor | None]:
+    """Return the next threads that may be seen, in the direction of the page.
+
+    The place is where to look on when there are too many in a row that may not be seen; None when all were looked at.
+    """
+    backwards, at = query.before is not None, query.before or query.after
+    order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
+    visibility: dict[tuple[str, str], bool] = {}
+    visible: list[StoredThread] = []
+    looked_at = 0
+    while len(visible) < viewer.limit and looked_at < max(viewer.limit, _MOST_LOOKED_AT):
+        ordered = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
+        at_once = max(viewer.limit, _AT_ONCE) if looked_at else viewer.limit
+        threads = [thread_of(row) for row in connection.execute(ordered.limit(at_once))]
+        looked_at += len(threads)
+        for stored_thread in threads:
+            asset = (stored_thread.about_type, stored_thread.about_id)
+            if asset not in visibility:
+                visibility[asset] = viewer.sees(*asset)
+            if visibility[asset]:
+                visible.append(stored_thread)
+        if len(threads) < at_once:
+            return visible[: viewer.limit], None
+        at = _place(threads[-1])
+    return visible[: viewer.limit], at
+
+
+def _thread_documents(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:
+    """Return threads as they are shown, with what they refer to as it is called now."""
+    references = _references(
+        connection, {stored_thread.about_id for stored_thread in threads} | set(_assignee_ids(threads))
+    )
+    documents = []
+    for stored_thread in threads:
+        latest = (
+            latest_posts(connection, stored_thread.id, posts) if posts and stored_thread.document["postsCount"] else []
+        )
+        asset = references.get(stored_thread.about_id)
+        if asset is None:
+            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        documents.append(_with_assignees(thread_document(stored_thread, asset, latest), references))
+    return documents
+
+
+def _with_assignees(document: Document, references: dict[str, Document]) -> Document:
+    if "task" not in document:
+        return document
+    assignees = [references.get(one["id"], one) for one in document["task"]["assignees"]]
+    return document | {"task": document["task"] | {"assignees": assignees}}
+
+
+def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
+    return (one["id"] for thread_ in threads for one in thread_.task.get("assignees") or ())
+
+
+def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
+    references: dict[str, Document] = {}
+    for chunk in chunks_of(sorted(ids)):
+        query = select(*REFERENCE).where(entity.c.id.in_(chunk))
+        references |= {row.id: reference_of(*row) for row in connection.execute(query)}
+    return references
+
+
+def _place(thread: StoredThread) -> ThreadCursor:
+    return ThreadCursor(thread.document["updatedAt"], thread.id)
+
+
+def place_of(cursor: str, field: str) -> ThreadCursor:
+    """Return the position of a cursor.
+
+    Raises
+    ------
+    InvalidInput : the text is no cursor of ours
+    """
+    moment, _, thread_id = cursor.partition("_")
+    if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
+        raise not_a_cursor(cursor, field)
+    return ThreadCursor(int(moment), thread_id)
+
+
+def cursor_of(place: ThreadCursor | None) -> str | None:
+    """Return the cursor for a position: digits, letters, ``-`` and ``_`` alone."""
+    return None if place is None else f"{place.updated_at_ms}_{place.thread_id}"

@@ -1,0 +1,213 @@
+"""Credentials, persons and the server's own keys.
+
+People are entities of type ``user``, read here from their row in ``person``; what must never be part of a version or
+an event (a password's hash, the key that signs tokens) is in separate tables. Next: ``server/login/tokens.py``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
+
+from tocsin.delivery.links.unsubscribe import KEY_NAME
+from tocsin.errors import WrongKey, WrongSealOfKeys
+from tocsin.model import fqn
+from tocsin.model.look_alikes import becomes_another
+from tocsin.model.people import Person
+from tocsin.store.catalogue.access.revision import PeopleRevision
+from tocsin.store.catalogue.people import login_attempts, tokens
+from tocsin.store.catalogue.people.tokens import IssuedTokens
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
+from tocsin.store.database.tables import credential, entity, person, server_secret
+from tocsin.store.database.vault import vault_of
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who somebody is to a provider of OpenID Connect: its address, and their ``sub`` there, which never changes."""
+
+    issuer: str
+    subject: str
+
+
+class People:
+    """The persons and bots of one store, and what proves who they are; ``tokens`` are those that work."""
+
+    def __init__(self, engine: Engine, revision: PeopleRevision | None = None) -> None:
+        self._engine, self._revision = engine, revision or PeopleRevision()
+        self.tokens = IssuedTokens(engine, self._revision)
+
+    def by_id(self, user_id: str) -> Person | None:
+        """Return the person with that id, deleted ones included."""
+        return self._one(person.c.user_id == user_id)
+
+    def by_name(self, name: str) -> Person | None:
+        """Return the person of that name, deleted ones included."""
+        return self._one(person.c.name == name)
+
+    def by_email(self, address: str) -> Person | None:
+        """Return the person with that address, whatever its case, deleted ones included."""
+        if becomes_another(address):
+            return None
+        return self._one(person.c.email == address.strip().lower())
+
+    def addresses(self, user_ids: Collection[str]) -> dict[str, str]:
+        """Return the e-mail addresses of those of these people who have one and are not deleted, by id."""
+        row = person.c
+        has_address = (row.user_id.in_(user_ids), row.email.is_not(None), row.deleted.is_(False))
+        with reading(self._engine) as connection:
+            addresses = connection.execute(select(row.user_id, row.email).where(*has_address))
+            return {one.user_id: one.email for one in addresses}
+
+    def by_identity(self, identity: Identity) -> Person | None:
+        """Return the person who logs in with this identity of a provider, deleted ones included."""
+        query = select(openid_identity.c.user_id).where(*_is(identity))
+        with reading(self._engine) as connection:
+            user_id = connection.execute(query).scalar_one_or_none()
+        return None if user_id is None else self.by_id(user_id)
+
+    def bind(self, identity: Identity, user_id: str) -> bool:
+        """Let an identity be somebody's from now on; False if they, or it, belong together with another already."""
+        bound = openid_identity.c
+        with writing(self._engine) as connection:
+            connection.execute(select(person.c.user_id).where(person.c.user_id == user_id).with_for_update())
+            bound_subjects = select(bound.subject).where(bound.user_id == user_id, bound.issuer == identity.issuer)
+            if set(connection.scalars(bound_subjects)) - {identity.subject}:
+                return False
+            row = {**vars(identity), "user_id": user_id}
+            connection.execute(_insert_once(connection, openid_identity, row))
+            return str(connection.execute(select(bound.user_id).where(*_is(identity))).scalar_one()) == user_id
+
+    def forget_identities(self, user_id: str) -> int:
+        """Let somebody's next log-in by OpenID Connect go by their address again; return how many were forgotten."""
+        with writing(self._engine) as connection:
+            deletion = openid_identity.delete().where(openid_identity.c.user_id == user_id)
+            return connection.execute(deletion).rowcount
+
+    def team_exists(self, name: str) -> bool:
+        """Return whether a team of that name exists and is not deleted."""
+        query = select(entity.c.id).where(
+            entity.c.entity_type == "team", entity.c.fqn.in_({name, fqn.quote(name)}), entity.c.deleted.is_(False)
+        )
+        with reading(self._engine) as connection:
+            return connection.execute(query).first() is not None
+
+    def password_hash(self, user_id: str) -> str | None:
+        """Return the stored hash of that person's password."""
+        query = select(credential.c.password_hash).where(credential.c.user_id == user_id)
+        with reading(self._engine) as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def set_password(self, user_id: str, password_hash: str, *, keep_token: str | None = None) -> None:
+        """Store the hash of a new password and forget failed log-ins.
+
+        The old password and every token of theirs stop working, but the one with the id ``keep_token``.
+        """
+        with writing(self._engine) as connection:
+            login_attempts.forget(connection, user_id)
+            tokens.revoke_other(connection, user_id, keep_token)
+            connection.execute(credential.delete().where(credential.c.user_id == user_id))
+            connection.execute(credential.insert().values(user_id=user_id, password_hash=password_hash))
+        self._revision.note()
+
+    def set_first_password(self, user_id: str, password_hash: str) -> bool:
+        """Store the hash unless there is one already, and say whether this call stored it."""
+        with writing(self._engine) as connection:
+            row = {"user_id": user_id, "password_hash": password_hash}
+            insert = _insert_once(connection, credential, row).returning(credential.c.user_id)
+            return connection.execute(insert).first() is not None
+
+    def secret(self, name: str, make: Callable[[], str]) -> str:
+        """Return the server's secret of that name, made by ``make`` when there is none yet; it is kept sealed.
+
+        Raises
+        ------
+        WrongSealOfKeys : it was sealed with a key that is not here
+        """
+        query = select(server_secret.c.value).where(server_secret.c.name == name)
+        with reading(self._engine) as connection:
+            sealed_value = connection.execute(query).scalar_one_or_none()
+            if sealed_value is not None:
+                return _open_secret(connection, sealed_value)
+        with writing(self._engine) as connection:
+            sealed = vault_of(connection).seal_text(make())
+            connection.execute(_insert_once(connection, server_secret, {"name": name, "value": sealed}))
+            return _open_secret(connection, connection.execute(query).scalar_one())
+
+    def forget_secrets(self) -> int:
+        """Forget all keys of the server, which are then made anew: nothing that was signed counts any more."""
+        with writing(self._engine) as connection:
+            return connection.execute(server_secret.delete()).rowcount
+
+    def _one(self, condition: ColumnElement[bool]) -> Person | None:
+        # Should two share an address, it is the one who is still there.
+        query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
+        with reading(self._engine) as connection:
+            row = connection.execute(query).first()
+        return None if row is None else person_of(row)
+
+
+def unsubscribe_key(people: People) -> bytes:
+    """Return the key that signs the links in mails, shared by the senders and the servers."""
+    return people.secret(KEY_NAME, lambda: secrets.token_hex(32)).encode()
+
+
+def ensure_administrator(
+    people: People,
+    create_user: Callable[[], str],
+    *,
+    password: str,
+    hash_password: Callable[[str], str],
+) -> str | None:
+    """Set the administrator's ``password`` unless one is set; return it only if it is now valid.
+
+    ``create_user`` creates the user ``admin`` if there is none yet and returns its id. The first stored hash wins, so
+    of two processes that start at once only one returns a password, and a crash in between is repaired by the next
+    start.
+    """
+    administrator = people.by_name("admin")
+    user_id = administrator.id if administrator is not None else create_user()
+    if people.password_hash(user_id) is not None:
+        return None
+    return password if people.set_first_password(user_id, hash_password(password)) else None
+
+
+def forget(connection: Connection, user_id: str) -> None:
+    """Remove what proves who somebody is, where they logged in from and what they prefer, as they are removed."""
+    login_attempts.forget(connection, user_id)
+    for table in (credential, login_source, notification_preference, openid_identity):
+        connection.execute(table.delete().where(table.c.user_id == user_id))
+
+
+def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
+    """Return the person of a row of the table ``person``."""
+    return Person(
+        id=row.user_id,
+        name=row.name,
+        display_name=row.display_name,
+        email=row.email,
+        is_admin=row.is_admin,
+        is_bot=row.is_bot,
+        deleted=row.deleted,
+    )
+
+
+def _open_secret(connection: Connection, sealed: str) -> str:
+    try:
+        return vault_of(connection).open_text(sealed)
+    except WrongKey as error:
+        raise WrongSealOfKeys() from error
+
+
+def _is(identity: Identity) -> tuple[ColumnElement[bool], ...]:
+    return openid_identity.c.issuer == identity.issuer, openid_identity.c.subject == identity.subject
+
+
+def _insert_once(connection: Connection, table: Table, row: dict[str, str]) -> Any:  # Any: as ``inserting``
+    """Return an insert that does nothing where the primary key is taken."""
+    return inserting(connection, table).values(**row).on_conflict_do_nothing()

@@ -1,0 +1,116 @@
+"""Own addresses of people and teams: who has one, and the address itself, for sending.
+
+Those that older versions stored in clear are sealed when a server, which has the key, starts; migration 0028 has masked
+them in versions and events. Next: ``flow/capture/secrets.py``, which seals what is written now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select, update
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.capture.secrets import KIND, in_clear_part, split
+from tocsin.flow.resolve.directory import HeldAddress
+from tocsin.model.entity import Document
+from tocsin.model.own_address import OWN_KEYS, SETTERS, OwnAddress
+from tocsin.model.secret import PROFILE, SUBSCRIPTION
+from tocsin.model.subscription import Channel, DestinationConfig
+from tocsin.store.catalogue.observations.series import SqlAttachments
+from tocsin.store.database.documents import from_text, to_text
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.tables import entity, person
+
+_CHANGES = ("changeDescription", "incrementalChangeDescription")
+
+
+class OwnAddresses:
+    """The own addresses of one store, in clear."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, own_address: OwnAddress, channel: str) -> DestinationConfig | None:
+        """Return how to send there; None if the holder has no such address any more, or somebody else set it."""
+        key = OWN_KEYS[Channel(channel)]
+        with reading(self._engine) as connection:
+            held_address = next(
+                (one for one in held_addresses(connection, [own_address.holder_id]) if one.channel == channel), None
+            )
+            if held_address is None or held_address.deleted or held_address.address != own_address:
+                return None
+            document = from_text(
+                connection.scalars(select(entity.c.document).where(entity.c.id == own_address.holder_id)).one()
+            )
+            secrets = SqlAttachments(connection).get(own_address.holder_id, KIND) or {}
+        return DestinationConfig.model_validate(in_clear_part(PROFILE, document[PROFILE], secrets)[SUBSCRIPTION][key])
+
+
+def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
+    """Yield the addresses that these people and teams have, if whoever set them is still there."""
+    columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
+    setters = attachment.c.document.label("setters")
+    match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
+    for chunk in chunks_of(sorted(holder_ids)):
+        query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(chunk))
+        holders = [(row, from_text(row.setters)) for row in connection.execute(query)]
+        present = _present(connection, {one for _, set_by in holders for one in set_by.values()})
+        for row, set_by in holders:
+            yield from _addresses_of(row, {key: one for key, one in set_by.items() if one in present})
+
+
+def _addresses_of(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: a row of an entity
+    document = from_text(row.document)
+    for channel, key in OWN_KEYS.items():
+        if key in set_by and _endpoint(document, key):
+            own_address = OwnAddress(row.entity_type, row.id, set_by[key])
+            yield HeldAddress(channel, own_address, row.name, bool(row.deleted))
+
+
+def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
+    """Return those of these people who are not deleted."""
+    present_ids: set[str] = set()
+    for chunk in chunks_of(sorted(user_ids)):
+        query = select(person.c.user_id).where(person.c.user_id.in_(chunk), ~person.c.deleted)
+        present_ids.update(connection.scalars(query))
+    return present_ids
+
+
+def _endpoint(document: Document, key: str) -> object:
+    config = ((document.get(PROFILE) or {}).get(SUBSCRIPTION) or {}).get(key)
+    return config.get("endpoint") if isinstance(config, dict) else None
+
+
+def seal_own_addresses(engine: Engine) -> None:
+    """Seal the addresses that stand in people and teams in clear. Doing it again changes nothing."""
+    is_one = entity.c.entity_type.in_(("user", "team")), entity.c.document.contains(f'"{SUBSCRIPTION}"')
+    query = select(entity.c.id, entity.c.document).where(*is_one)
+    with writing(engine) as connection:
+        for entity_id, text in connection.execute(query.with_for_update()).all():
+            _seal(connection, entity_id, from_text(text))
+
+
+def _seal(connection: Connection, entity_id: str, document: Document) -> None:
+    masked, secrets = split({key: document[key] for key in (PROFILE,) if isinstance(document.get(key), dict)})
+    masked |= {key: _without_addresses(document[key]) for key in _CHANGES if document.get(key)}
+    if document | masked == document:
+        return
+    if secrets:
+        attachments = SqlAttachments(connection)
+        attachments.put(entity_id, KIND, (attachments.get(entity_id, KIND) or {}) | secrets)
+    connection.execute(update(entity).where(entity.c.id == entity_id).values(document=to_text(document | masked)))
+
+
+def _without_addresses(change: Document) -> Document:
+    return {key: list(map(_with_masks, value)) if isinstance(value, list) else value for key, value in change.items()}
+
+
+def _with_masks(change: Document) -> Document:
+    """Return a field change with masks in the addresses that it states."""
+    if change.get("name") != PROFILE:
+        return change
+    stated = {key: change[key] for key in ("oldValue", "newValue") if isinstance(change.get(key), dict)}
+    return change | {key: split({PROFILE: value})[0][PROFILE] for key, value in stated.items()}

@@ -1,0 +1,155 @@
+"""Names of entities: which there are, and what entities were called before they were renamed.
+
+Next: ``server/alerts/former_names.py``, ``jobs/lost_names.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, insert, select
+
+from tocsin.chunks import chunks_of
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.store.database.documents import REFERENCE, from_text, reference_of
+from tocsin.store.database.engine import inserting, reading
+from tocsin.store.database.entity_tables import earlier_holder, former_name
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.tables import entity, entity_version
+
+_ENTITY, _FORMER, _EARLIER, _VERSION = entity.c, former_name.c, earlier_holder.c, entity_version.c
+
+
+@dataclass(frozen=True)
+class Holder:
+    """An entity that has, or had, a name since a time; it may have had it several times."""
+
+    entity_id: str
+    since_ms: int
+
+
+class Names:
+    """The names of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def existing(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+        """Return references to the entities of these types that are called so, by what they are called.
+
+        A text is an FQN, or a name without the quotation marks that its FQN needs. Soft-deleted ones are left out.
+        """
+        with reading(self._engine) as connection:
+            return _existing(connection, types, texts)
+
+    def formerly(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+        """Return references to the entities of these types that were called so, by what they were called."""
+        with reading(self._engine) as connection:
+            return _formerly(connection, types, texts)
+
+    def lost_names(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
+        """Return those of these texts that were names and are no longer, with the type of what had them."""
+        written = _texts_by_fqn(texts)
+        types_by_text: dict[str, str] = {}
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(written)):
+                for table in (_FORMER, _ENTITY):
+                    query = select(table.entity_type, table.fqn)
+                    name_rows = connection.execute(
+                        query.where(table.entity_type.in_(sorted(types)), table.fqn.in_(chunk))
+                    )
+                    types_by_text |= {written[row.fqn]: row.entity_type for row in name_rows}
+        existing = self.existing(types, types_by_text)
+        return {text: kind for text, kind in types_by_text.items() if text not in existing}
+
+    def lost_below(self, types: Collection[str], prefix: str) -> str | None:
+        """Return the type of what had a name that begins so, if nothing has one any more."""
+        with reading(self._engine) as connection:
+            live = select(_ENTITY.entity_type).where(~_ENTITY.deleted, *_begins(_ENTITY, types, prefix))
+            if connection.execute(live.limit(1)).first() is not None:
+                return None
+            for table in (_FORMER, _ENTITY):
+                query = select(table.entity_type).where(*_begins(table, types, prefix))
+                if (row := connection.execute(query.limit(1)).first()) is not None:
+                    return str(row.entity_type)
+        return None
+
+
+def current(connection: Connection, types: Collection[str], text: str) -> Document | None:
+    """Return a reference to what was called so, while nothing of these types is; None if there is no such thing."""
+    return None if _existing(connection, types, [text]) else _formerly(connection, types, [text]).get(text)
+
+
+def holders(connection: Connection, types: Collection[str], text: str) -> list[Holder]:
+    """Return who has a name now and who had it, each since when, in the order of these times."""
+    written = _texts_by_fqn([text])
+    ids = set[str]()
+    for table, column in ((_ENTITY, _ENTITY.id), (_FORMER, _FORMER.entity_id), (_EARLIER, _EARLIER.entity_id)):
+        query = select(column).where(table.entity_type.in_(sorted(types)), table.fqn.in_(sorted(written)))
+        ids.update(connection.execute(query).scalars())
+    texts = Texts(connection)
+    candidates = (holder for entity_id in ids for holder in _times_called(connection, texts, entity_id, written))
+    return sorted(candidates, key=lambda holder: holder.since_ms)
+
+
+def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
+    """Return the id of the last of these who had their name before a time, or of the first who got it just then."""
+    before = [one.entity_id for one in candidates if one.since_ms < at_ms]
+    return before[-1] if before else next((one.entity_id for one in candidates if one.since_ms == at_ms), None)
+
+
+def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
+    """Record that entities were called so, or are gone for good: type, FQN and id of each."""
+    for chunk in chunks_of(names):
+        for entity_type, former, _ in chunk:
+            same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
+            holder = connection.execute(select(former_name).where(*same)).one_or_none()
+            if holder is not None:
+                earlier = inserting(connection, earlier_holder).on_conflict_do_nothing()
+                connection.execute(earlier, [dict(holder._mapping)])
+                connection.execute(delete(former_name).where(*same))
+        former_rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in chunk]
+        connection.execute(insert(former_name), former_rows)
+
+
+def _times_called(connection: Connection, texts: Texts, entity_id: str, written: Collection[str]) -> Iterator[Holder]:
+    """Yield each time since when an entity was called so, by its versions."""
+    query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths)
+    was_called = False
+    for row in connection.execute(query):
+        document = from_text(texts.of(row))
+        is_called = document.get("fullyQualifiedName") in written
+        if is_called and not was_called:
+            yield Holder(entity_id, int(document["updatedAt"]))
+        was_called = is_called
+
+
+def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+    written, references = _texts_by_fqn(texts), dict[str, Document]()
+    for chunk in chunks_of(sorted(written)):
+        query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(chunk))
+        for row in connection.execute(query.where(~_ENTITY.deleted)):
+            references[written[row.fqn]] = reference_of(*row)
+    return references
+
+
+def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+    written, references = _texts_by_fqn(texts), dict[str, Document]()
+    for chunk in chunks_of(sorted(written)):
+        query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
+        renamed = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(chunk), ~_ENTITY.deleted)
+        for former, *row in connection.execute(renamed):
+            references[written[former]] = reference_of(*row)
+    return references
+
+
+def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions
+    return table.entity_type.in_(sorted(types)), table.fqn >= prefix, table.fqn < prefix + "\U0010ffff"
+
+
+def _texts_by_fqn(texts: Iterable[str]) -> dict[str, str]:
+    """Return the FQNs that texts can mean, each with its text."""
+    return {written: text for text in texts for written in (fqn.quote(text), text)}

@@ -1,0 +1,266 @@
+"""Relations of entities over time: owners, followers, members and lineage, each from one event of the log to another.
+
+A current relation knows since which event it holds; one that ends is kept here with both offsets. So the recipients of
+an event are those at its place in the log, however late the pipeline, a backtest or an explanation looks.
+Next: ``store/recipients/directory.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+
+from tocsin.chunks import chunks_of
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import version_to_tenths
+from tocsin.model.inheritance import Entry, types_above
+from tocsin.model.notification import ReasonKind
+from tocsin.model.stored import Stored
+from tocsin.store.catalogue.relations.ancestry import ancestry
+from tocsin.store.catalogue.relations.projections import members, owners
+from tocsin.store.database.documents import parent_of
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
+
+DOWNSTREAM = "downstream"
+MEMBER = "member"
+ABOVE = "above"
+"""Prefix of the relation to an ancestor; its number is the distance, 1 for the parent."""
+
+OWNER, FOLLOWER = ReasonKind.OWNER.value, ReasonKind.FOLLOWER.value
+Relation = Mapping[str, object]
+"""Columns of ``past_relation`` without ``until_offset``."""
+
+_Key = tuple[str, int | None]
+"""The entity whose event begins or ends a relation, and its version in tenths where the relation is in its document."""
+
+_NAMES = ("entity_id", "relation", "other_id", "other_type", "since_offset")
+
+
+class _Rows(NamedTuple):
+    """The rows of a table as relations: of which column to which other."""
+
+    relation: str
+    table: Table
+    key: str
+    other_key: str
+    other_type: ColumnElement[str]
+
+
+_OWNERS = _Rows(OWNER, ownership, "entity_id", "owner_id", ownership.c.owner_type)
+_FOLLOWERS = _Rows(FOLLOWER, follow, "entity_id", "user_id", literal("user"))
+_MEMBERS = _Rows(MEMBER, membership, "team_id", "member_id", membership.c.member_type)
+_EDGES = _Rows(DOWNSTREAM, lineage_edge, "from_id", "to_id", lineage_edge.c.to_type)
+_ALL = (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)
+_BEGIN = {
+    source.table: Prepared(
+        update(source.table)
+        .where(source.table.c[source.key] == bindparam("from"), source.table.c[source.other_key] == bindparam("to"))
+        .values(since_offset=bindparam("at"))
+    )
+    for source in _ALL
+}
+
+
+class RelationChanges:
+    """The relations that a transaction begins and ends, until its events have offsets."""
+
+    def __init__(self) -> None:
+        self._ended: dict[_Key, list[Relation]] = defaultdict(list)
+        self._begun: dict[_Key, list[tuple[Table, tuple[str, str]]]] = defaultdict(list)
+        self._since: dict[tuple[Table, tuple[str, str]], int] = {}
+
+    def begin(self, event_of: str, table: Table, key: tuple[str, str]) -> None:
+        """Note that a row of ``table`` was added by the coming event of an entity."""
+        self._begun[event_of, None].append((table, key))
+
+    def end(self, event_of: str, relations: Iterable[Relation]) -> None:
+        """Note that the coming event of an entity ends these relations."""
+        self._ended[event_of, None] += relations
+
+    def note(self, connection: Connection, changes: Sequence[tuple[Stored | None, Stored]]) -> None:
+        """Note what these changes, before they are written, begin and end: owners, members and ancestors."""
+        removed: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
+        for old, new in changes:
+            if old is not None and old.version == new.version:
+                continue
+            key: _Key = (new.id, version_to_tenths(new.version))
+            for source, rows_of in ((_OWNERS, owners), (_MEMBERS, members)):
+                before, after = rows_of(old) if old else frozenset(), rows_of(new)
+                removed[source] += [(key, row) for row in sorted(before - after)]
+                self._begun[key] += [(source.table, row[:2]) for row in sorted(after - before)]
+            if old is not None and parent_of(old) != parent_of(new):
+                entries = {old.id: (old.entity_type, old.fqn)}
+                self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
+        for source, ended in removed.items():
+            since = _since_of(connection, source, [row[:2] for _, row in ended])
+            for key, (entity_id, other_id, other_type) in ended:
+                row = (entity_id, source.relation, other_id, other_type, since.get((entity_id, other_id), 0))
+                self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
+
+    def write(self, connection: Connection, events: Sequence[tuple[int, ChangeEvent]]) -> None:
+        """Store what the events of a transaction, each with its offset, have begun and ended.
+
+        What is hard-deleted together is gone at one moment: each of these events sees the relations before it.
+        """
+        together = {event.entity_id for _, event in events if event.event_type is EventType.ENTITY_DELETED}
+        for at, event in events:
+            ended = self._begin_and_end(connection, event, at)
+            if event.entity_id not in together:
+                self._keep(connection, ended, at - 1)
+                continue
+            own_relations = [one for one in ended if one["entity_id"] == event.entity_id]
+            # A relation of what is deleted as well is among its own, those of others to it are not.
+            relations_of_others = [one for one in ended if one["entity_id"] not in together]
+            stored = self._keep(connection, own_relations, events[-1][0])
+            self._keep(connection, relations_of_others, events[-1][0])
+            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in stored)
+            stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}
+            connection.execute(insert(tombstone), stone)
+
+    def clear(self) -> None:
+        """Forget what was noted: it was taken back."""
+        for noted in (self._ended, self._begun, self._since):
+            noted.clear()
+
+    def _begin_and_end(self, connection: Connection, event: ChangeEvent, at: int) -> list[Relation]:
+        """Note in the rows that the event has begun since when they hold; return the relations that it has ended."""
+        version = event.current_version
+        keys: list[_Key] = [(event.entity_id, None)]
+        keys += [(event.entity_id, version_to_tenths(version))] if version is not None else []
+        for table, row_key in [one for key in keys for one in self._begun.pop(key, ())]:
+            _BEGIN[table].run(connection, {"at": at, "from": row_key[0], "to": row_key[1]})
+            self._since[table, row_key] = at
+        return [one for key in keys for one in self._ended.pop(key, ())]
+
+    def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> list[Relation]:
+        """Store relations that have ended, each once; return those that held for at least one event."""
+        relations_by_place: dict[tuple[object, ...], Relation] = {}
+        for relation in ended:
+            since = self._since.pop(_place(relation), relation["since_offset"])
+            if isinstance(since, int) and since <= until:
+                place = (relation["relation"], relation["entity_id"], relation["other_id"])
+                relations_by_place[place] = {
+                    "other_fqn": None,
+                    **relation,
+                    "since_offset": since,
+                    "until_offset": until,
+                }
+        if relations_by_place:
+            connection.execute(insert(past_relation), list(relations_by_place.values()))
+        return list(relations_by_place.values())
+
+
+def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
+    """Return the owners, followers, downstream assets and ancestors of each of these entities."""
+    relations: dict[str, list[Relation]] = {one: [] for one in entity_ids}
+    for chunk in chunks_of(sorted(entity_ids)):
+        for query in _own(chunk):
+            for row in connection.execute(query):
+                relations[row.entity_id].append(dict(row._mapping))
+        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
+        entries = {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
+        for entity_id, relation in _ancestors(connection, entries):
+            relations[entity_id].append(relation)
+    return relations
+
+
+def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
+    """Return the relations of others to an entity that is about to be erased."""
+    queries = [_relations(_EDGES, "to_id", [erased.id])]
+    if erased.entity_type in ("user", "team"):
+        ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
+        queries += [_relations(source, by, [erased.id]) for source, by in ways]
+    relations = [dict(row._mapping) for query in queries for row in connection.execute(query)]
+    return [{**row, "other_fqn": erased.fqn} if row["relation"] == DOWNSTREAM else row for row in relations]
+
+
+def forget(connection: Connection, through: int) -> None:
+    """Delete the tombstones up to an offset: the audit does not need them any more."""
+    connection.execute(delete(tombstone).where(tombstone.c.log_offset <= through))
+
+
+def missing(connection: Connection, offsets: Collection[int]) -> dict[int, int]:
+    """Return, of the deletions at these offsets that have lost some of their relations, how many each has lost."""
+    if not offsets:
+        return {}
+    stone, past = tombstone.c, past_relation.c
+    of_it = (past.until_offset >= stone.log_offset) & (past.entity_id == stone.entity_id)
+    of_it &= past.relation.in_((OWNER, FOLLOWER, DOWNSTREAM))
+    counted = (
+        select(stone.log_offset, stone.relation_count - func.count(past.other_id))
+        .join(past_relation, of_it, isouter=True)
+        .where(stone.log_offset.between(min(offsets), max(offsets)))
+        .group_by(stone.log_offset, stone.relation_count)
+    )
+    return {int(offset): int(count) for offset, count in connection.execute(counted) if count > 0}
+
+
+def _own(ids: Sequence[str]) -> Iterator[Select[Any]]:
+    yield _relations(_OWNERS, "entity_id", ids)
+    yield _relations(_FOLLOWERS, "entity_id", ids)
+    edges = _relations(_EDGES, "from_id", ids)
+    yield edges.add_columns(entity.c.fqn.label("other_fqn")).join(entity, entity.c.id == lineage_edge.c.to_id)
+
+
+def _relations(source: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
+    """Return the query for the relations whose column ``by`` is one of these."""
+    columns = (
+        source.table.c[source.key],
+        literal(source.relation),
+        source.table.c[source.other_key],
+        source.other_type,
+        source.table.c.since_offset,
+    )
+    labelled = (column.label(name) for column, name in zip(columns, _NAMES, strict=True))
+    return select(*labelled).where(source.table.c[by].in_(ids))
+
+
+def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
+    """Yield the relation of each of these entities to each of its ancestors."""
+    lines = ancestry(connection, entries.values())
+    fqns = {above for line in lines.values() for above in line}
+    types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
+    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for chunk in chunks_of(sorted(fqns)):
+        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type)
+        for row in connection.execute(query.where(entity.c.fqn.in_(chunk), entity.c.entity_type.in_(types))):
+            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+    for entity_id, entry in entries.items():
+        parent_types, distance = types_above(entry[0]), 0
+        for fqn in lines[entry]:
+            for other_id, other_type in (one for one in entities_by_fqn[fqn] if one[1] in parent_types):
+                distance += 1
+                relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)
+                yield entity_id, dict(zip(_NAMES, relation, strict=True))
+
+
+def _since_of(connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    first, second = source.table.c[source.key], source.table.c[source.other_key]
+    offsets: dict[tuple[str, str], int] = {}
+    for chunk in chunks_of(keys):
+        query = select(first, second, source.table.c.since_offset).where(tuple_(first, second).in_(chunk))
+        offsets |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
+    return offsets
+
+
+def _place(relation: Relation) -> tuple[Table, tuple[str, str]]:
+    """Return the row of a relation while it held."""
+    table = next((source.table for source in _ALL if source.relation == relation["relation"]), entity)
+    return table, (str(relation["entity_id"]), str(relation["other_id"]))

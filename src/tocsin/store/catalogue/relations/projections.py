@@ -1,0 +1,240 @@
+"""Projections of documents: rows by which entities are found, such as people, tags, references, memberships.
+
+They are written in the document's own transaction, and only where they differ from the old document's.
+A team's members and a user's teams are stored only here: two documents would have to agree on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.capture import nested_references
+from tocsin.model.entity import Document
+from tocsin.model.labels import carries_labels, labels_of
+from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
+from tocsin.model.look_alikes import look_of
+from tocsin.model.people import PRINCIPALS
+from tocsin.model.stored import Stored
+from tocsin.store.catalogue.relations import suite_members
+from tocsin.store.database import tables
+from tocsin.store.database.documents import Row
+from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.people_tables import name_look
+
+Entry = tuple[str, str, str]
+Rows = frozenset[Entry]
+
+_REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
+"""The lists of references that have no table of their own."""
+_POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)
+"""Every key of a document that is projected to rows of references."""
+
+
+def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
+    """Update the projections of entities, each at most once, from their old to their new documents."""
+    pairs = list(changes)
+    for table, keys, rows_of in _TABLES:
+        removed: set[Entry] = set()
+        come: set[Entry] = set()
+        for old, new in pairs:
+            before, after = rows_of(old) if old else frozenset(), rows_of(new)
+            if before != after:
+                removed |= before - after
+                come |= after - before
+        _remove(connection, table, keys, removed)
+        _add(connection, table, keys, come)
+    for old, new in pairs:
+        if new.entity_type == "user":
+            _write_person(connection, old, new)
+        if new.entity_type == "testCase":
+            suite_members.enlist(connection, old, new)
+
+
+def erase(connection: Connection, entity_id: str) -> None:
+    """Remove every row that an entity, a user or a team has in any of these tables."""
+    tag, owner, member, follow = tables.entity_tag.c, tables.ownership.c, tables.membership.c, tables.follow.c
+    refers = entity_reference.c
+    connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
+    connection.execute(delete(name_look).where(name_look.c.entity_id == entity_id))
+    connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
+    connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
+    connection.execute(
+        delete(entity_reference).where(or_(refers.entity_id == entity_id, refers.target_id == entity_id))
+    )
+    connection.execute(delete(tables.membership).where(or_(member.team_id == entity_id, member.member_id == entity_id)))
+    connection.execute(delete(tables.follow).where(or_(follow.entity_id == entity_id, follow.user_id == entity_id)))
+
+
+def projected_rows(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
+    """Return, per table of ``COLUMNS``, the rows of an entity's document."""
+    rows_by_table = {
+        table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT
+    }
+    people = frozenset({tuple(_person(entity).values())} if entity.entity_type == "user" else ())
+    return {**rows_by_table, tables.person: people}
+
+
+def write_again(connection: Connection, entity: Stored) -> None:
+    """Replace the rows of an entity by those of its document."""
+    for table, table_rows in projected_rows(entity).items():
+        columns = COLUMNS[table]
+        connection.execute(delete(table).where(table.c[columns[0]] == entity.id))
+        if table_rows:
+            connection.execute(insert(table), [dict(zip(columns, row, strict=True)) for row in table_rows])
+
+
+def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
+    """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
+    owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
+    for chunk in chunks_of(entity_ids):
+        yield select(owner.entity_id).where(owner.owner_id.in_(chunk))
+        yield select(refers.entity_id).where(refers.target_id.in_(chunk))
+        yield select(member.team_id).where(member.member_id.in_(chunk))
+        yield select(member.member_id).where(member.team_id.in_(chunk))
+    for chunk in chunks_of(tags):
+        yield select(tag.entity_id).where(tag.tag_fqn.in_(chunk))
+
+
+def ids_followed_by(user_id: str) -> Select[tuple[str]]:
+    """Return the query for the ids of all entities that a user follows."""
+    return select(tables.follow.c.entity_id).where(tables.follow.c.user_id == user_id)
+
+
+def without_memberships(entity: Stored) -> Document:
+    """Return the document as it is stored."""
+    fields = MEMBERSHIPS.get(entity.entity_type, ())
+    return {key: value for key, value in entity.document.items() if key not in fields} if fields else entity.document
+
+
+def add_memberships(connection: Connection, entity_type: str, documents: list[Document]) -> None:
+    """Fill in the members of teams and the teams of users."""
+    if entity_type not in MEMBERSHIPS or not documents:
+        return
+    if entity_type == "testCase":
+        suite_members.add_suites(connection, documents)
+        return
+    by_id = {document["id"]: document for document in documents}
+    for field, own_column, other_column, member_type in _links(entity_type):
+        for document_id, reference in _fetch_linked(connection, own_column, other_column, (member_type, list(by_id))):
+            by_id[document_id].setdefault(field, []).append(reference)
+
+
+def _write_person(connection: Connection, old: Stored | None, new: Stored) -> None:
+    row = _person(new)
+    if old is None:
+        connection.execute(insert(tables.person), row)
+    elif _person(old) != row:
+        connection.execute(update(tables.person).where(tables.person.c.user_id == new.id).values(row))
+
+
+def _person(user: Stored) -> Row:
+    document = user.document
+    return {
+        "user_id": user.id,
+        "name": document["name"],
+        "display_name": document.get("displayName"),
+        "email": document.get("email"),
+        "is_admin": bool(document.get("isAdmin")),
+        "is_bot": bool(document.get("isBot")),
+        "deleted": user.is_deleted,
+    }
+
+
+def _links(entity_type: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (field, column of this entity, column of the other one, type of the member)."""
+    if entity_type == "user":
+        yield "teams", "member_id", "team_id", "user"
+    else:
+        yield "users", "team_id", "member_id", "user"
+        yield "parents", "member_id", "team_id", "team"
+
+
+def _fetch_linked(
+    connection: Connection, own_column: str, other_column: str, members: tuple[str, list[str]]
+) -> Iterator[tuple[str, Document]]:
+    member_type, ids = members
+    membership, entity = tables.membership.c, tables.entity.c
+    query = (
+        select(membership[own_column], entity.id, entity.entity_type, entity.name, entity.fqn)
+        .join(tables.entity, entity.id == membership[other_column])
+        .where(membership[own_column].in_(ids), membership.member_type == member_type)
+        .order_by(entity.fqn)
+    )
+    for own_id, entity_id, entity_type, name, fqn in connection.execute(query):
+        yield own_id, {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
+
+
+def _tags(entity: Stored) -> Rows:
+    if not carries_labels(entity.document):
+        return frozenset()
+    return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
+
+
+def _looks(entity: Stored) -> Rows:
+    is_principal = entity.entity_type in PRINCIPALS
+    return frozenset({(entity.id, look_of(entity.document["name"]), "")} if is_principal else ())
+
+
+def owners(entity: Stored) -> Rows:
+    """Return the rows of ``ownership`` for a document: entity, owner, type of the owner."""
+    owners = entity.document.get("owners") or ()
+    return frozenset((entity.id, owner["id"], owner["type"]) for owner in owners if "id" in owner)
+
+
+def _references(entity: Stored) -> Rows:
+    document, kept_elsewhere = entity.document, MEMBERSHIPS.get(entity.entity_type, ())
+    if _POINTING.isdisjoint(document):
+        return frozenset()
+    fields = (field for field in _REFERENCE_FIELDS & document.keys() if field not in kept_elsewhere)
+    in_lists = ((field, target) for field in fields for target in document[field] or ())
+    also = ((field, document[field]) for field in REFERENCES if document.get(field))
+    plain = {
+        (entity.id, target["id"], field)
+        for field, target in (*in_lists, *also)
+        if isinstance(target, dict) and "id" in target
+    }
+    return frozenset((*plain, *((entity.id, target, field) for field, target in nested_references.pointers(document))))
+
+
+def members(entity: Stored) -> Rows:
+    """Return the rows of ``membership`` for a document: team, member, type of the member."""
+    document = entity.document
+    match entity.entity_type:
+        case "user":
+            return frozenset((team["id"], entity.id, "user") for team in document.get("teams") or ())
+        case "team":
+            users = ((entity.id, user["id"], "user") for user in document.get("users") or ())
+            parents = ((parent["id"], entity.id, "team") for parent in document.get("parents") or ())
+            return frozenset((*users, *parents))
+        case _:
+            return frozenset()
+
+
+def _remove(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
+    for row in sorted(entries):
+        values = zip(keys, row, strict=False)
+        connection.execute(delete(table).where(*(table.c[key] == value for key, value in values)))
+
+
+def _add(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
+    if entries:
+        connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(entries)])
+
+
+_BY_DOCUMENT = (
+    (tables.entity_tag, ("entity_id", "tag_fqn"), _tags),
+    (tables.ownership, ("entity_id", "owner_id", "owner_type"), owners),
+    (entity_reference, ("entity_id", "target_id", "field"), _references),
+    (name_look, ("entity_id", "look"), _looks),
+)
+_TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), members))
+"""Each table, its columns, and the condition for an entity's rows."""
+COLUMNS: dict[Table, tuple[str, ...]] = {
+    **{table: keys for table, keys, _ in _BY_DOCUMENT},
+    tables.person: ("user_id", "name", "display_name", "email", "is_admin", "is_bot", "deleted"),
+}
+"""Every table that can be made anew from documents, and its columns; the first names the entity."""

@@ -1,0 +1,192 @@
+"""Writes to the search index: an entry replaces entries of an earlier offset.
+
+Writers exclude each other, so an older entry never replaces a newer one, in whatever order the pipeline and a rebuild
+write. Next: ``store/catalogue/search/results.py`` for queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, text
+
+from tocsin.search.fields import WORD_COLUMNS
+from tocsin.store.catalogue.relations.label_names import relabelled_ids
+from tocsin.store.database import tables
+from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.search_tables import search_entry, search_gone
+
+Entry = Mapping[str, Any]  # Any: the columns of spark/search.py's entries
+
+_T = TypeVar("_T")
+_ENTRY = search_entry.c
+_COLUMNS = tuple(column.name for column in search_entry.columns if column.name != "number")
+_IDS_PER_STATEMENT = 500
+_ROWS_PER_STATEMENT = 2_000
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin search index'))")
+_INSERT_WORDS = {
+    True: text(
+        f"INSERT INTO search_words (rowid, {', '.join(WORD_COLUMNS)}, keys)"  # noqa: S608  # our own names
+        f" VALUES (:number, {', '.join(f':{name}' for name in WORD_COLUMNS)}, :keys)"
+    ),
+    False: text(
+        "INSERT INTO search_words (number, names, words, keys) VALUES (:number,"
+        " setweight(to_tsvector('simple', :name), 'A') || setweight(to_tsvector('simple', :display_name), 'B'),"
+        " setweight(to_tsvector('simple', :path), 'A') || setweight(to_tsvector('simple', :members), 'B') ||"
+        " setweight(to_tsvector('simple', :description), 'C') || setweight(to_tsvector('simple', :member_texts), 'D'),"
+        " array_to_tsvector(string_to_array(:keys, ' ')))"
+    ),
+}
+_DELETE_WORDS = {
+    True: text("DELETE FROM search_words WHERE rowid = :number"),
+    False: text("DELETE FROM search_words WHERE number = :number"),
+}
+_LAST_WORDS = {
+    True: text("SELECT rowid FROM search_words ORDER BY rowid DESC LIMIT 1"),
+    False: text("SELECT number FROM search_words ORDER BY number DESC LIMIT 1"),
+}
+_DELETE_STRAY_WORDS = {
+    True: text("DELETE FROM search_words WHERE rowid NOT IN (SELECT number FROM search_entry)"),
+    False: text("DELETE FROM search_words WHERE number NOT IN (SELECT number FROM search_entry)"),
+}
+
+
+class SearchWrites:
+    """Writes the index; one per engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, entries: Sequence[Entry]) -> int:
+        """Store entries that are newer than the stored ones; return how many there were. Idempotent.
+
+        An entry whose ``is_gone`` is set removes its entity from the index, for good.
+        """
+        with self._alone() as connection:
+            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
+            newer = [entry for entry in entries if entry["log_offset"] > known_offsets.get(entry["entity_id"], -1)]
+            _replace(connection, newer)
+        return len(newer)
+
+    def renew(self, entries: Sequence[Entry]) -> int:
+        """Store entries that are at least as new as the stored ones, for a rebuild; return how many there were."""
+        with self._alone() as connection:
+            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
+            newer = [entry for entry in entries if entry["log_offset"] >= known_offsets.get(entry["entity_id"], -1)]
+            _replace(connection, newer)
+        return len(newer)
+
+    def sweep(self, before_offset: int) -> int:
+        """Remove entries that a rebuild at ``before_offset`` did not find in the catalogue; return how many there were.
+
+        Words without an entry, which was removed by hand, are removed as well.
+        """
+        with self._alone() as connection:
+            old = connection.execute(select(_ENTRY.number).where(_ENTRY.log_offset < before_offset)).scalars().all()
+            _remove(connection, old)
+            connection.execute(_DELETE_STRAY_WORDS[is_sqlite(connection)])
+        return len(old)
+
+    def forget_gone(self, through_offset: int) -> None:
+        """Drop records of hard deletes up to ``through_offset``: the catalogue no longer has those entities."""
+        with self._alone() as connection:
+            connection.execute(delete(search_gone).where(search_gone.c.log_offset <= through_offset))
+
+    def id_cuts(self, stride: int) -> list[str]:
+        """Return every so-manieth id of the catalogue in their order, and the last one: where a rebuild cuts it."""
+        numbered = select(
+            tables.entity.c.id, func.row_number().over(order_by=tables.entity.c.id).label("place")
+        ).subquery()
+        total = select(func.count()).select_from(tables.entity).scalar_subquery()
+        at_cut = or_(numbered.c.place % stride == 0, numbered.c.place == total)
+        with reading(self._engine) as connection:
+            return list(connection.execute(select(numbered.c.id).where(at_cut).order_by(numbered.c.id)).scalars())
+
+    def relabelled_cuts(self, after: int, through: int, stride: int) -> list[str]:
+        """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
+        with reading(self._engine) as connection:
+            ids = relabelled_ids(connection, after, through)
+        return [*ids[stride - 1 : -1 : stride], *ids[-1:]]
+
+    def count(self) -> int:
+        """Return how many entries there are."""
+        with reading(self._engine) as connection:
+            return int(connection.execute(select(func.count()).select_from(search_entry)).scalar_one())
+
+    @contextmanager
+    def _alone(self) -> Iterator[Connection]:
+        """Yield a connection inside a write transaction that no other writer of the index enters meanwhile."""
+        with writing(self._engine) as connection:
+            if not is_sqlite(connection):  # SQLite has one writer anyway
+                connection.execute(_LOCK)
+            yield connection
+
+
+def _known_offsets(connection: Connection, entity_ids: Sequence[str]) -> dict[str, int]:
+    """Return the offset at which each of these entities was last written or went for good."""
+    offsets: dict[str, int] = {}
+    for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
+        for table in (search_entry, search_gone):
+            offset_rows = connection.execute(
+                select(table.c.entity_id, table.c.log_offset).where(table.c.entity_id.in_(ids))
+            )
+            for entity_id, log_offset in offset_rows:
+                offsets[entity_id] = max(log_offset, offsets.get(entity_id, -1))
+    return offsets
+
+
+def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
+    numbers = dict(_numbers(connection, [entry["entity_id"] for entry in entries]))
+    next_number = _last_number(connection) + 1
+    _remove(connection, list(numbers.values()))
+    gone_entries = [entry for entry in entries if entry["is_gone"]]
+    _note_gone(connection, gone_entries)
+    present_entries = [entry for entry in entries if not entry["is_gone"]]
+    numbered = []
+    for entry in present_entries:
+        number = numbers.get(entry["entity_id"])
+        if number is None:
+            number, next_number = next_number, next_number + 1
+        numbered.append({"number": number, **entry})
+    for chunk in _chunks(numbered, _ROWS_PER_STATEMENT):
+        connection.execute(insert(search_entry), [{key: row[key] for key in ("number", *_COLUMNS)} for row in chunk])
+        words = [{key: row[key] for key in ("number", *WORD_COLUMNS, "keys")} for row in chunk]
+        connection.execute(_INSERT_WORDS[is_sqlite(connection)], words)
+
+
+def _numbers(connection: Connection, entity_ids: Sequence[str]) -> Iterator[tuple[str, int]]:
+    for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
+        number_rows = connection.execute(select(_ENTRY.entity_id, _ENTRY.number).where(_ENTRY.entity_id.in_(ids)))
+        yield from ((entity_id, number) for entity_id, number in number_rows)
+
+
+def _last_number(connection: Connection) -> int:
+    """Return the highest number in use, of an entry or of words that lost theirs; 0 where there is none."""
+    entries = connection.execute(select(func.max(_ENTRY.number))).scalar_one() or 0
+    words = connection.execute(_LAST_WORDS[is_sqlite(connection)]).scalar() or 0
+    return max(int(entries), int(words))
+
+
+def _remove(connection: Connection, numbers: Sequence[int]) -> None:
+    if not numbers:
+        return
+    word_keys = [{"number": number} for number in numbers]
+    connection.execute(_DELETE_WORDS[is_sqlite(connection)], word_keys)
+    for part in _chunks(numbers, _IDS_PER_STATEMENT):
+        connection.execute(delete(search_entry).where(_ENTRY.number.in_(part)))
+
+
+def _note_gone(connection: Connection, gone_entries: Sequence[Entry]) -> None:
+    if not gone_entries:
+        return
+    gone_rows = [{"entity_id": entry["entity_id"], "log_offset": entry["log_offset"]} for entry in gone_entries]
+    for ids in _chunks([row["entity_id"] for row in gone_rows], _IDS_PER_STATEMENT):
+        connection.execute(delete(search_gone).where(search_gone.c.entity_id.in_(ids)))
+    connection.execute(insert(search_gone), gone_rows)
+
+
+def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

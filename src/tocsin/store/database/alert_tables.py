@@ -1,0 +1,149 @@
+"""Tables of backtests, match results, incidents and mutes, in addition to ``store/database/tables.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
+
+from tocsin.store.database.tables import METADATA
+
+alert_incident = Table(
+    "alert_incident",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("number", BigInteger, nullable=False, unique=True),
+    Column("subscription_id", String(36), nullable=False),
+    Column("entity_id", String(36), nullable=False),
+    Column("entity_type", String(40), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("opened_offset", BigInteger, nullable=False),
+    Column("opened_at_ms", BigInteger, nullable=False),
+    Column("opened_event_id", String(36), nullable=False),
+    Column("assignee_id", String(36)),
+    Column("assignee_type", String(10)),
+    Column("recovered_offset", BigInteger),
+    Column("recovered_event_id", String(36)),
+    Column("resolved_at_ms", BigInteger),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Index(None, "entity_id", "status"),
+    Index(None, "subscription_id", "number"),
+    Index(None, "status", "number"),
+)
+"""One row per incident: of an alert and an asset, from a failure (``opened_…``) to a success (``recovered_…``).
+
+``resolved_at_ms`` without a success: somebody resolved it. Not those of test cases (``incident_status``).
+"""
+
+alert_incident_step = Table(
+    "alert_incident_step",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("incident_id", String(36), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("user_name", Text, nullable=False),
+    Column("event_id", String(36)),
+    Column("comment", Text),
+    Column("assignee_id", String(36)),
+    Column("assignee_type", String(10)),
+    Index(None, "incident_id"),
+)
+"""One row per thing that somebody did to an incident, with the event of the asset that says so; its assignee then."""
+
+alert_editor = Table(
+    "alert_editor",
+    METADATA,
+    Column("subscription_id", String(36), primary_key=True),
+    Column("user_id", String(36), primary_key=True),
+    Column("is_creator", Boolean, nullable=False),
+    Column("is_editor", Boolean, nullable=False, default=True, server_default=true()),
+    Column("since_ms", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("told_view", String(10)),
+    Index(None, "user_id"),
+)
+"""One row per (alert, user who created or changed it or its secrets), kept after either is deleted.
+
+Tocsin's own alerts are created by ``system``, as in events. ``is_editor`` is false once somebody else has taken the
+alert over; ``since_ms`` is when they became an editor. ``told_view`` is how much of what the alert covers they could
+view when the alert's owners were last told (``model/alert_editor.py``).
+"""
+
+alert_held_back = Table(
+    "alert_held_back",
+    METADATA,
+    Column("incident_id", String(36), primary_key=True),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("log_offset", BigInteger, nullable=False),
+)
+"""One row per (incident, alert that it holds back): the event of which the alert notifies all the same, naming it."""
+
+backtest = Table(
+    "backtest",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("requested_by", String(36), nullable=False),
+    Column("requested_at_ms", BigInteger, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("runner", String(80)),
+    Column("seen_at_ms", BigInteger, nullable=False, default=0),
+    Column("tries", Integer, nullable=False, default=0),
+    Column("done_count", BigInteger, nullable=False, default=0),
+    Column("total_count", BigInteger, nullable=False, default=0),
+    Column("result", Text),
+    Column("reason", Text),
+    Column("ended_at_ms", BigInteger),
+    Index(None, "state", "requested_at_ms"),
+    Index(None, "requested_by", "state"),
+)
+"""One row per backtest: what was asked, how far it is, who runs it and was last seen at it, and what came of it."""
+
+firing = Table(
+    "firing",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("notified_count", Integer, nullable=False),
+    Column("person_count", Integer, nullable=False),
+    Column("app_count", Integer, nullable=False),
+    Column("opened_count", Integer, nullable=False, default=0),
+    # Holds all that is asked, so that a window of all alerts is one walk through the index alone.
+    Index("ix_firing", "subscription_id", "log_offset", "notified_count", "person_count", "app_count", "opened_count"),
+)
+"""One row per (event, alert it matched): notifications, those to people, those in the app, those opened; maybe none.
+
+Written with the notifications; ``opened_count`` grows as they are read.
+"""
+
+match_result = Table(
+    "match_result",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("notified_count", Integer, nullable=False),
+    Column("resolved_at_ms", BigInteger, nullable=False),
+    Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
+    Column("triggered_by", String(36)),
+    Column("withheld_for", String(36)),
+)
+"""One row per (event, alert it matched or triggered): how many notifications that gave, maybe 0. Written with them.
+
+``missing_count`` is how many relations of a hard-deleted entity were gone before this was written: 0 in a sound store.
+``triggered_by`` is the alert that matched, where that triggered this one. ``withheld_for`` is an editor of the alert
+who might not view the event: then there is no firing, and only the audit and administrators read the row.
+"""
+
+mute = Table(
+    "mute",
+    METADATA,
+    Column("who", Text, primary_key=True),
+    Column("about_id", String(36), primary_key=True),
+    Column("channel", String(20), primary_key=True, default=""),
+    Column("kind", String(10), nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    Column("unsubscribed", Boolean, nullable=False, default=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
+    Index(None, "about_id"),
+)
+"""One row per (user or address, alert or asset, channel) that is muted; no ``channel``: all of them."""

@@ -1,0 +1,92 @@
+"""Tables of threads, posts, participants (current and former), and task numbers."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+
+from tocsin.store.database.tables import METADATA
+
+_ID = String(36)
+_SERIAL = BigInteger().with_variant(Integer, "sqlite")
+
+thread = Table(
+    "thread",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("about_id", _ID, nullable=False),
+    Column("about_type", String(40), nullable=False),
+    Column("steps", Text, nullable=False),
+    Column("created_by_id", _ID, nullable=False),
+    Column("task_status", String(10)),
+    Column("start_ms", BigInteger),
+    Column("end_ms", BigInteger),
+    Column("resolved", Boolean, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    Index(None, "updated_at_ms", "id"),
+    Index(None, "kind", "task_status", "updated_at_ms"),
+    Index(None, "about_id", "updated_at_ms"),
+    Index(None, "created_by_id", "updated_at_ms"),
+    Index(None, "kind", "end_ms"),
+)
+"""One row per thread; ``steps`` lead from the asset to the part of it that is meant.
+
+``document`` lacks the address of the asset, which may be renamed, and the posts.
+"""
+
+thread_post = Table(
+    "thread_post",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("thread_id", _ID, nullable=False),
+    Column("posted_at_ms", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    Index(None, "thread_id", "posted_at_ms", "id"),
+)
+"""One row per post below a thread."""
+
+thread_part = Table(
+    "thread_part",
+    METADATA,
+    Column("thread_id", _ID, primary_key=True),
+    Column("part", String(10), primary_key=True),
+    Column("principal_id", _ID, primary_key=True),
+    Column("place", _ID, primary_key=True),
+    Column("principal_type", String(10), nullable=False),
+    Column("at_offset", BigInteger, nullable=False, default=0, server_default="0"),
+    Index(None, "principal_id", "part"),
+)
+"""One row per (thread, part, user or team that has it, post): authors, assignees and who is mentioned.
+
+``place`` is the id of the post, empty for the thread itself; ``at_offset`` is the log offset of the event by
+which they came to have it; 0 until that is logged, within the transaction.
+"""
+
+tombstone_part = Table(
+    "tombstone_part",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("thread_id", _ID, primary_key=True),
+    Column("part", String(10), primary_key=True),
+    Column("principal_id", _ID, primary_key=True),
+    Column("place", _ID, primary_key=True),
+    Column("principal_type", String(10), nullable=False),
+    Column("at_offset", BigInteger, nullable=False),
+    Column("about_id", _ID, nullable=False),
+    Index(None, "thread_id"),
+)
+"""One row per part that a user or team had in a thread until the event at ``log_offset``, the last that it counts for.
+
+The asset was hard-deleted by that event; or the next one took the part away: a task was reassigned, a mention edited
+away, a post or the thread deleted. Whoever reads earlier events later still has to find them.
+"""
+
+task_number = Table(
+    "task_number",
+    METADATA,
+    Column("number", _SERIAL, primary_key=True, autoincrement=True),
+    Column("thread_id", _ID, nullable=False, unique=True),
+    sqlite_autoincrement=True,
+)
+"""One row per task: its number. Numbers go up for ever, and that of a task that is deleted is not given again."""

@@ -1,0 +1,58 @@
+"""Tables of the lake, of status reports and of the pipeline's waits, in addition to ``store/database/tables.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, String, Table
+
+from tocsin.store.database.tables import METADATA
+
+lake_segment = Table(
+    "lake_segment",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("state", String(10), nullable=False),
+    Column("after_offset", BigInteger, nullable=False),
+    Column("through_offset", BigInteger, nullable=False),
+    Column("event_count", BigInteger, nullable=False, default=0),
+    Column("first_ms", BigInteger, nullable=False, default=0),
+    Column("last_ms", BigInteger, nullable=False, default=0),
+    Column("changed_at_ms", BigInteger, nullable=False),
+    Index(None, "state", "after_offset"),
+)
+"""One row per folder of the lake: the events above ``after_offset``, up to and including ``through_offset``.
+
+``staged``: being written, not part of the lake yet. ``kept``: part of it. ``retired``: merged into another.
+"""
+
+scheduled_job = Table(
+    "scheduled_job",
+    METADATA,
+    Column("name", String(80), primary_key=True),
+    Column("seen_at_ms", BigInteger, nullable=False, default=0),
+    Column("ran_at_ms", BigInteger, nullable=False, default=0),
+)
+"""One row per background job, or job that is done once: its last heartbeat and its last run."""
+
+status_report = Table(
+    "status_report",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("entity_id", String(36), nullable=False),
+    Column("verdict", String(40)),
+    Column("reported_at_ms", BigInteger),
+    Index(None, "entity_id", "log_offset"),
+    Index(None, "entity_id", "reported_at_ms"),
+)
+"""One row per event of ``change_event`` that says how an entity fares (``flow/match/streak.py: report_in``), or that
+one which has said so is gone for good.
+
+``verdict`` is that of ``model/status.py``, null for one that is under way; ``reported_at_ms`` the time it is about."""
+
+pipeline_wait = Table(
+    "pipeline_wait",
+    METADATA,
+    Column("query_name", String(80), primary_key=True),
+    Column("fault", String(40), nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+)
+"""The queries that cannot work now."""

@@ -1,0 +1,74 @@
+"""Tables of tokens, log-ins and preferences, in addition to ``store/database/tables.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
+
+from tocsin.store.database.tables import METADATA
+
+issued_token = Table(
+    "issued_token",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("user_id", String(36), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("name", Text, nullable=False, default=""),
+    Column("issued_at_ms", BigInteger, nullable=False),
+    Column("expires_at_ms", BigInteger),
+    Column("parent_id", String(36)),
+    Index(None, "user_id"),
+    Index(None, "expires_at_ms"),
+    Index(None, "parent_id"),
+)
+"""One row per token that works: who it is for and until when. Without its row a token opens nothing.
+
+``parent_id`` is the token it was made with; it is revoked with that one.
+"""
+
+login_attempt = Table(
+    "login_attempt",
+    METADATA,
+    Column("key", String(330), primary_key=True),
+    Column("attempt_count", Integer, nullable=False),
+    Column("last_at_ms", BigInteger, nullable=False),
+    Column("next_at_ms", BigInteger, nullable=False),
+    Index(None, "last_at_ms"),
+)
+"""One row per account, per source and per both: log-ins tried without success, and when the next may come."""
+
+login_source = Table(
+    "login_source",
+    METADATA,
+    Column("user_id", String(36), primary_key=True),
+    Column("source", String(64), primary_key=True),
+    Column("last_at_ms", BigInteger, nullable=False),
+)
+"""One row per person and source (address, or network of an IPv6 address) that they have logged in from."""
+
+openid_identity = Table(
+    "openid_identity",
+    METADATA,
+    Column("issuer", String(500), primary_key=True),
+    Column("subject", String(255), primary_key=True),
+    Column("user_id", String(36), nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per identity of an OpenID Connect provider that has logged in: whose it is from then on."""
+
+name_look = Table(
+    "name_look",
+    METADATA,
+    Column("entity_id", String(36), primary_key=True),
+    Column("look", Text, nullable=False),
+    Index(None, "look"),
+)
+"""One row per user, team and bot: what their name looks like (``model/look_alikes.look_of``)."""
+
+notification_preference = Table(
+    "notification_preference",
+    METADATA,
+    Column("user_id", String(36), primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON."""

@@ -1,0 +1,107 @@
+"""Schema migration of the store, one Alembic revision at a time.
+
+The revisions are part of the package. Next: ``store/migrations/versions``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import OperationalError
+
+from tocsin.errors import Conflict, Unavailable
+from tocsin.store.database import access_tables as access_tables
+from tocsin.store.database import alert_tables as alerts_tables
+from tocsin.store.database import entity_tables as entities_tables
+from tocsin.store.database import feed_tables as feed_tables
+from tocsin.store.database import lineage_tables as lineage_tables
+from tocsin.store.database import log_tables as eventlog_tables
+from tocsin.store.database import observation_tables as observations_tables
+from tocsin.store.database import people_tables as people_tables
+from tocsin.store.database import search_tables as search_tables
+from tocsin.store.database import tables
+from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.faults import fault_of
+
+HEAD = "head"
+TABLES = (
+    tables,
+    access_tables,
+    alerts_tables,
+    entities_tables,
+    eventlog_tables,
+    feed_tables,
+    lineage_tables,
+    observations_tables,
+    people_tables,
+    search_tables,
+)
+"""Where tables are described: all that a store has, once this module is there."""
+
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
+
+
+def migrate(engine: Engine, revision: str = HEAD) -> None:
+    """Bring the store to ``revision``, the newest by default, in one transaction.
+
+    Two processes that start at once do it one after the other; the second finds nothing left to do.
+
+    Raises
+    ------
+    Unavailable : the store does not answer; it is the first that every process asks of it
+    Conflict : the store has a schema of another version of Tocsin
+    """
+    address = engine.url.render_as_string(hide_password=True)
+    try:
+        with writing(engine) as connection:
+            if not is_sqlite(connection):  # SQLite's write lock is taken already
+                connection.execute(_LOCK)
+            _check_version(connection, address)
+            upgrade(connection, revision)
+    except OperationalError as error:
+        fault = fault_of(error)
+        way_out = f" {fault.sentence}" if fault is not None else ""
+        raise Unavailable(f"The store at {address} cannot be used: {error.orig}.{way_out}") from error
+
+
+def _check_version(connection: Connection, address: str) -> None:
+    revision = _revision(connection)
+    if revision is not None and not is_known(revision):
+        raise Conflict(
+            f"The store at {address} has a schema that this version of Tocsin does not know ({revision}): a later "
+            "version made it, or a development version before 0.1.0. Run the version that made it, or use another "
+            "store: set data_dir or database_url."
+        )
+
+
+def upgrade(connection: Connection, revision: str = HEAD) -> None:
+    """Bring the store to ``revision`` in the connection's transaction."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def is_known(revision: str) -> bool:
+    """Return whether this release has such a revision."""
+    return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
+def revision_of(engine: Engine) -> str | None:
+    """Return the revision the store is at; None for one that was never migrated."""
+    with reading(engine) as connection:
+        return _revision(connection)
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
+    return config

@@ -1,0 +1,136 @@
+"""Large documents of versions and events, stored as differences to a snapshot of their entity.
+
+A snapshot is written in the transaction of the first difference to it, and never changed or removed, so it is there
+whenever a difference is, and outlives its entity. A new one is written when differences have become large.
+``flow/eventlog/differences.py`` is the format. Next: ``store/catalogue/entities/changes.py``,
+``store/eventlog/log.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.eventlog.differences import (
+    SMALLEST_BYTES,
+    TextReader,
+    compress_snapshot,
+    decompress_snapshot,
+    difference,
+)
+from tocsin.store.database.documents import Row
+from tocsin.store.database.statements import Prepared
+from tocsin.store.database.tables import change_event, document_snapshot, entity_version
+
+_SNAPSHOT = document_snapshot.c
+_NEWEST = Prepared(
+    select(_SNAPSHOT.id, _SNAPSHOT.content)
+    .where(_SNAPSHOT.entity_id == bindparam("of"))
+    .order_by(_SNAPSHOT.id.desc())
+    .limit(literal_column("1"))
+)
+_AS_IT_IS: Row = {"document_bytes": None, "snapshot_id": None, "difference": None}
+_LARGE_SHARE = 10
+"""A difference is large above this part of its compressed snapshot, ..."""
+
+_SMALL_BYTES = 1024
+"""... but never below so many bytes: what every event says anew would make it so."""
+
+
+def _text_of(table: Table) -> tuple[Column[Any], ...]:  # Any: a column's type
+    return tuple(table.c[name] for name in ("document", *_AS_IT_IS))
+
+
+VERSION_TEXT = _text_of(entity_version)
+"""The columns of which ``Texts`` makes a version's text."""
+
+EVENT_TEXT = _text_of(change_event)
+"""The columns of which ``Texts`` makes an event's text."""
+
+
+class Texts:
+    """Texts of versions and events, as far as this connection sees the store."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._reader = TextReader(self._content)
+
+    def of(self, row: Any) -> str:  # Any: SQLAlchemy's row
+        """Return the text in a row of ``VERSION_TEXT`` or ``EVENT_TEXT``.
+
+        Raises
+        ------
+        DamagedText, LookupError : its difference or snapshot is not what was stored
+        """
+        return self.text_of(row.document, row.snapshot_id, row.difference)
+
+    def text_of(self, document: str, snapshot_id: int | None, change: bytes | None) -> str:
+        """Return the text of these columns, as ``of`` does."""
+        return self._reader.text(document, snapshot_id, change)
+
+    def _content(self, snapshot_id: int) -> bytes | None:
+        query = select(_SNAPSHOT.content).where(_SNAPSHOT.id == snapshot_id)
+        return self._connection.execute(query).scalar_one_or_none()
+
+
+class _Snapshot(NamedTuple):
+    id: int
+    content: bytes
+
+
+def rows_to_store(connection: Connection, document_rows: Sequence[Row]) -> list[Row]:
+    """Return rows of versions or events as they are stored: large documents as differences to snapshots.
+
+    The rows belong into the same transaction, in this order. Snapshots that are missing are written.
+    """
+    texts = [row["document"].encode() for row in document_rows]
+    large = {row["entity_id"] for row, text in zip(document_rows, texts, strict=True) if _is_large(text)}
+    newest = _newest(connection, large) if large else {}
+    return [
+        row | (_difference_columns(connection, row["entity_id"], text, newest) if _is_large(text) else _AS_IT_IS)
+        for row, text in zip(document_rows, texts, strict=True)
+    ]
+
+
+def _is_large(text: bytes) -> bool:
+    return len(text) >= SMALLEST_BYTES
+
+
+def _newest(connection: Connection, entity_ids: Collection[str]) -> dict[str, _Snapshot]:
+    """Return the newest snapshot of each entity that has one."""
+    if len(entity_ids) == 1:
+        (entity_id,) = entity_ids
+        row = _NEWEST.run(connection, {"of": entity_id}).fetchone()
+        return {} if row is None else {entity_id: _Snapshot(row[0], row[1])}
+    snapshots: dict[str, _Snapshot] = {}
+    for chunk in chunks_of(sorted(entity_ids)):
+        last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(chunk)).group_by(_SNAPSHOT.entity_id)
+        query = select(_SNAPSHOT.entity_id, _SNAPSHOT.id, _SNAPSHOT.content).where(_SNAPSHOT.id.in_(last))
+        snapshots |= {row.entity_id: _Snapshot(row.id, row.content) for row in connection.execute(query)}
+    return snapshots
+
+
+def _difference_columns(connection: Connection, entity_id: str, text: bytes, newest: dict[str, _Snapshot]) -> Row:
+    """Return the columns of a large text, and note its snapshot where it becomes one."""
+    snapshot = newest.get(entity_id)
+    if snapshot is not None:
+        change = difference(text, decompress_snapshot(snapshot.content))
+        if len(change) <= max(_SMALL_BYTES, len(snapshot.content) // _LARGE_SHARE):
+            return _columns(text, snapshot, change)
+    newest[entity_id] = new_snapshot = _add_snapshot(connection, entity_id, text)
+    return _columns(text, new_snapshot, difference(text, text))
+
+
+def _add_snapshot(connection: Connection, entity_id: str, text: bytes) -> _Snapshot:
+    content = compress_snapshot(text)
+    inserted = connection.execute(insert(document_snapshot), {"entity_id": entity_id, "content": content})
+    key = inserted.inserted_primary_key
+    assert key is not None, "both stores number rows"  # noqa: S101
+    return _Snapshot(int(key[0]), content)
+
+
+def _columns(text: bytes, snapshot: _Snapshot, change: bytes) -> Row:
+    return {"document": "", "document_bytes": len(text), "snapshot_id": snapshot.id, "difference": change}

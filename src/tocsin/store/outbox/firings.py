@@ -1,0 +1,196 @@
+"""Counts of alert firings: matches, notifications and reads in a window, counted as they happen.
+
+Counting later would read every notification of a month. Next: ``explain/noise.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Engine, Select, case, func, select, tuple_, update
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tocsin.model.entity import Document
+from tocsin.model.match_result import Firing, Pair
+from tocsin.model.subscription import Channel
+from tocsin.store.database.alert_tables import firing
+from tocsin.store.database.engine import inserting, is_sqlite, reading
+from tocsin.store.database.tables import change_event, notification
+
+_ROWS_PER_STATEMENT = 5_000
+_KEY = (firing.c.log_offset, firing.c.subscription_id)
+_COUNTS = ("notified_count", "person_count", "app_count", "opened_count")
+_NONE_YET = dict.fromkeys(_COUNTS, 0)
+Fired = tuple[int, str, str, object]
+"""Offset, reasons and channel of a notification, and its recipient, if that is a person (or whether it is)."""
+
+_HAS_NOTIFIED = firing.c.notified_count > 0
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of one alert, or of one asset of it.
+
+    ``fired_count`` events matched, ``silent_count`` of them notified nobody; notifications, those to people, in-app
+    ones, and of these the opened ones.
+    """
+
+    fired_count: int = 0
+    silent_count: int = 0
+    notified_count: int = 0
+    person_count: int = 0
+    app_count: int = 0
+    opened_count: int = 0
+
+    def __add__(self, tally: Tally) -> Tally:
+        """Return the sum of two tallies."""
+        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(tally), strict=True)))
+
+    @property
+    def noise(self) -> int:
+        """Return the number of notifications to people that were not opened; mails cannot be tracked."""
+        return self.person_count - self.opened_count
+
+
+class Firings:
+    """The firings of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def start_of(self, since_ms: int) -> int:
+        """Return the log offset at which a window begins: that of the first event since then."""
+        event = change_event.c
+        query = select(event.log_offset).where(event.timestamp_ms >= since_ms).order_by(event.timestamp_ms).limit(1)
+        with reading(self._engine) as connection:
+            offset = connection.execute(query).scalar_one_or_none()
+            return int(offset if offset is not None else 2**62)
+
+    def tallies(self, start: int) -> dict[str, Tally]:
+        """Return the counts of each alert that matched something from that offset on."""
+        query = select(firing.c.subscription_id, *_sums()).where(firing.c.log_offset >= start)
+        with reading(self._engine) as connection:
+            sums = connection.execute(query.group_by(firing.c.subscription_id))
+            return {row[0]: Tally(*map(int, row[1:])) for row in sums}
+
+    def tally(self, subscription_id: str, start: int) -> Tally:
+        """Return the counts of one alert from that offset on."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*_sums()).where(*_of(subscription_id, start))).one()
+            return Tally(*(int(count or 0) for count in row))
+
+    def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
+        """Return the newest firings of an alert from that offset on that notified somebody."""
+        counts = (firing.c[name] for name in _COUNTS)
+        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_NOTIFIED)
+        with reading(self._engine) as connection:
+            firings = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
+            return [Firing(*map(int, row)) for row in firings]
+
+    def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
+        """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
+        about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
+        query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
+        grouped, notified = (
+            query.where(*_of(subscription_id, start)).group_by(*about[:2]),
+            func.sum(firing.c.notified_count),
+        )
+        with reading(self._engine) as connection:
+            assets = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
+            return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in assets]
+
+    def per_asset(self, subscription_ids: Collection[str], start: int) -> list[tuple[str, Document, Tally]]:
+        """Return the counts of each of these alerts per matched asset: alert, reference, tally."""
+        about = (firing.c.subscription_id, change_event.c.entity_id, change_event.c.entity_type)
+        query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
+        of_alerts = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        with reading(self._engine) as connection:
+            sums = connection.execute(of_alerts.group_by(*about)).all()
+        return [(row[0], {"id": row[1], "type": row[2]}, Tally(*map(int, row[3:]))) for row in sums]
+
+    def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
+        """Return the number of distinct recipients of each of these alerts from that offset on."""
+        query = select(firing.c.subscription_id, func.count(notification.c.recipient_id.distinct()))
+        query = query.join(notification, notification.c.log_offset == firing.c.log_offset)
+        position = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
+        is_reason = position(notification.c.reasons, firing.c.subscription_id) > 0
+        of_alerts = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        per_alert = of_alerts.where(_HAS_NOTIFIED, is_reason).group_by(firing.c.subscription_id)
+        with reading(self._engine) as connection:
+            return {row[0]: int(row[1]) for row in connection.execute(per_alert)}
+
+
+class FiringCounts:
+    """Counts of the firings of some matches and their new notifications, until they are written; a match counts once.
+
+    What another query has written before counts with the reasons that it takes.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._pairs = pairs
+        self._notified: Counter[tuple[int, str, str, object]] = Counter()
+
+    def add(self, notified: Iterable[Fired], count: int = 1) -> None:
+        """Count new notifications, ``count`` of each kind."""
+        for offset, reasons, channel, person in notified:
+            self._notified[offset, reasons, channel, person is not None and person is not False] += count
+
+    def write(self, connection: Connection) -> None:
+        """Store the counts in the caller's transaction."""
+        counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in self._pairs}
+        for (offset, reasons, channel, is_person), count in self._notified.items():
+            for alert in _alerts_in(reasons):
+                counted = counts.setdefault((offset, alert), Counter())
+                counted["notified_count"] += count
+                counted["person_count"] += count if is_person else 0
+                counted["app_count"] += count if channel == Channel.ACTIVITY_FEED.value else 0
+        new = [
+            {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
+            for (offset, alert), counted in sorted(counts.items())
+        ]
+        statement = inserting(connection, firing).on_conflict_do_nothing()
+        for start in range(0, len(new), _ROWS_PER_STATEMENT):
+            connection.execute(statement, new[start : start + _ROWS_PER_STATEMENT])
+
+
+def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:
+    """Count these notifications, which are about to be marked as read, as opened, for all their alerts."""
+    keys = _keys_of(unread, is_sqlite=is_sqlite(connection))
+    locked = select(*_KEY).where(tuple_(*_KEY).in_(keys)).order_by(*_KEY).with_for_update()  # in one order: no deadlock
+    firings: Sequence[Any] = connection.execute(locked).all()
+    for start in range(0, len(firings), 400):
+        chunk = [tuple(row) for row in firings[start : start + 400]]
+        one_more = update(firing).values(opened_count=firing.c.opened_count + 1)
+        connection.execute(one_more.where(tuple_(*_KEY).in_(chunk)))
+
+
+def _keys_of(unread: ColumnElement[bool], *, is_sqlite: bool) -> Select[Any]:
+    """Return a query for the (offset, alert) pairs that these notifications count for."""
+    if is_sqlite:
+        reason = func.json_each(notification.c.reasons).table_valued("value")
+        alert: Any = func.json_extract(reason.c.value, "$.subscriptionId")
+    else:
+        reason = func.jsonb_array_elements(sql_cast(notification.c.reasons, JSONB)).table_valued("value")
+        alert = func.jsonb_extract_path_text(sql_cast(reason.c.value, JSONB), "subscriptionId")
+    return select(notification.c.log_offset, alert).select_from(notification).join(reason, unread)
+
+
+def _of(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
+    return firing.c.subscription_id == subscription_id, firing.c.log_offset >= start
+
+
+def _sums() -> tuple[Any, ...]:
+    silent = func.sum(case((_HAS_NOTIFIED, 0), else_=1))
+    return (func.count(), silent, *(func.sum(firing.c[name]) for name in _COUNTS))
+
+
+@lru_cache(maxsize=4_096)
+def _alerts_in(reasons: str) -> frozenset[str]:
+    """Return the alerts that a notification's reasons name; the followers of one asset all have the same text."""
+    return frozenset(reason["subscriptionId"] for reason in orjson.loads(reasons))

@@ -1,0 +1,231 @@
+"""Directory of relations in SQL: implements ``flow/resolve/directory.py`` by key.
+
+Every statement looks up a bounded list of keys through an index; none scans. Next: ``store/outbox/notifications.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
+
+from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
+from tocsin.model import fqn
+from tocsin.model.mute import Mute
+from tocsin.model.notification import ReasonKind
+from tocsin.model.people import Person
+from tocsin.store.catalogue.alerts.incidents import assignees_at
+from tocsin.store.catalogue.feed import thread_directory
+from tocsin.store.catalogue.people.own_addresses import held_addresses
+from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.tables import entity, follow, past_relation, person
+from tocsin.store.recipients import relations_over_time
+from tocsin.store.recipients.assets import Assets, assets_of
+from tocsin.store.recipients.mutes import mutes_in
+
+_KEYS_PER_STATEMENT = 20_000
+_PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
+
+
+class SqlDirectory:
+    """The directory of one store."""
+
+    def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
+        self._engine, self._from, self._portion = engine, from_offset, portion
+
+    def from_offset(self, offset: int) -> SqlDirectory:
+        """Return the directory for events at this offset or later: relations that ended before are left out."""
+        return SqlDirectory(self._engine, offset, self._portion)
+
+    def of(self, portion: Portion) -> SqlDirectory:
+        """Return the directory of some people: of others it knows no relation."""
+        return SqlDirectory(self._engine, self._from, portion)
+
+    def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
+        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
+        with reading(self._engine) as connection:
+            assets = assets_of(connection, node_ids)
+            nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
+            is_node = is_one_of(connection, follow.c.entity_id, nodes)
+            few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
+            if (connection.scalar(select(func.count()).select_from(few)) or 0) <= size:
+                return []
+            if len(nodes) == 1:
+                return list(_steps(connection, select(follow.c.user_id).where(is_node), size))
+            place = func.row_number().over(order_by=follow.c.user_id).label("place")
+            placed = select(follow.c.user_id, place).where(is_node).subquery()
+            cut = select(placed.c.user_id).where(placed.c.place % size == 0).distinct().order_by(placed.c.user_id)
+            return list(connection.scalars(cut))
+
+    def sharing(self, addresses: Collection[str]) -> set[str]:
+        """Return the people with one of these addresses, and all who have the same address as somebody else."""
+        shared = select(person.c.email).group_by(person.c.email).having(func.count() > 1)
+        with reading(self._engine) as connection:
+            is_named = is_one_of(connection, person.c.email, addresses)
+            return set(connection.scalars(select(person.c.user_id).where(or_(person.c.email.in_(shared), is_named))))
+
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
+        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
+        with reading(self._engine) as connection:
+            assets = assets_of(connection, entity_ids) if depth else Assets({}, {})
+            starts = {
+                root: assets.of(root) for root in entity_ids
+            }  # the ways of threads and tests begin at their asset
+            steps = list(relations_over_time.reach(connection, starts, depth, self._from))
+            names = _names(connection, {node for _, node, *_ in steps})
+        for root in (root for root, start in starts.items() if root != start):
+            yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)
+        for root, node, hops, (since, until), last_name in steps:
+            if hops == 0 and root in assets.of_tests:
+                continue  # a test inherits its table's owners only where it has none of its own
+            name = names.get(node, last_name or ("" if hops == 0 else None))
+            if name is not None:
+                yield DownstreamStep(root, node, name, hops, since, until)
+
+    def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        """Return the principals in this relation to each node; a thread has the owners and followers of its asset.
+
+        A test case has the followers of its table beside its own; owners it inherits.
+        """
+        with reading(self._engine) as connection:
+            if relation in thread_directory.PARTS:
+                yield from self._among(list(thread_directory.parts_in(connection, node_ids, relation)))
+                if relation is ReasonKind.ASSIGNEE:
+                    yield from self._among(assignees_at(connection, node_ids, self._from))
+                return
+            assets = assets_of(connection, node_ids)
+        places: dict[str, list[str]] = defaultdict(list)
+        for node in node_ids:
+            places[assets.of_threads.get(node, node)].append(node)
+        for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
+            places[table].append(node)
+        for principal in self._of_assets(places.keys(), relation):
+            for node in places[str(principal.node_id)]:
+                yield principal if node == principal.node_id else principal._replace(node_id=node)
+
+    def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        """Yield the owners or followers of each asset."""
+        if relation is ReasonKind.OWNER:
+            with reading(self._engine) as connection:
+                yield from self._among(relations_over_time.owners(connection, node_ids, self._from))
+            return
+        followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
+        follow_rows = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
+        follows = cast(Iterable[tuple[str, str, int]], follow_rows)
+        yield from self._among(
+            Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
+        )
+        ended = select(past_relation).where(past_relation.c.relation == relation.value)
+        ended_since = ended.where(past_relation.c.until_offset >= self._from)
+        yield from self._among(
+            Principal(
+                relation,
+                row.other_id,
+                row.other_type,
+                node_id=row.entity_id,
+                since_offset=row.since_offset,
+                until_offset=row.until_offset,
+            )
+            for row in self._by_key(
+                ended_since, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id
+            )
+        )
+
+    def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
+        """Return the users or teams of those names, which may be quoted as in FQNs."""
+        names_by_fqn: dict[str, set[str]] = defaultdict(set)
+        for name in names:
+            names_by_fqn[name].add(name)
+            names_by_fqn[fqn.quote(name)].add(name)
+        kind = "team" if relation is ReasonKind.TEAM else "user"
+        statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
+        for row in self._by_key(statement, entity.c.fqn, names_by_fqn):
+            principals = (Principal(relation, row.id, kind, receiver=name) for name in sorted(names_by_fqn[row.fqn]))
+            yield from self._among(principals)
+
+    def administrators(self) -> Iterator[Principal]:
+        """Return all administrators."""
+        with reading(self._engine) as connection:
+            admins = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
+        return self._among(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in admins)
+
+    def members(self, team_ids: Collection[str]) -> Iterator[Member]:
+        """Return the people of each team, nested teams included; cycles of teams end."""
+        with reading(self._engine) as connection:
+            memberships = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
+            names = _names(connection, team_ids)
+        for team_id, user_id, (since, until) in memberships:
+            yield Member(team_id, names.get(team_id, team_id), user_id, since, until)
+
+    def people(self, user_ids: Collection[str]) -> Iterator[Person]:
+        """Return the people of those ids, deleted ones and bots included."""
+        yield from map(Person._make, self._by_key(_PEOPLE, person.c.user_id, user_ids))
+
+    def own_addresses(self, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
+        """Return the addresses that these people and teams have in their profiles, if it is known who set them."""
+        with reading(self._engine) as connection:
+            yield from held_addresses(connection, holder_ids)
+
+    def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+        """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
+        with reading(self._engine) as connection:
+            yield from mutes_in(connection, who, about_ids)
+
+    def _among(self, principals: Iterable[Principal]) -> Iterator[Principal]:
+        """Yield those who are no person, or one of ours."""
+        if self._portion is EVERYBODY:
+            yield from principals
+            return
+        holds = self._portion.holds
+        yield from (one for one in principals if one.principal_type != "user" or holds(one.principal_id))
+
+    def _by_key(
+        self,
+        statement: Select[Any],
+        column: ColumnElement[str],
+        keys: Collection[str],
+        *,
+        person_id: ColumnElement[str] | None = None,
+    ) -> Iterator[Row[Any]]:
+        """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people and few more."""
+        with reading(self._engine) as connection:
+            ours = () if person_id is None else self._ours(connection, person_id)
+            yield from _by_key(connection, statement.where(*ours), column, keys)
+
+    def _ours(self, connection: Connection, person_id: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
+        portion = self._portion
+        if portion.only is not None:
+            yield is_one_of(connection, person_id, portion.only)
+        if portion.after:
+            yield person_id > portion.after
+        if portion.through is not None:
+            yield person_id <= portion.through
+
+
+def _steps(connection: Connection, followers: Select[str], size: int) -> Iterator[str]:
+    """Yield every ``size``-th of one node's followers, in order: from each to the next through the index."""
+    after = ""
+    while (
+        user_id := connection.scalar(
+            followers.where(follow.c.user_id > after).order_by(follow.c.user_id).offset(size - 1).limit(1)
+        )
+    ) is not None:
+        yield (after := user_id)
+
+
+def _by_key(
+    connection: Connection, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]
+) -> Iterator[Row[Any]]:
+    """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
+    ordered = sorted(keys)
+    for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
+        chunk = ordered[start : start + _KEYS_PER_STATEMENT]
+        yield from connection.execute(statement.where(is_one_of(connection, column, chunk))).all()
+
+
+def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    entities = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
+    return {row.id: row.fqn for row in entities}

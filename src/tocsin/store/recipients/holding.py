@@ -1,0 +1,151 @@
+"""Alerts that are held back while an alert that they depend on has an open incident upstream.
+
+An incident holds back what happens after its beginning, to its asset and all that is made from it. The first event of
+each alert that is held back passes, and names the incident: that is written down once, so that repeating events lets
+the same one pass. Next: ``store/recipients/roots.py``, which asks for the same incidents.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, func, or_, select
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
+from tocsin.flow.resolve.withholding import AlertAssets
+from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
+from tocsin.model.match_result import Pair
+from tocsin.store.database.alert_tables import alert_held_back, alert_incident, alert_incident_step
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.tables import change_event
+from tocsin.store.recipients import relations_over_time
+from tocsin.store.recipients.assets import Assets, assets_of
+
+MOST_HOPS = 20
+"""How far an incident reaches downstream."""
+
+Reached = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
+"""By asset, from which incidents' assets it is made, and between which offsets."""
+
+_ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
+
+
+class Incident(NamedTuple):
+    """An incident with its asset, and between which offsets it holds back."""
+
+    id: str
+    number: int
+    subscription_id: str
+    entity_id: str
+    since: int
+    until: int
+
+
+class Holding:
+    """What holds alerts back in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden) -> dict[Pair, HeldBack]:
+        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
+
+        Incidents of assets that are ``hidden`` from an alert do not hold it back.
+        """
+        with reading(self._engine) as connection:
+            roots = incidents_of(connection, waiting)
+            roots_by_pair = _behind(connection, waiting, roots, _hidden_assets(waiting, roots, hidden)) if roots else {}
+        if not roots_by_pair:
+            return {}
+        if is_new:
+            with writing(self._engine) as connection:
+                first = _claim_first(connection, roots_by_pair)
+        else:
+            with reading(self._engine) as connection:
+                first = _first_behind(connection, {root.id for root in roots_by_pair.values()})
+        return {
+            pair: HeldBack(f"{PREFIX}{root.number}", root.subscription_id, first.get((root.id, pair[1])) == pair[0])
+            for pair, root in roots_by_pair.items()
+        }
+
+
+def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Incident]:
+    """Return the incidents of the alerts that these depend on, if they hold at the place of any of them, or may."""
+    upstream = sorted({one for each in waiting for one in each.depends_on})
+    offsets = [one.log_offset for one in waiting]
+    first, last = min(offsets, default=0), max(offsets, default=0)
+    by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
+    by_hand = by_hand.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.RESOLVED.value)
+    ended = func.coalesce(_ROW.recovered_offset, by_hand.scalar_subquery())
+    query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
+    query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
+    return [
+        Incident(*row[:5], NO_END if row[5] is None else row[5])
+        for chunk in chunks_of(upstream)
+        for row in connection.execute(
+            query.where(_ROW.subscription_id.in_(chunk)).order_by(_ROW.opened_offset, _ROW.number)
+        )
+    ]
+
+
+def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:
+    """Return the alerts with assets of incidents, of those on which they depend, that are hidden from them."""
+    upstream = {one.subscription_id: one.depends_on for one in waiting}
+    return hidden(
+        {(alert, one.entity_id) for alert, many in upstream.items() for one in roots if one.subscription_id in many}
+    )
+
+
+def _behind(
+    connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: AlertAssets
+) -> dict[Pair, Incident]:
+    """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
+    begun = {root.entity_id for root in roots}
+    assets = assets_of(connection, begun | {candidate.entity_id for candidate in waiting})
+    reached = reach_by_asset(connection, begun, assets, min(candidate.log_offset for candidate in waiting))
+    roots_by_pair: dict[Pair, Incident] = {}
+    for candidate in waiting:
+        at = reached.get(assets.of(candidate.entity_id), {})
+        for root in roots:
+            is_upstream = (
+                root.subscription_id in candidate.depends_on and root.since < candidate.log_offset <= root.until
+            )
+            is_known = is_upstream and (candidate.subscription_id, root.entity_id) not in hidden
+            if is_known and any(a <= candidate.log_offset <= b for a, b in at.get(root.entity_id, ())):
+                roots_by_pair[candidate.log_offset, candidate.subscription_id] = root
+                break
+    return roots_by_pair
+
+
+def reach_by_asset(connection: Connection, begun: Collection[str], assets: Assets, from_offset: int) -> Reached:
+    """Return, by asset, from which of these it is made, and between which offsets."""
+    starts = {one: assets.of(one) for one in begun}
+    spans: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    for root, node, _, span, _ in relations_over_time.reach(connection, starts, MOST_HOPS, from_offset):
+        spans[node][root].append(span)
+    return spans
+
+
+def _claim_first(connection: Connection, roots_by_pair: Mapping[Pair, Incident]) -> dict[tuple[str, str], int]:
+    """Write down which event of each alert is the first behind each incident, unless one is known; return that."""
+    first: dict[tuple[str, str], int] = {}
+    for (offset, alert), root in sorted(roots_by_pair.items()):
+        first.setdefault((root.id, alert), offset)
+    claims = [
+        {"incident_id": incident, "subscription_id": alert, "log_offset": offset}
+        for (incident, alert), offset in sorted(first.items())
+    ]
+    connection.execute(inserting(connection, alert_held_back).on_conflict_do_nothing(), claims)
+    return _first_behind(connection, {root.id for root in roots_by_pair.values()})
+
+
+def _first_behind(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
+    first_offsets: dict[tuple[str, str], int] = {}
+    for chunk in chunks_of(sorted(incident_ids)):
+        for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(chunk))):
+            first_offsets[row.incident_id, row.subscription_id] = row.log_offset
+    return first_offsets

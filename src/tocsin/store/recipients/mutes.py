@@ -1,0 +1,106 @@
+"""Mutes in the store: set and removed by their owner, looked up by key when recipients are resolved.
+
+Next: ``flow/resolve/candidates.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select
+
+from tocsin.chunks import chunks_of
+from tocsin.model.entity import Document
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.store.database.alert_tables import mute
+from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.tables import entity
+from tocsin.store.eventlog.log import announce_write
+from tocsin.store.recipients.assets import assets_of
+
+
+class Mutes:
+    """The mutes of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, who: str, now_ms: int) -> list[Mute]:
+        """Return what this person has muted and not ended yet, newest first."""
+        query = select(mute).where(mute.c.who == who, mute.c.until_ms > now_ms)
+        with reading(self._engine) as connection:
+            mutes = connection.execute(query.order_by(mute.c.since_ms.desc(), mute.c.about_id, mute.c.channel))
+            return [_mute(row) for row in mutes]
+
+    def put(self, new_mute: Mute) -> None:
+        """Mute; what was muted before keeps its start and takes the new end."""
+        row = asdict(new_mute)
+        with writing(self._engine) as connection:
+            row["since_offset"] = announce_write(connection) + 1
+            ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
+            keys = ["who", "about_id", "channel"]
+            fresh = delete(mute).where(mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id)
+            connection.execute(fresh.where(mute.c.channel == new_mute.channel, mute.c.until_ms <= new_mute.since_ms))
+            connection.execute(
+                inserting(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
+            )
+
+    def remove(self, who: str, about_id: str) -> int:
+        """Remove a mute for every channel; return how many mutes that ended."""
+        with writing(self._engine) as connection:
+            return connection.execute(delete(mute).where(mute.c.who == who, mute.c.about_id == about_id)).rowcount
+
+    def references(self, ids: Collection[str]) -> list[Document]:
+        """Return references to those of these alerts and assets that are there."""
+        names = (entity.c.id, entity.c.entity_type.label("type"), entity.c.name)
+        query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
+        muted_references: list[Document] = []
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(set(ids))):
+                muted_references += [
+                    dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(chunk)))
+                ]
+        return muted_references
+
+    def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
+        """Return per alert how many have muted it now, and how many of them by the link in a mail."""
+        people = func.count(mute.c.who.distinct())
+        by_link = func.count(mute.c.who.distinct()).filter(mute.c.unsubscribed)
+        query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
+        counts_by_alert: dict[str, tuple[int, int]] = {}
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(sorted(alert_ids)):
+                for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(chunk))):
+                    counts_by_alert[about_id] = (muted - unsubscribed, unsubscribed)
+        return counts_by_alert
+
+
+def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+    """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys.
+
+    Most people have muted nothing, and are asked for it by themselves first.
+    """
+    theirs = _rows(connection, mute.c.who, who) if len(who) <= len(about_ids) else None
+    if theirs == []:
+        return
+    about: dict[str, list[str]] = {}
+    for part_id, asset_id in assets_of(connection, about_ids).items():
+        about.setdefault(asset_id, []).append(part_id)
+    ids = {*about_ids, *about}
+    for row in _rows(connection, mute.c.about_id, ids) if theirs is None else theirs:
+        if row.who in who and row.about_id in ids:
+            asset_mute = _mute(row)
+            yield from (
+                replace(asset_mute, about_id=muted_id)
+                for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
+            )
+
+
+def _rows(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> list[Row[Any]]:  # Any: as below
+    return [row for some in chunks_of(sorted(keys)) for row in connection.execute(select(mute).where(column.in_(some)))]
+
+
+def _mute(row: Row[Any]) -> Mute:  # Any: a column's value
+    return Mute(**{**row._mapping, "kind": MuteKind(row.kind)})

@@ -1,0 +1,302 @@
+"""Owners, members and lineage with the offsets between which they held, looked up by key.
+
+Relations that ended before ``from_offset`` are left out: no event that is asked about saw them.
+Next: ``store/recipients/directory.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product, zip_longest
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
+
+from tocsin.chunks import chunks_of
+from tocsin.flow.resolve.directory import NO_END, Principal
+from tocsin.model.change import EventType
+from tocsin.model.inheritance import Entry, types_above
+from tocsin.model.notification import ReasonKind
+from tocsin.store.catalogue.relations.ancestry import ancestry
+from tocsin.store.catalogue.relations.past import ABOVE, DOWNSTREAM, MEMBER, OWNER
+from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
+
+Span = tuple[int, int]
+"""The first and the last offset for which something holds."""
+
+_PAST = past_relation.c
+_Current = tuple[Select[Any], ColumnElement[str]]
+_Target = tuple[str, str]
+"""Id and type of the other end of a relation."""
+
+
+class _Held(NamedTuple):
+    target: _Target
+    span: Span
+    fqn: str | None = None
+
+
+def _current(table: Table, key: str, target: str, other_type: str) -> _Current:
+    columns = (table.c[key], table.c[target], table.c[other_type], table.c.since_offset, literal(NO_END), literal(None))
+    return select(*columns), table.c[key]
+
+
+_OWNERS = _current(ownership, "entity_id", "owner_id", "owner_type")
+_MEMBERS = _current(membership, "team_id", "member_id", "member_type")
+_EDGES = _current(lineage_edge, "from_id", "to_id", "to_type")
+_ENDED = select(
+    _PAST.entity_id, _PAST.other_id, _PAST.other_type, _PAST.since_offset, _PAST.until_offset, _PAST.other_fqn
+)
+
+
+def owners(connection: Connection, node_ids: Collection[str], from_offset: int = 0) -> Iterator[Principal]:
+    """Yield the owners of each entity, its own or those of the nearest ancestor that had some, for as long as each was.
+
+    One row per (entity, owner, span of offsets).
+    """
+    chains = _chains(connection, node_ids, from_offset)
+    above = {one for chain in chains.values() for one in chain.everybody()} - set(node_ids)
+    own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
+    inherited = _live(connection, own_owners | _relations_held(connection, _OWNERS, OWNER, above, from_offset))
+    for node in node_ids:
+        for (owner_id, owner_type), (since, until) in _effective(chains[node], own_owners, inherited, from_offset):
+            yield Principal(
+                ReasonKind.OWNER, owner_id, owner_type, node_id=node, since_offset=since, until_offset=until
+            )
+
+
+def members(
+    connection: Connection,
+    team_ids: Collection[str],
+    from_offset: int = 0,
+    is_wanted: Callable[[str], bool] = lambda _person: True,
+) -> Iterator[tuple[str, str, Span]]:
+    """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end."""
+    below: dict[str, list[_Held]] = {}
+    frontier = set(team_ids)
+    while frontier:
+        memberships = _relations_held(connection, _MEMBERS, MEMBER, frontier, from_offset)
+        below |= {team: memberships.get(team, []) for team in frontier}
+        frontier = {
+            relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
+        } - below.keys()
+    for team in team_ids:
+        people: dict[str, list[Span]] = defaultdict(list)
+        for user_id, span in _people(team, below):
+            if is_wanted(user_id):
+                people[user_id].append(span)
+        for user_id in sorted(people):
+            yield from ((team, user_id, span) for span in _join(people[user_id]))
+
+
+def reach(
+    connection: Connection, starts: Mapping[str, str], depth: int, from_offset: int = 0
+) -> Iterator[tuple[str, str, int, Span, str | None]]:
+    """Yield what each root reaches downstream: (root, node, hops, span of offsets, name of a node that is gone).
+
+    ``starts`` are the entities at which the ways of each root begin. Breadth-first, one lookup per level for all roots
+    together, so that at each offset a node counts at its shortest distance and cycles end.
+    """
+    spans_by_pair: dict[tuple[str, str], list[Span]] = {(root, start): [(0, NO_END)] for root, start in starts.items()}
+    frontier: dict[str, list[tuple[str, Span]]] = defaultdict(list)  # node -> (root, span in which it was reached now)
+    for root, start in starts.items():
+        frontier[start].append((root, (0, NO_END)))
+        yield root, start, 0, (0, NO_END), None
+    for level in range(1, depth + 1):
+        edges = _relations_held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
+        following: dict[str, list[tuple[str, Span]]] = defaultdict(list)
+        for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
+            following[node].append((root, span))
+            yield root, node, level, span, fqn
+        if not following:
+            return
+        frontier = following
+
+
+def _first_arrivals(
+    frontier: Mapping[str, Sequence[tuple[str, Span]]],
+    edges: Mapping[str, Sequence[_Held]],
+    spans_by_pair: dict[tuple[str, str], list[Span]],
+) -> Iterator[tuple[str, str, Span, str | None]]:
+    """Yield where these edges lead for the first time at some offsets, and note that in ``spans_by_pair``."""
+    for node, many in edges.items():
+        for edge, (root, reached) in product(many, frontier[node]):
+            spans = spans_by_pair.setdefault((root, edge.target[0]), [])
+            new = _without(_both(reached, edge.span), spans)
+            spans += new
+            yield from ((root, edge.target[0], span, edge.fqn) for span in new)
+
+
+class _Chain(NamedTuple):
+    """The ancestors of an entity, the nearest first, and those that it or one of them had up to an offset."""
+
+    entity_id: str
+    now: Sequence[str]
+    before: Mapping[str, Sequence[tuple[int, Sequence[str]]]]
+
+    def everybody(self) -> Iterator[str]:
+        """Yield every entity that is or was an ancestor."""
+        yield from self.now
+        for node_id in (self.entity_id, *self.now):
+            for _, ids in self.before.get(node_id, ()):
+                yield from ids
+
+    def at(self, offset: int) -> Iterator[str]:
+        """Yield the ancestors at an offset, the nearest first."""
+        for node_id in (self.entity_id, *self.now):
+            if node_id != self.entity_id:
+                yield node_id
+            past_ancestors = next((ids for until, ids in self.before.get(node_id, ()) if offset <= until), None)
+            if past_ancestors is not None:
+                yield from past_ancestors
+                return
+
+    def turns(self) -> Iterator[int]:
+        """Yield the offsets from which on it differs."""
+        for node_id in (self.entity_id, *self.now):
+            yield from (until + 1 for until, _ in self.before.get(node_id, ()))
+
+
+def _effective(
+    chain: _Chain,
+    owners_by_entity: Mapping[str, Sequence[_Held]],
+    inherited: Mapping[str, Sequence[_Held]],
+    from_offset: int,
+) -> Iterator[tuple[_Target, Span]]:
+    """Yield the owners that an entity had: its own or, while it had none, those of the nearest ancestor with some."""
+    own_relations = owners_by_entity.get(chain.entity_id, ())
+    relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one, ()))]
+    turns = {
+        from_offset,
+        NO_END + 1,
+        *chain.turns(),
+        *(edge for row in relations for edge in (row.span[0], row.span[1] + 1)),
+    }
+    spans: dict[_Target, list[Span]] = defaultdict(list)
+    for since, end in pairwise(sorted(turn for turn in turns if turn >= from_offset)):
+        levels = (own_relations, *(inherited.get(one, ()) for one in chain.at(since)))
+        holding = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
+        for owner in next(filter(None, holding), []):
+            spans[owner].append((since, end - 1))
+    for owner, many in sorted(spans.items()):
+        yield from ((owner, span) for span in _join(many))
+
+
+def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
+    entries: dict[str, Entry] = {}
+    for chunk in chunks_of(sorted(node_ids)):
+        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
+        entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
+    types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
+    lines = ancestry(connection, entries.values())
+    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for chunk in chunks_of(sorted({above for line in lines.values() for above in line})):
+        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(chunk))
+        for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
+            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+    now: dict[str, list[str]] = {node: [] for node in node_ids}
+    for node, entry in entries.items():
+        parent_types = types_above(entry[0])
+        now[node] = [one for fqn in lines[entry] for one, kind in entities_by_fqn[fqn] if kind in parent_types]
+    before = _past_ancestors(connection, {*node_ids, *(one for many in now.values() for one in many)}, from_offset)
+    return {node: _Chain(node, above, before) for node, above in now.items()}
+
+
+def _past_ancestors(
+    connection: Connection, ids: Collection[str], from_offset: int
+) -> dict[str, list[tuple[int, list[str]]]]:
+    """Return, by entity, its ancestors up to each offset at which they changed, the earliest first."""
+    ancestors: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
+    query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
+    for chunk in chunks_of(sorted(ids)):
+        for row in connection.execute(query.where(_PAST.entity_id.in_(chunk)).order_by(_PAST.relation)):
+            ancestors[row.entity_id][row.until_offset].append(row.other_id)
+    return {one: sorted(many.items()) for one, many in ancestors.items()}
+
+
+def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
+    """Return the relations without those to what was soft-deleted, for as long as it was."""
+    targets = {row.target[0] for many in relations.values() for row in many}
+    deleted_spans = _deleted_spans(connection, targets)
+    return {
+        entity_id: [
+            row._replace(span=span) for row in many for span in _without(row.span, deleted_spans.get(row.target[0], ()))
+        ]
+        for entity_id, many in relations.items()
+    }
+
+
+def _deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, list[Span]]:
+    """Return when each of these was soft-deleted: after the event that says so, up to the one that restores it."""
+    column, is_deletion = change_event.c, change_event.c.event_type == EventType.ENTITY_SOFT_DELETED.value
+    is_restoration = column.event_type == EventType.ENTITY_RESTORED.value
+    turns: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for chunk in chunks_of(sorted(ids)):
+        query = select(column.entity_id, column.log_offset, is_deletion)
+        query = query.where(column.entity_id.in_(chunk), is_deletion | is_restoration).order_by(column.log_offset)
+        for entity_id, offset, is_gone in connection.execute(query):
+            turns[entity_id].append((offset, bool(is_gone)))
+    return {
+        entity_id: [
+            (offset + 1, following[0] if following else NO_END)
+            for (offset, is_gone), following in zip_longest(many, many[1:])
+            if is_gone
+        ]
+        for entity_id, many in turns.items()
+    }
+
+
+def _relations_held(
+    connection: Connection, current: _Current, relation: str, ids: Iterable[str], from_offset: int
+) -> dict[str, list[_Held]]:
+    """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
+    ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
+    query, key = current
+    relations: dict[str, list[_Held]] = defaultdict(list)
+    for chunk in chunks_of(sorted(ids)):
+        for statement in (query.where(key.in_(chunk)), ended.where(_PAST.entity_id.in_(chunk))):
+            for entity_id, target_id, other_type, since, until, fqn in connection.execute(statement):
+                relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
+    return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in relations.items()}
+
+
+def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[str, Span]]:
+    """Yield the people of a team and of all below it; each team is entered once for each offset."""
+    waiting: list[tuple[str, Span]] = [(team, (0, NO_END))]
+    entered: dict[str, list[Span]] = defaultdict(list)
+    while waiting:
+        at, reached = waiting.pop()
+        new = _without(reached, entered[at])
+        entered[at] += new
+        for relation, span in product(below.get(at, ()), new):
+            overlap = _both(span, relation.span)
+            if overlap[0] <= overlap[1] and relation.target[1] == "team":
+                waiting.append((relation.target[0], overlap))
+            elif overlap[0] <= overlap[1]:
+                yield relation.target[0], overlap
+
+
+def _both(first: Span, second: Span) -> Span:
+    return max(first[0], second[0]), min(first[1], second[1])
+
+
+def _without(span: Span, excluded: Sequence[Span]) -> list[Span]:
+    """Return the parts of a span that lie in none of these."""
+    parts = [span] if span[0] <= span[1] else []
+    for since, until in excluded:
+        cut = (part for one in parts for part in ((one[0], min(one[1], since - 1)), (max(one[0], until + 1), one[1])))
+        parts = [part for part in cut if part[0] <= part[1]]
+    return parts
+
+
+def _join(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those that overlap or follow each other made one."""
+    joined: list[Span] = []
+    for since, until in sorted(spans):
+        if joined and since <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], until))
+        else:
+            joined.append((since, until))
+    return joined

@@ -1,0 +1,89 @@
+"""Check of every version against its reconstruction from events: the most expensive check, entity by entity.
+
+Next: ``flow/capture/rebuild.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.rebuild import versions
+from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBERSHIPS
+from tocsin.store.catalogue.relations.label_names import new_names
+from tocsin.store.database.documents import from_text
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.tables import change_event, entity_version
+from tocsin.store.eventlog.log import LOGGED, logged_event_of
+from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
+
+_STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
+
+
+def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find versions that differ from what the events of their entity make of them."""
+    after = ""
+    while ids := _next_ids(connection, after):
+        after = ids[-1]
+        event = change_event.c
+        query = select(event.entity_id, *LOGGED).where(event.entity_id.in_(ids))
+        event_rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
+        for entity_id, group in groupby(event_rows, key=lambda row: str(row.entity_id)):
+            yield from _of_entity(connection, entity_id, list(group))
+        advance(len(event_rows))
+
+
+def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
+    try:
+        texts = Texts(connection)
+        logged = [logged_event_of(row, texts) for row in group]
+        if logged[0].event.entity_type in ENTITY_TYPES:
+            yield from _differences(connection, entity_id, logged)
+    except DAMAGED:
+        problem = "one of its events or versions cannot be read, so they cannot be compared"
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", problem)
+
+
+def _next_ids(connection: Connection, after: str) -> list[str]:
+    event = change_event.c
+    query = select(event.entity_id).where(event.entity_id > after).group_by(event.entity_id).order_by(event.entity_id)
+    return list(connection.execute(query.limit(_AT_ONCE)).scalars())
+
+
+def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:
+    entity_type = logged[0].event.entity_type
+    columns = entity_version.c
+    query = select(*VERSION_TEXT).where(columns.entity_id == entity_id).order_by(columns.version_tenths)
+    texts = Texts(connection)
+    stored = [from_text(texts.of(row)) for row in connection.execute(query)]
+    try:
+        later = new_names(connection, [entity_id]).get(entity_id, [])
+        rebuilt = versions(logged, [(relabelling.log_offset, relabelling.names) for relabelling in later])
+    except (ValueError, KeyError, TypeError) as refused:
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events are inconsistent: {refused}")
+        return
+    for stored_version, rebuilt_version in zip_longest(stored, rebuilt):
+        if (
+            stored_version is None
+            or rebuilt_version is None
+            or not _is_same(entity_type, rebuilt_version, stored_version)
+        ):
+            version = (stored_version or rebuilt_version)["version"]
+            yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"{version} differs from its events")
+            return
+
+
+def _is_same(entity_type: str, rebuilt: Document, stored: Document) -> bool:
+    memberships = dict.fromkeys(MEMBERSHIPS.get(entity_type, ()))
+    stamps_agree = all(rebuilt.get(key) == stored.get(key) for key in _STAMPS)
+    return stamps_agree and diff(entity_type, rebuilt | memberships, stored | memberships).is_empty()
+
+
+_AT_ONCE = 200

@@ -27,7 +27,7 @@ RouteKey = tuple[str, int]
 """The word after ``/api/v1/``, and how many steps the path has."""
 
 _FIRST_WORD = len(API.split("/"))
-_KEPT = ("methods", "name", "status_code", "tags", "response_class", "include_in_schema")
+_KEPT = ("methods", "name", "status_code", "tags", "response_class", "include_in_schema", "openapi_extra")
 
 
 class CollectionConvertor(Convertor[str]):

@@ -25,7 +25,7 @@ from tocsin.server.openapi.event_schemas import EVENTS
 from tocsin.server.openapi.examples import examples
 from tocsin.server.openapi.graph_schemas import GRAPHS
 from tocsin.server.openapi.json_schema import TEXT, array, page, ref
-from tocsin.server.openapi.operations import OPERATIONS, OpenApiOperation, has
+from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
 from tocsin.server.openapi.parameters import parameters_of
 from tocsin.server.openapi.people_schemas import PEOPLE
 from tocsin.server.openapi.requests import REQUESTS
@@ -66,18 +66,13 @@ def openapi_document(app: FastAPI) -> Document:
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
         "components": {
-            "schemas": _schemas(_answers(row, name_of(route)) for _, _, route, row in operations),
+            "schemas": _schemas(_answers(row, route) for _, _, route, row in operations),
             "responses": ERRORS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
         "security": [{"token": []}],
         "tags": [{"name": tag} for tag in sorted({tag for route in _routes(app) for tag in map(str, route.tags)})],
     }
-
-
-def name_of(route: APIRoute) -> str:
-    """Return what the table of operations calls a route: its module and its function."""
-    return f"{route.endpoint.__module__.rpartition('.')[2]}.{route.endpoint.__name__}"
 
 
 class _Paths:
@@ -121,7 +116,7 @@ def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
 
 def _operation(described: Document, enums: Document, route: APIRoute, method: str, row: EntityType | None) -> Document:
     name = name_of(route)
-    table = _for(OPERATIONS[name], row)
+    table = _for(operation_of(route), row)
     operation = {
         "tags": [row.collection] if row else described["tags"],
         "operationId": _operation_id(name, row),
@@ -160,8 +155,8 @@ def _for(table: OpenApiOperation, row: EntityType | None) -> OpenApiOperation:
     return replace(table, answer=answer, body=body)
 
 
-def _answers(row: EntityType | None, name: str) -> list[str]:
-    table = _for(OPERATIONS[name], row)
+def _answers(row: EntityType | None, route: APIRoute) -> list[str]:
+    table = _for(operation_of(route), row)
     return [one for one in (table.answer, table.body, table.or_accepted) if one]
 
 

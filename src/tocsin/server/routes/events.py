@@ -25,6 +25,7 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.database.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]
@@ -141,7 +142,7 @@ class EventQuery(BaseModel):
         return {kind: types for name, types in types_by_name.items() for kind in UPSTREAM_FILTERS[name]}
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("EventPage"))
 def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
     """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
     end = caller.parts.log.readable_end()
@@ -175,7 +176,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     return answer({"data": [_event_json(one, caller, query.format) for one in page.entries], "paging": paging})
 
 
-@router.get("/{event_id}")
+@router.get("/{event_id}", openapi_extra=answers("Event"))
 def read_event(
     event_id: PathId, caller: Asked, *, shape: Annotated[Format, Query(alias="format")] = "openmetadata"
 ) -> Response:

@@ -24,20 +24,21 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees
 from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""
 
 
-@router.get("/documentation/csv")
+@router.get("/documentation/csv", openapi_extra=answers("SheetColumns"))
 def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
     """Return the columns of this collection's CSV and their meaning."""
     require(caller, Operation.VIEW_BASIC, row)
     return answer(_kind(row, recursive=recursive).to_wire())
 
 
-@router.get("/name/{fqn}/export")
+@router.get("/name/{fqn}/export", openapi_extra=answers("Csv", media="text/plain"))
 def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
     """Export the columns of a table, the terms of a glossary, or the children of an entity as CSV.
 
@@ -56,7 +57,7 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
-@router.put("/name/{fqn}/import")
+@router.put("/name/{fqn}/import", openapi_extra=answers("ImportResult", reads="Csv"))
 def import_(
     row: Row,
     fqn: PathText,

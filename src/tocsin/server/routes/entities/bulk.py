@@ -28,6 +28,7 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.http.errors import explain
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
+from tocsin.server.openapi.operations import answers
 
 MOST_ROWS = 10_000
 """Rows of one request."""
@@ -68,7 +69,7 @@ class BulkPutQuery(BulkQuery):
     override_metadata: bool = False
 
 
-@router.put("/bulk")
+@router.put("/bulk", openapi_extra=answers("BulkResult", reads="Create{}List"))
 def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
     """Create or update the entities of a JSON array; failing rows do not stop the others.
 
@@ -78,13 +79,13 @@ def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQu
     return _answer(write, row, body, caller, query=query)
 
 
-@router.post("/bulk")
+@router.post("/bulk", openapi_extra=answers("BulkResult", reads="Create{}List"))
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
     return _answer(BulkWrites.create, row, body, caller, query=query)
 
 
-@router.delete("/deleteStale")
+@router.delete("/deleteStale", openapi_extra=answers("BulkResult", reads="StaleRequest"))
 def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
     """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
 

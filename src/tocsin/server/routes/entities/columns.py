@@ -12,6 +12,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, Fields, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import Include, visible_document
 
 _TABLE = ENTITY_TYPES["table"]
@@ -24,7 +25,7 @@ Offset = Annotated[int, Query(ge=0, le=2**31)]
 router = APIRouter(prefix="/tables", tags=["tables"])
 
 
-@router.get("/name/{fqn}/columns")
+@router.get("/name/{fqn}/columns", openapi_extra=answers("ColumnPage"))
 def read_by_name(
     fqn: PathText,
     caller: Asked,
@@ -38,7 +39,7 @@ def read_by_name(
     return _page(Key.by_name(fqn), caller, fields, (offset, limit), include)
 
 
-@router.get("/{table_id}/columns")
+@router.get("/{table_id}/columns", openapi_extra=answers("ColumnPage"))
 def read(
     table_id: PathId,
     caller: Asked,

@@ -16,6 +16,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, PathText, Row
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 router = APIRouter(tags=["entities"])
@@ -24,7 +25,7 @@ router = APIRouter(tags=["entities"])
 _LISTS = {"owners": "Owners", "domains": "Domains", "dataProducts": "Data products", "reviewers": "Reviewers"}
 
 
-@router.get("/name/{fqn}/context")
+@router.get("/name/{fqn}/context", openapi_extra=answers("Markdown", media="text/markdown"))
 def read_context(
     row: Row, fqn: PathText, caller: Asked, *, query: Annotated[str | None, Query(max_length=5000)] = None
 ) -> Response:

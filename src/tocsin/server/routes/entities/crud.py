@@ -38,6 +38,7 @@ from tocsin.server.http.request import (
     answer,
 )
 from tocsin.server.login.tokens import hash_password
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.tokens import give_first_token, token_asked_for
 from tocsin.server.routes.people.users import check_password
 
@@ -57,7 +58,7 @@ router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, openapi_extra=answers("{}", reads="Create{}"))
 def create(row: Row, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create an entity; 409 if the name exists."""
     require(caller, Operation.CREATE, row)
@@ -66,7 +67,7 @@ def create(row: Row, body: DocumentBody, caller: Asked, token_id: TokenId) -> Re
     return _with_credentials(row, written, caller, credentials, token_id)
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("{}", reads="Create{}", also=("200", "201")))
 def create_or_update(
     row: Row, body: DocumentBody, caller: Asked, token_id: TokenId, *, override_metadata: OverrideMetadata = False
 ) -> Response:
@@ -79,7 +80,7 @@ def create_or_update(
     return _with_credentials(row, written, caller, credentials, token_id)
 
 
-@router.put("/restore")
+@router.put("/restore", openapi_extra=answers("{}", reads="RestoreRequest", or_accepted="EndedJob"))
 def restore(
     row: Row, body: DocumentBody, caller: Asked, *, is_async: Annotated[bool, Query(alias="async")] = False
 ) -> Response:
@@ -96,7 +97,7 @@ def restore(
     return _ended_job(f"Restored {row.name} {entity_id}.") if is_async else written_answer(row, written, caller)
 
 
-@router.get("/name/{fqn}")
+@router.get("/name/{fqn}", openapi_extra=answers("{}"))
 def read_by_name(
     row: Row,
     fqn: PathText,
@@ -110,13 +111,13 @@ def read_by_name(
     return _read(row, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
 
 
-@router.patch("/name/{fqn}")
+@router.patch("/name/{fqn}", openapi_extra=answers("{}", reads="JsonPatch"))
 def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
     return _patch(row, visible_document(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
 
 
-@router.delete("/name/{fqn}")
+@router.delete("/name/{fqn}", openapi_extra=answers("{}"))
 def delete_by_name(
     row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
@@ -125,7 +126,7 @@ def delete_by_name(
     return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
 
 
-@router.get("/{entity_id}")
+@router.get("/{entity_id}", openapi_extra=answers("{}"))
 def read(
     row: Row,
     entity_id: PathId,
@@ -139,13 +140,13 @@ def read(
     return _read(row, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
 
 
-@router.patch("/{entity_id}")
+@router.patch("/{entity_id}", openapi_extra=answers("{}", reads="JsonPatch"))
 def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity; ``If-Match`` guards against concurrent changes."""
     return _patch(row, str(entity_id), body, caller, if_match=if_match)
 
 
-@router.delete("/{entity_id}")
+@router.delete("/{entity_id}", openapi_extra=answers("{}"))
 def delete(
     row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
@@ -153,7 +154,7 @@ def delete(
     return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
 
 
-@router.get("/{entity_id}/versions")
+@router.get("/{entity_id}/versions", openapi_extra=answers("VersionHistory"))
 def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
@@ -170,7 +171,7 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
     )
 
 
-@router.get("/{entity_id}/versions/{version}")
+@router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}"))
 def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
     """Return one version of an entity."""
     if not _VERSION.fullmatch(version):
@@ -221,7 +222,7 @@ def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_
     return written_answer(row, written, caller)
 
 
-@router.delete("/async/{entity_id}", status_code=202)
+@router.delete("/async/{entity_id}", status_code=202, openapi_extra=answers("EndedJob"))
 def delete_async(
     row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:

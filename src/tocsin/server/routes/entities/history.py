@@ -25,6 +25,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
@@ -54,7 +55,7 @@ async def window_of(
     return VersionsAsked(start, end, limit, after or None, before or None)
 
 
-@router.get("/history")
+@router.get("/history", openapi_extra=answers("{}Page"))
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
     page = caller.parts.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
@@ -63,13 +64,13 @@ def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Dep
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
 
-@router.post("/{entity_id}/rollback")
+@router.post("/{entity_id}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
 def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Restore a version as a new one: ``{"version": 0.3}``; ``"dryRun": true`` writes nothing."""
     return _roll_back(row, Key.by_id(str(entity_id)), body, caller, if_match)
 
 
-@router.post("/name/{fqn}/rollback")
+@router.post("/name/{fqn}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
 def rollback_by_name(
     row: Row, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
 ) -> Response:
@@ -77,13 +78,13 @@ def rollback_by_name(
     return _roll_back(row, Key.by_name(fqn), body, caller, if_match)
 
 
-@router.get("/{entity_id}/diff")
+@router.get("/{entity_id}/diff", openapi_extra=answers("ChangeDescription"))
 def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of versions ``from`` and ``to``; default: the newest two."""
     return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)))
 
 
-@router.get("/name/{fqn}/diff")
+@router.get("/name/{fqn}/diff", openapi_extra=answers("ChangeDescription"))
 def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of two versions of an entity by FQN."""
     return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)))

@@ -17,6 +17,7 @@ from tocsin.server.access.permissions import scope_of, scopes_of, visible_refere
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, PathText, Row, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
 from tocsin.store.catalogue.entities.listing import Listing
@@ -60,7 +61,7 @@ class ListQuery(BaseModel):
         )
 
 
-@router.get("/name/{fqn}/children")
+@router.get("/name/{fqn}/children", openapi_extra=answers("EntityReferencePage"))
 def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return a page of a container's direct children, in brief form."""
     if row.name not in _OF_CHILDREN:
@@ -74,7 +75,7 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
 
 
-@router.get("/name/{fqn}/ancestors")
+@router.get("/name/{fqn}/ancestors", openapi_extra=answers("Ancestors"))
 def list_ancestors(row: Row, fqn: PathText, caller: Asked) -> Response:
     """Return references to the containers above a container, the outermost first."""
     if row.name not in _OF_CHILDREN:
@@ -88,7 +89,7 @@ def list_ancestors(row: Row, fqn: PathText, caller: Asked) -> Response:
     return answer([with_address(one, caller.root) for one in visible])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("{}Page"))
 def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
     field_names = parse_fields(row, query.fields)

@@ -20,6 +20,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 _TEXTS = ("displayName", "description")
@@ -30,7 +31,7 @@ Holder = Annotated[Literal["table", "dashboardDataModel"], Query(alias="entityTy
 router = APIRouter(prefix="/columns", tags=["tables"])
 
 
-@router.get("/name/{fqn}")
+@router.get("/name/{fqn}", openapi_extra=answers("Column"))
 def read_column(fqn: PathText, caller: Asked, *, holder: Holder = "table") -> Response:
     """Return one column by FQN; ``entityType`` says what it is in: ``table`` or ``dashboardDataModel``."""
     row = ENTITY_TYPES[holder]
@@ -38,7 +39,7 @@ def read_column(fqn: PathText, caller: Asked, *, holder: Holder = "table") -> Re
     return answer(_column_json(row, document, path, caller))
 
 
-@router.put("/name/{fqn}")
+@router.put("/name/{fqn}", openapi_extra=answers("Column", reads="ColumnChange"))
 def change_column(fqn: PathText, body: DocumentBody, caller: Asked, *, holder: Holder = "table") -> Response:
     """Change a column: ``displayName``, ``description``, ``tags``, ``constraint``; an empty value removes it."""
     row = ENTITY_TYPES[holder]

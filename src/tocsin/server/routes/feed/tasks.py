@@ -16,6 +16,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.quotas import count_post
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible
 
 TaskNumber = Annotated[int, Path(ge=1, le=2**53)]
@@ -26,19 +27,19 @@ _EDITS = {"description": Operation.EDIT_DESCRIPTION, "tags": Operation.EDIT_TAGS
 router = APIRouter(prefix="/feed/tasks", tags=["feed"])
 
 
-@router.get("/{number}")
+@router.get("/{number}", openapi_extra=answers("Thread"))
 def read_task(number: TaskNumber, caller: Asked) -> Response:
     """Return the thread of a task by number."""
     return answer(on_wire(visible(_thread_id(number, caller), caller, posts=_ALL_POSTS), caller))
 
 
-@router.patch("/{number}")
+@router.patch("/{number}", openapi_extra=answers("Thread", reads="JsonPatch"))
 def patch_task(number: TaskNumber, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a task's thread, for example to reassign it (``/task/assignees``)."""
     return patch_answer(_thread_id(number, caller), body, caller)
 
 
-@router.put("/{number}/resolve")
+@router.put("/{number}/resolve", openapi_extra=answers("Thread", reads="ResolveRequest"))
 def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
     """Resolve a task: write ``newValue`` (description or tags) into the asset."""
     thread_id = _thread_id(number, caller)
@@ -53,7 +54,7 @@ def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respo
     return answer(on_wire(written.document, caller))
 
 
-@router.put("/{number}/close")
+@router.put("/{number}/close", openapi_extra=answers("Thread", reads="CloseRequest"))
 def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
     """Close a task without a change; ``comment`` says why."""
     thread_id = _thread_id(number, caller)

@@ -27,6 +27,7 @@ from tocsin.server.alerts.quotas import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
 
@@ -56,7 +57,7 @@ class Filters(BaseModel):
     active_announcement: bool | None = None
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("ThreadPage"))
 def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Response:
     """Return a page of threads with their latest posts, last changed first."""
     if filters.before and filters.after:
@@ -68,7 +69,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
     return answer({"data": [on_wire(one, caller) for one in page.threads], "paging": paging})
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, openapi_extra=answers("Thread", reads="ThreadRequest"))
 def create_thread(body: DocumentBody, caller: Asked) -> Response:
     """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
     link = parse_link(body.get("about"), "about")
@@ -78,7 +79,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
     return answer(on_wire(written.document, caller), 201)
 
 
-@router.get("/count")
+@router.get("/count", openapi_extra=answers("ThreadCountsList"))
 def count_threads(entity_link: Link, caller: Asked) -> Response:
     """Return the number of threads by type for an asset and its parts, or for a user."""
     link = parse_link(entity_link, "entityLink")
@@ -90,19 +91,19 @@ def count_threads(entity_link: Link, caller: Asked) -> Response:
     return answer(caller.parts.feed.counts(reference, link.steps, now_ms=now_ms))
 
 
-@router.get("/{thread_id}")
+@router.get("/{thread_id}", openapi_extra=answers("Thread"))
 def read_thread(thread_id: PathId, caller: Asked) -> Response:
     """Return a thread with all posts."""
     return answer(on_wire(visible(str(thread_id), caller, posts=_ALL_POSTS), caller))
 
 
-@router.patch("/{thread_id}")
+@router.patch("/{thread_id}", openapi_extra=answers("Thread", reads="JsonPatch"))
 def patch_thread(thread_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a thread: message, reactions, assignees, announcement, resolved."""
     return patch_answer(str(thread_id), body, caller)
 
 
-@router.delete("/{thread_id}")
+@router.delete("/{thread_id}", openapi_extra=answers("Thread"))
 def delete_thread(thread_id: PathId, caller: Asked) -> Response:
     """Hard-delete a thread with its posts; for its author and administrators."""
     visible(str(thread_id), caller)
@@ -110,7 +111,7 @@ def delete_thread(thread_id: PathId, caller: Asked) -> Response:
     return answer(on_wire(written.document, caller))
 
 
-@router.get("/{thread_id}/posts")
+@router.get("/{thread_id}/posts", openapi_extra=answers("PostPage"))
 def list_posts(thread_id: PathId, caller: Asked) -> Response:
     """Return the posts of a thread, oldest first."""
     visible(str(thread_id), caller)
@@ -118,7 +119,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
     return answer({"data": posts, "paging": {"total": len(posts)}})
 
 
-@router.post("/{thread_id}/posts", status_code=201)
+@router.post("/{thread_id}/posts", status_code=201, openapi_extra=answers("Thread", reads="PostRequest"))
 def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add a post (``message``) to a thread; returns the thread."""
     visible(str(thread_id), caller)
@@ -127,7 +128,7 @@ def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     return answer(on_wire(written.document, caller), 201)
 
 
-@router.patch("/{thread_id}/posts/{post_id}")
+@router.patch("/{thread_id}/posts/{post_id}", openapi_extra=answers("Post", reads="JsonPatch"))
 def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a post: message (for its author) or one's own reactions."""
     visible(str(thread_id), caller)
@@ -137,7 +138,7 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
     return answer(written.document)
 
 
-@router.delete("/{thread_id}/posts/{post_id}")
+@router.delete("/{thread_id}/posts/{post_id}", openapi_extra=answers("Post"))
 def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
     """Delete a post; for its author and administrators."""
     visible(str(thread_id), caller)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
 from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.people.followers import event_of
 
@@ -14,7 +15,7 @@ router = APIRouter(tags=["followers"])
 """Included under every collection (``server/app.py``)."""
 
 
-@router.put("/{entity_id}/vote")
+@router.put("/{entity_id}/vote", openapi_extra=answers("ChangeEvent", reads="VoteRequest"))
 def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
     vote_type = body.get("updatedVoteType")

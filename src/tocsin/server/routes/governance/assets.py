@@ -24,6 +24,7 @@ from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 MOST_AT_ONCE = 1_000
@@ -37,19 +38,19 @@ router = APIRouter(tags=["assets"])
 """Included under every collection (``server/app.py``)."""
 
 
-@router.get("/name/{fqn}/assets")
+@router.get("/name/{fqn}/assets", openapi_extra=answers("EntityReferencePage"))
 def list_assets_by_name(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team by FQN."""
     return _list_answer(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
 
 
-@router.get("/{entity_id}/assets")
+@router.get("/{entity_id}/assets", openapi_extra=answers("EntityReferencePage"))
 def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team."""
     return _list_answer(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
 
 
-@router.put("/{group}/assets/{change}")
+@router.put("/{group}/assets/{change}", openapi_extra=answers("BulkResult", reads="AssetsRequest"))
 def change_assets(
     row: Row, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
 ) -> Response:

@@ -9,13 +9,14 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import Asked, DocumentBody, PathId
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document, written_answer
 
 router = APIRouter(tags=["types"])
 _TYPE = ENTITY_TYPES["type"]
 
 
-@router.put("/metadata/types/{type_id}")
+@router.put("/metadata/types/{type_id}", openapi_extra=answers("Type", reads="CustomPropertyRequest"))
 def put_property(type_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add or change a custom property of the type: ``name``, ``description``, ``propertyType``."""
     require(caller, Operation.EDIT_ALL, _TYPE, visible_document(_TYPE, Key.by_id(str(type_id)), caller))

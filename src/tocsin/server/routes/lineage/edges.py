@@ -19,6 +19,7 @@ from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 Depth = Annotated[int, Query(ge=0, le=50)]
@@ -30,7 +31,7 @@ MOST_EVENTS = 10_000
 router = APIRouter(prefix="/lineage", tags=["lineage"])
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("LineageEdge", reads="LineageRequest"))
 def put_edge(body: DocumentBody, caller: Asked) -> Response:
     """Add an edge (`{"edge": {fromEntity, toEntity, lineageDetails}}`) or replace its details."""
     edge = body.get("edge")
@@ -39,7 +40,10 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
     return _put(caller, (edge.get("fromEntity"), edge.get("toEntity")), edge)
 
 
-@router.put("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+@router.put(
+    "/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}",
+    openapi_extra=answers("LineageEdge", reads="EdgeDetailsRequest"),
+)
 def put_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: DocumentBody, caller: Asked
 ) -> Response:
@@ -47,7 +51,7 @@ def put_edge_by_name(
     return _put(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), {"lineageDetails": body})
 
 
-@router.post("/events")
+@router.post("/events", openapi_extra=answers("BulkResult", reads="LineageEvents"))
 def receive_events(body: JsonBody, caller: Asked) -> Response:
     """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
     events = events_in(body)
@@ -56,7 +60,7 @@ def receive_events(body: JsonBody, caller: Asked) -> Response:
     return answer(bulk_result([outcome for event in events for outcome in _receive(caller, event)]))
 
 
-@router.get("/getLineageEdge/{from_id}/{to_id}")
+@router.get("/getLineageEdge/{from_id}/{to_id}", openapi_extra=answers("LineageEdge"))
 def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
     """Return the details of one edge."""
     edge = caller.parts.lineage.edge(str(from_id), str(to_id))
@@ -65,7 +69,7 @@ def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
-@router.get("/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+@router.get("/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge"))
 def read_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
 ) -> Response:
@@ -76,7 +80,7 @@ def read_edge_by_name(
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
-@router.get("/{entity_type}/name/{fqn}")
+@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("Lineage"))
 def around_name(
     entity_type: TypeName,
     fqn: PathText,
@@ -89,7 +93,7 @@ def around_name(
     return _around(row_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
 
 
-@router.get("/{entity_type}/{entity_id}")
+@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("Lineage"))
 def around(
     entity_type: TypeName,
     entity_id: PathId,
@@ -104,19 +108,19 @@ def around(
     )
 
 
-@router.delete("/{entity_type}/{entity_id}/type/{source}")
+@router.delete("/{entity_type}/{entity_id}/type/{source}", openapi_extra=answers("LineageEdges"))
 def delete_by_source(entity_type: TypeName, entity_id: PathId, source: PathText, caller: Asked) -> Response:
     """Remove all edges to an asset with this source, e.g. ``ViewLineage``."""
     return _delete_by_source(caller, {"type": entity_type, "id": str(entity_id)}, source)
 
 
-@router.delete("/source/name/{entity_type}/{fqn}/type/{source}")
+@router.delete("/source/name/{entity_type}/{fqn}/type/{source}", openapi_extra=answers("LineageEdges"))
 def delete_by_source_by_name(entity_type: TypeName, fqn: PathText, source: PathText, caller: Asked) -> Response:
     """Remove all edges to an asset by FQN with this source."""
     return _delete_by_source(caller, {"type": entity_type, "fullyQualifiedName": fqn}, source)
 
 
-@router.patch("/{from_type}/{from_id}/{to_type}/{to_id}")
+@router.patch("/{from_type}/{from_id}/{to_type}/{to_id}", openapi_extra=answers("LineageEdge", reads="JsonPatch"))
 def patch_edge(
     from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, *, body: JsonBody, caller: Asked
 ) -> Response:
@@ -125,7 +129,9 @@ def patch_edge(
     return _patch(caller, ends, body)
 
 
-@router.patch("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+@router.patch(
+    "/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge", reads="JsonPatch")
+)
 def patch_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: JsonBody, caller: Asked
 ) -> Response:
@@ -133,13 +139,13 @@ def patch_edge_by_name(
     return _patch(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), body)
 
 
-@router.delete("/{from_type}/{from_id}/{to_type}/{to_id}")
+@router.delete("/{from_type}/{from_id}/{to_type}/{to_id}", openapi_extra=answers("LineageEdge"))
 def delete_edge(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, caller: Asked) -> Response:
     """Remove one edge."""
     return _delete(caller, ({"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)}))
 
 
-@router.delete("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+@router.delete("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge"))
 def delete_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
 ) -> Response:

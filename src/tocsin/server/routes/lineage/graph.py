@@ -17,6 +17,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
 
 _RENAMED = {"columnsLineage": "columns"}
@@ -27,7 +28,7 @@ _OF_AN_EDGE = frozenset(
 router = APIRouter(prefix="/lineage", tags=["lineage"])
 
 
-@router.get("/getLineage")
+@router.get("/getLineage", openapi_extra=answers("LineageMap"))
 def read_map(
     caller: Asked,
     *,

@@ -25,6 +25,7 @@ from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
@@ -50,7 +51,7 @@ class _Question:
     columns: frozenset[str]
 
 
-@router.get("/lineage/{entity_type}/{entity_id}/impact")
+@router.get("/lineage/{entity_type}/{entity_id}/impact", openapi_extra=answers("Impact"))
 def impact(
     entity_type: TypeName,
     entity_id: PathId,
@@ -64,7 +65,7 @@ def impact(
     return _of_entity(caller, (entity_type, Key.by_id(str(entity_id))), (depth, limit), columns)
 
 
-@router.get("/lineage/{entity_type}/name/{fqn}/impact")
+@router.get("/lineage/{entity_type}/name/{fqn}/impact", openapi_extra=answers("Impact"))
 def impact_by_name(
     entity_type: TypeName,
     fqn: PathText,
@@ -78,7 +79,7 @@ def impact_by_name(
     return _of_entity(caller, (entity_type, Key.by_name(fqn)), (depth, limit), columns)
 
 
-@router.get("/events/{event_id}/impact")
+@router.get("/events/{event_id}/impact", openapi_extra=answers("Impact"))
 def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit: Most = MOST_ASSETS) -> Response:
     """Return everything downstream of an event's change, by current lineage."""
     event = shown_event(str(event_id), caller).event

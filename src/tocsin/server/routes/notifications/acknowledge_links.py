@@ -20,6 +20,7 @@ from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import acknowledge, button_of, incident_to_acknowledge, person_of, state_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller, PartsHere, address_of
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.notifications.unsubscribe import GUARDS
 
 router = APIRouter(tags=["inbox"])
@@ -58,7 +59,7 @@ def _recipient(token: str, parts: Parts) -> tuple[str, Actor]:
 ClickedHere = Annotated[Clicked, Depends(click_of)]
 
 
-@router.get("/acknowledge/{token}", response_class=HTMLResponse)
+@router.get("/acknowledge/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     """Return a page that asks to confirm acknowledging an incident."""
     incident = incident_to_acknowledge(clicked.incident, clicked.caller)
@@ -67,7 +68,7 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     return _page(f"{clicked.caller.actor.name} will acknowledge {incident.name}.", form=_FORM)
 
 
-@router.post("/acknowledge/{token}", response_class=HTMLResponse)
+@router.post("/acknowledge/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
     """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
     return _page(acknowledge(clicked.incident, clicked.caller))

@@ -18,13 +18,14 @@ from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import Asked, PathId, Timestamp, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
 
 router = APIRouter(tags=["inbox"])
 
 
-@router.get("/users/{user_id}/activity")
+@router.get("/users/{user_id}/activity", openapi_extra=answers("ActivityPage"))
 def list_activity(
     user_id: PathId,
     caller: Asked,

@@ -21,6 +21,7 @@ from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Asked, Caller, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -29,7 +30,7 @@ Named = Annotated[str | None, Query(max_length=300)]
 router = APIRouter(tags=["events"])
 
 
-@router.get("/events/{event_id}/explain")
+@router.get("/events/{event_id}/explain", openapi_extra=answers("Explanation"))
 def explain_event(
     event_id: PathId,
     caller: Asked,

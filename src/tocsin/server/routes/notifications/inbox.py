@@ -26,6 +26,7 @@ from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
+from tocsin.server.openapi.operations import answers
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
@@ -50,7 +51,7 @@ Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("NotificationPage"))
 def list_notifications(
     owner: Owner,
     sender: RequestActor,
@@ -78,13 +79,13 @@ def list_notifications(
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
 
-@router.put("/read")
+@router.put("/read", openapi_extra=answers("Marked"))
 def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
     """Mark all notifications as read."""
     return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
 
 
-@router.put("/{notification_id}/read")
+@router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne"))
 def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
     """Mark one notification as read."""
     parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
@@ -98,7 +99,7 @@ async def session_of(request: Request, caller: Asked) -> StreamSession:
     return caller.parts.tokens.session(request.headers.get("authorization"), caller.actor)
 
 
-@router.get("/stream", response_class=EventSourceResponse)
+@router.get("/stream", response_class=EventSourceResponse, openapi_extra=answers("Stream", media="text/event-stream"))
 async def stream(
     owner: Owner,
     session: Annotated[StreamSession, Depends(session_of)],

@@ -16,6 +16,7 @@ from tocsin.model.mute import Mute
 from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.notifications.unsubscribe import GUARDS
 
 Token = Annotated[str, Path(max_length=200)]
@@ -28,14 +29,14 @@ _PAGE = (
 )
 
 
-@router.get("/mute/{token}", response_class=HTMLResponse)
+@router.get("/mute/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
     link, _ = _link_and_mute(token, parts)
     return HTMLResponse(_PAGE.format(effect=effect_of(link)), headers=GUARDS)
 
 
-@router.post("/mute/{token}")
+@router.post("/mute/{token}", openapi_extra=answers("MutedByLink"))
 def mute(token: Token, parts: PartsHere) -> Response:
     """Mute the asset of a message for its recipient, for a day from the message on."""
     link, new_mute = _link_and_mute(token, parts)

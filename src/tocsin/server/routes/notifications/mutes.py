@@ -20,6 +20,7 @@ from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.errors import describe_validation
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.notifications.inbox import own_inbox
 
@@ -41,7 +42,7 @@ class MuteRequest(BaseModel):
     channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("MutePage"))
 def list_mutes(owner: Owner, caller: Asked) -> Response:
     """Return a user's active mutes, newest first."""
     mutes = caller.parts.alert_stores.mutes.of(owner, caller.parts.clock.now_ms())
@@ -49,7 +50,7 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
     return answer({"data": [_mute_json(one, names) for one in mutes], "paging": {"total": len(mutes)}})
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("Mute", reads="MuteRequest"))
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert or an asset, on one channel or all, until a time or forever."""
     request = _parse_request(body)
@@ -73,7 +74,7 @@ def _parse_request(body: Document) -> MuteRequest:
         raise InvalidInput(describe_validation(error.errors())) from error
 
 
-@router.delete("/{about_id}")
+@router.delete("/{about_id}", openapi_extra=answers("Unmuted"))
 def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
     """Unmute an alert or an asset on all channels."""
     if not caller.parts.alert_stores.mutes.remove(owner, str(about_id)):

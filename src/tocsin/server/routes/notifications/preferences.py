@@ -18,19 +18,20 @@ from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
 from tocsin.server.http.errors import describe_validation
 from tocsin.server.http.request import Asked, DocumentBody, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/preferences", tags=["inbox"])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("Preferences"))
 def read_preferences(owner: Owner, caller: Asked) -> Response:
     """Return a user's notification preferences; the defaults if nothing is set."""
     return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("Preferences", reads="PreferencesRequest"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; what is left out becomes the default."""
     preferences = _parse_preferences(body)

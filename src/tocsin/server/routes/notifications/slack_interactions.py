@@ -18,6 +18,7 @@ from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, address_of, answer, body_of
+from tocsin.server.openapi.operations import answers
 
 router = APIRouter(tags=["inbox"])
 _log = structlog.get_logger()
@@ -27,7 +28,7 @@ Timestamp = Annotated[str, Header(alias="X-Slack-Request-Timestamp", max_length=
 Signature = Annotated[str, Header(alias="X-Slack-Signature", max_length=200)]
 
 
-@router.post("/slack/interactions")
+@router.post("/slack/interactions", openapi_extra=answers("Taken", reads="SlackInteraction"))
 async def take_interaction(
     request: Request, parts: PartsHere, body: Body, timestamp: Timestamp = "", signature: Signature = ""
 ) -> Response:

@@ -18,6 +18,7 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
+from tocsin.server.openapi.operations import answers
 
 Token = Annotated[str, Path(max_length=200)]
 router = APIRouter(tags=["inbox"])
@@ -38,7 +39,7 @@ _PAGE = (
 )
 
 
-@router.get("/unsubscribe/{token}", response_class=HTMLResponse)
+@router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm unsubscribing."""
     notifications = _notifications(token, parts)
@@ -47,7 +48,7 @@ def ask(token: Token, parts: PartsHere) -> Response:
     return HTMLResponse(page, headers=GUARDS)
 
 
-@router.post("/unsubscribe/{token}")
+@router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed"))
 def unsubscribe(token: Token, parts: PartsHere) -> Response:
     """Unsubscribe the recipient of a mail from its alerts."""
     notifications, now_ms = _notifications(token, parts), parts.clock.now_ms()

@@ -32,6 +32,7 @@ from tocsin.server.access.samples import masked_columns, masked_profile, masked_
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.catalogue.observations.across import FoundReport
 from tocsin.store.database.cursors import ReportPage
 
@@ -44,7 +45,7 @@ router = APIRouter(prefix="/tables", tags=["profiles"])
 of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
 
 
-@router.put("/{table_id}/tableProfile")
+@router.put("/{table_id}/tableProfile", openapi_extra=answers("Table", reads="ProfileRequest"))
 def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
     key = Key.by_id(str(table_id))
@@ -58,7 +59,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
 
 
-@router.get("/{fqn}/tableProfile/latest")
+@router.get("/{fqn}/tableProfile/latest", openapi_extra=answers("Table"))
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return a table with its latest table and column profiles, masked."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
@@ -70,14 +71,14 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
     return answer(view | ({FIELD: table_profiles[table["id"]]} if table_profiles else {}))
 
 
-@router.get("/{fqn}/tableProfile")
+@router.get("/{fqn}/tableProfile", openapi_extra=answers("TableProfilePage"))
 def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a table in a time range, newest first."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     return page_answer(caller.parts.observations.page(table["id"], TABLE_PROFILE, window))
 
 
-@router.get("/{fqn}/columnProfile")
+@router.get("/{fqn}/columnProfile", openapi_extra=answers("ColumnProfilePage"))
 def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a column in a time range, newest first, masked."""
     table_fqn, column = _column(fqn)
@@ -90,14 +91,14 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
     return page_answer(page)
 
 
-@router.get("/{fqn}/systemProfile")
+@router.get("/{fqn}/systemProfile", openapi_extra=answers("SystemProfilePage"))
 def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of statements that changed a table in a time range, newest first."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     return page_answer(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
 
 
-@of_types.get("/{entity_type}")
+@of_types.get("/{entity_type}", openapi_extra=answers("EntityProfilePage"))
 def list_of_type(
     entity_type: Annotated[Literal["table"], Path()],
     caller: Asked,
@@ -115,7 +116,7 @@ def list_of_type(
     return answer({"data": data, "paging": {"total": page.total, "before": None, "after": page.after}})
 
 
-@router.delete("/{fqn}/{of}/{timestamp}/profile")
+@router.delete("/{fqn}/{of}/{timestamp}/profile", openapi_extra=answers("Table"))
 def delete(fqn: PathText, profile_kind: ProfileKind, timestamp: Moment, caller: Asked) -> Response:
     """Delete a profile of a table, a column (by its FQN) or statements."""
     table_fqn, column = _column(fqn) if profile_kind == "column" else (fqn, "")

@@ -15,6 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.followers import event_of
 
 _QUERY = ENTITY_TYPES["query"]
@@ -22,31 +23,31 @@ _QUERY = ENTITY_TYPES["query"]
 router = APIRouter(tags=["queries"])
 
 
-@router.put(f"/{_QUERY.collection}/{{query_id}}/usage")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/usage", openapi_extra=answers("ChangeEvent", reads="References"))
 def add_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add references (tables, dashboards, pipelines, procedures) that a query uses."""
     return _change(str(query_id), USED_IN, body, caller)
 
 
-@router.delete(f"/{_QUERY.collection}/{{query_id}}/usage")
+@router.delete(f"/{_QUERY.collection}/{{query_id}}/usage", openapi_extra=answers("ChangeEvent", reads="References"))
 def remove_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Remove references that a query uses."""
     return _change(str(query_id), USED_IN, body, caller, belongs=False)
 
 
-@router.put(f"/{_QUERY.collection}/{{query_id}}/users")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/users", openapi_extra=answers("ChangeEvent", reads="Names"))
 def add_users(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add users who ran a query, by name."""
     return _change(str(query_id), USERS, body, caller)
 
 
-@router.put(f"/{_QUERY.collection}/{{query_id}}/usedBy")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/usedBy", openapi_extra=answers("ChangeEvent", reads="Names"))
 def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add names of people who ran a query and are not users."""
     return _change(str(query_id), USED_BY, body, caller)
 
 
-@router.post("/queryCostRecord", status_code=201)
+@router.post("/queryCostRecord", status_code=201, openapi_extra=answers("QueryCost", reads="QueryCostRequest"))
 def add_cost(body: DocumentBody, caller: Asked) -> Response:
     """Set the cost of a query at a moment: ``queryReference``, ``timestamp`` (ms), ``cost`` and ``count``."""
     key, cost = check_cost(body)
@@ -58,7 +59,7 @@ def add_cost(body: DocumentBody, caller: Asked) -> Response:
     return answer(caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor).document, 201)
 
 
-@router.get(f"/{_QUERY.collection}/{{query_id}}/costs")
+@router.get(f"/{_QUERY.collection}/{{query_id}}/costs", openapi_extra=answers("QueryCostPage"))
 def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response:
     """Return the costs of a query in a time range, newest first."""
     query = permitted_document(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")

@@ -16,6 +16,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.database.cursors import ReportWindow
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
@@ -23,7 +24,7 @@ Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 router = APIRouter(tags=["runs"])
 
 
-@router.put("/pipelines/{fqn}/status")
+@router.put("/pipelines/{fqn}/status", openapi_extra=answers("Pipeline", reads="PipelinePipelineStatus"))
 def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of a pipeline: at least ``timestamp`` (ms) and ``executionStatus``."""
     permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
@@ -31,7 +32,7 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
-@router.put("/pipelines/{fqn}/status/bulk")
+@router.put("/pipelines/{fqn}/status/bulk", openapi_extra=answers("Pipeline", reads="PipelineRuns"))
 def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
     statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
@@ -44,13 +45,13 @@ def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
-@router.get("/pipelines/{fqn}/status")
+@router.get("/pipelines/{fqn}/status", openapi_extra=answers("PipelinePipelineStatusPage"))
 def list_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the runs of a pipeline in a time range, newest first."""
     return _runs("pipeline", fqn, caller, window)
 
 
-@router.delete("/pipelines/{fqn}/status/{timestamp}")
+@router.delete("/pipelines/{fqn}/status/{timestamp}", openapi_extra=answers("Pipeline"))
 def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the run of a time."""
     permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
@@ -62,7 +63,10 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
-@router.put("/services/ingestionPipelines/{fqn}/pipelineStatus")
+@router.put(
+    "/services/ingestionPipelines/{fqn}/pipelineStatus",
+    openapi_extra=answers("IngestionPipeline", reads="PipelineStatus"),
+)
 def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
     row = ENTITY_TYPES["ingestionPipeline"]
@@ -75,13 +79,16 @@ def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Re
     return answer(past(row, written.document, caller))
 
 
-@router.get("/services/ingestionPipelines/{fqn}/pipelineStatus")
+@router.get("/services/ingestionPipelines/{fqn}/pipelineStatus", openapi_extra=answers("PipelineStatusPage"))
 def list_ingestion_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the runs of an ingestion pipeline in a time range, newest first."""
     return _runs("ingestionPipeline", fqn, caller, window)
 
 
-@router.get("/services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}")
+@router.get(
+    "/services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}",
+    openapi_extra=answers("PipelineStatus", or_nothing="The run has not reported yet."),
+)
 def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Response:
     """Return one run of an ingestion pipeline; 204 for one that has not reported yet, which clients ask first."""
     pipeline = permitted_document("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")

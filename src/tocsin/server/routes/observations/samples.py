@@ -34,13 +34,14 @@ from tocsin.server.entities.included_fields import included_values
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
+from tocsin.server.openapi.operations import answers
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])
 """Included under every collection (``server/app.py``)."""
 
 
-@of_asset.put("/{entity_id}/sampleData")
+@of_asset.put("/{entity_id}/sampleData", openapi_extra=answers("{}", reads="SampleRequest"))
 def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
     key = _key_of(row, entity_id)
@@ -53,14 +54,14 @@ def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     return _with_sample(row, written.document, caller)
 
 
-@of_asset.get("/{entity_id}/sampleData")
+@of_asset.get("/{entity_id}/sampleData", openapi_extra=answers("{}"))
 def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Return a table, container, topic or search index with its sample data, masked."""
     document = permitted_document(row.name, _key_of(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
     return _with_sample(row, document, caller)
 
 
-@of_asset.delete("/{entity_id}/sampleData")
+@of_asset.delete("/{entity_id}/sampleData", openapi_extra=answers("{}"))
 def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
     key = _key_of(row, entity_id)
@@ -69,7 +70,9 @@ def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
     return answer(past(row, written.document, caller))
 
 
-@router.put("/dataQuality/testCases/{case_id}/failedRowsSample")
+@router.put(
+    "/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase", reads="FailedRowsRequest")
+)
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
     """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
     key = Key.by_id(str(case_id))
@@ -83,14 +86,14 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
     return answer(view | _failed_rows(written.document, caller))
 
 
-@router.get("/dataQuality/testCases/{case_id}/failedRowsSample")
+@router.get("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TableData"))
 def read_failed(case_id: PathId, caller: Asked) -> Response:
     """Return the rows that failed a test, masked."""
     case = permitted_document("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
     return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
 
 
-@router.delete("/dataQuality/testCases/{case_id}/failedRowsSample")
+@router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
     key = Key.by_id(str(case_id))
@@ -99,7 +102,7 @@ def delete_failed(case_id: PathId, caller: Asked) -> Response:
     return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
 
 
-@router.put("/dataQuality/testCases/{case_id}/inspectionQuery")
+@router.put("/dataQuality/testCases/{case_id}/inspectionQuery", openapi_extra=answers("TestCase", reads="QueryText"))
 def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     """Set the query (plain text or JSON string) that shows the failing rows."""
     row, key = ENTITY_TYPES["testCase"], Key.by_id(str(case_id))

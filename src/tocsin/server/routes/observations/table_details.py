@@ -25,6 +25,7 @@ from tocsin.server.entities.included_fields import included_values, pipeline_obs
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 
 _TABLE = ENTITY_TYPES["table"]
 Work = Callable[[Record, Stored], Written]
@@ -32,7 +33,7 @@ Work = Callable[[Record, Stored], Written]
 router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
 
 
-@router.put("/joins")
+@router.put("/joins", openapi_extra=answers("Table", reads="TableJoins"))
 def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add joins of a table's columns on a day (``startDate``) within the last 30."""
     return _do_on_table(
@@ -40,20 +41,20 @@ def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     )
 
 
-@router.put("/dataModel")
+@router.put("/dataModel", openapi_extra=answers("Table", reads="DataModelRequest"))
 def model(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the data model of a table; its owners, tags and columns fill missing ones."""
     return _do_on_table(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
 
 
-@router.put("/tableProfilerConfig")
+@router.put("/tableProfilerConfig", openapi_extra=answers("Table", reads="TableProfilerConfig"))
 def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the profiler configuration of a table."""
     work = ("tableProfilerConfig", lambda record, one: put_config(record, one, body))
     return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
-@router.get("/tableProfilerConfig")
+@router.get("/tableProfilerConfig", openapi_extra=answers("Table"))
 def read_config(table_id: PathId, caller: Asked) -> Response:
     """Return a table with its profiler configuration."""
     document = permitted_document("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
@@ -61,46 +62,46 @@ def read_config(table_id: PathId, caller: Asked) -> Response:
     return answer(past(_TABLE, document, caller) | details)
 
 
-@router.delete("/tableProfilerConfig")
+@router.delete("/tableProfilerConfig", openapi_extra=answers("Table"))
 def delete_config(table_id: PathId, caller: Asked) -> Response:
     """Delete the profiler configuration of a table."""
     return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
 
 
-@router.put("/customMetric")
+@router.put("/customMetric", openapi_extra=answers("Table", reads="CustomMetricRequest"))
 def metric(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add or replace a custom metric (``name``, ``expression``) of a table or its column ``columnName``."""
     work = ("customMetrics", lambda record, one: put_metric(record, one, body))
     return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
-@router.delete("/customMetric/{name}")
+@router.delete("/customMetric/{name}", openapi_extra=answers("Table"))
 def delete_metric(table_id: PathId, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a table."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name))
     return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
-@router.delete("/customMetric/{column}/{name}")
+@router.delete("/customMetric/{column}/{name}", openapi_extra=answers("Table"))
 def delete_column_metric(table_id: PathId, column: PathText, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a column."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
     return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
-@router.put("/pipelineObservability")
+@router.put("/pipelineObservability", openapi_extra=answers("Table", reads="PipelineObservabilityRequestList"))
 def observability(table_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Set what is known of pipelines of a table (a list): schedule, last run, average run time; others stay."""
     return _put_observability(table_id, caller, lambda record, one: put_entries(record, one, body))
 
 
-@router.put("/pipelineObservability/{pipeline}")
+@router.put("/pipelineObservability/{pipeline}", openapi_extra=answers("Table", reads="PipelineObservabilityRequest"))
 def observability_of_one(table_id: PathId, pipeline: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Set what is known of one pipeline of a table, by the pipeline's FQN."""
     return _put_observability(table_id, caller, lambda record, one: put_entry(record, one, pipeline, body))
 
 
-@router.get("/pipelineObservability")
+@router.get("/pipelineObservability", openapi_extra=answers("Table"))
 def read_observability(table_id: PathId, caller: Asked) -> Response:
     """Return a table with what is known of its pipelines."""
     return _with_pipelines(permitted_document("table", Key.by_id(str(table_id)), caller, Operation.VIEW_BASIC), caller)

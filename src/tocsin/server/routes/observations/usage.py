@@ -20,6 +20,7 @@ from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.followers import event_of
 
 TypeName = Annotated[str, Path(max_length=40)]
@@ -29,7 +30,7 @@ Day = Annotated[str | None, Query(alias="date", max_length=10)]
 router = APIRouter(prefix="/usage", tags=["usage"])
 
 
-@router.post("/compute.percentile/{entity_type}/{date}", status_code=201)
+@router.post("/compute.percentile/{entity_type}/{date}", status_code=201, openapi_extra=answers("Ranked"))
 def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
     """Compute the usage percentiles of a type up to a day (``2026-01-31``)."""
     name, day = _type_of(entity_type, RANKED_TYPES, "ranked"), day_number(date)
@@ -43,37 +44,37 @@ def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], calle
     return answer({"entityType": name, "date": date}, 201)
 
 
-@router.post("/{entity_type}/{entity_id}", status_code=201)
+@router.post("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
 def report(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the usage of a day (``date``, ``count``)."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=False)
 
 
-@router.put("/{entity_type}/{entity_id}", status_code=201)
+@router.put("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
 def add(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add to the usage of a day."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=True)
 
 
-@router.post("/{entity_type}/name/{fqn}", status_code=201)
+@router.post("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
 def report_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Set the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=False)
 
 
-@router.put("/{entity_type}/name/{fqn}", status_code=201)
+@router.put("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
 def add_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Add to the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=True)
 
 
-@router.get("/{entity_type}/{entity_id}")
+@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("EntityUsage"))
 def read(entity_type: TypeName, entity_id: PathId, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
     """Return the usage of ``days`` days up to ``date`` (today), newest first."""
     return _read(entity_type, Key.by_id(str(entity_id)), caller, (date, days))
 
 
-@router.get("/{entity_type}/name/{fqn}")
+@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("EntityUsage"))
 def read_by_name(entity_type: TypeName, fqn: PathText, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
     """Return the usage of ``days`` days up to ``date`` (today) by FQN, newest first."""
     return _read(entity_type, Key.by_name(fqn), caller, (date, days))

@@ -22,6 +22,7 @@ from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 MOST_AT_ONCE = 1_000
@@ -33,7 +34,7 @@ of_asset = APIRouter(prefix="/{entity_id}/followers", tags=["followers"])
 router = APIRouter(tags=["followers"])
 
 
-@of_asset.get("")
+@of_asset.get("", openapi_extra=answers("Followers"))
 def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Return the followers of an asset, as ``data`` and as ``followers``."""
     visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
@@ -41,7 +42,7 @@ def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
     return answer({"entityType": row.name, "entityId": str(entity_id), "followers": users, "data": users})
 
 
-@of_asset.put("")
+@of_asset.put("", openapi_extra=answers("ChangeEvent", reads="FollowerId"))
 def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add the user whose id is the body (a JSON string) as a follower."""
     visible_document(row, Key.by_id(str(entity_id)), caller)
@@ -54,13 +55,13 @@ def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> 
     return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
-@of_asset.put("/{user_id}")
+@of_asset.put("/{user_id}", openapi_extra=answers("ChangeEvent"))
 def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Add a follower."""
     return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
-@of_asset.delete("/{user_id}")
+@of_asset.delete("/{user_id}", openapi_extra=answers("ChangeEvent"))
 def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
     visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
@@ -69,7 +70,7 @@ def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Res
     return answer(event_of(row, written, caller))
 
 
-@router.get("/users/{user_id}/follows")
+@router.get("/users/{user_id}/follows", openapi_extra=answers("Follows"))
 def list_follows(
     user_id: PathId, caller: Asked, *, fields: Annotated[str | None, Query(max_length=1000)] = None
 ) -> Response:
@@ -88,7 +89,7 @@ def list_follows(
     return answer(grouped)
 
 
-@router.put("/users/{user_id}/follows/bulk")
+@router.put("/users/{user_id}/follows/bulk", openapi_extra=answers("BulkResult", reads="FollowsRequest"))
 def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
     entities = body.get("entities")

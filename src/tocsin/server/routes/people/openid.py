@@ -14,6 +14,7 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.request import DocumentBody, PartsHere, address_of, answer
 from tocsin.server.login.openid import COOKIE, WITHIN_S
 from tocsin.server.login.tokens import Token
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.users import client_address, text_in
 
 Text = Annotated[str, Query(max_length=4_000)]
@@ -23,7 +24,7 @@ open_router = APIRouter(prefix="/auth", tags=["users"])
 """What works without a token."""
 
 
-@open_router.get("/login", status_code=302)
+@open_router.get("/login", status_code=302, openapi_extra=answers(None))
 async def begin(request: Request, parts: PartsHere) -> Response:
     """Redirect to the OpenID Connect provider; 503 if none is configured."""
     root = parts.settings.public_url or address_of(request)
@@ -42,7 +43,7 @@ async def begin(request: Request, parts: PartsHere) -> Response:
     return redirection
 
 
-@open_router.get("/callback", status_code=302)
+@open_router.get("/callback", status_code=302, openapi_extra=answers(None))
 async def come_back(
     request: Request,
     parts: PartsHere,
@@ -66,7 +67,7 @@ async def come_back(
     return Response(status_code=302, headers=headers)
 
 
-@open_router.post("/token")
+@open_router.post("/token", openapi_extra=answers("LogIn", reads="LogInCode"))
 async def exchange(
     request: Request, body: DocumentBody, parts: PartsHere, *, tocsin_login: LoginCookie = None
 ) -> Response:

@@ -24,6 +24,7 @@ from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 
 MOST_POLICIES = 100
 """Policies that one request may ask about."""
@@ -34,14 +35,14 @@ Resource = Annotated[str, Path(max_length=60)]
 router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("PermissionsPage"))
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for every type; administrators: those of ``user``."""
     permissions = _permissions(caller, user)
     return _list_answer(permissions)
 
 
-@router.get("/policies")
+@router.get("/policies", openapi_extra=answers("PermissionsPage"))
 def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_000)] = "") -> Response:
     """Return the combined permissions of policies (comma list of ids)."""
     names = [one.strip() for one in ids.split(",") if one.strip()]
@@ -51,19 +52,19 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
     return _list_answer(Permissions(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in policies))))
 
 
-@router.get("/{resource}")
+@router.get("/{resource}", openapi_extra=answers("Permissions"))
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for a type."""
     return answer(resource_permission(_permissions(caller, user), _existing_resource(resource)))
 
 
-@router.get("/{resource}/name/{fqn}")
+@router.get("/{resource}/name/{fqn}", openapi_extra=answers("Permissions"))
 def read_permissions_by_name(resource: Resource, fqn: PathText, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity by FQN."""
     return _of_entity(resource, Key.by_name(fqn), caller, user)
 
 
-@router.get("/{resource}/{entity_id}")
+@router.get("/{resource}/{entity_id}", openapi_extra=answers("Permissions"))
 def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity."""
     return _of_entity(resource, Key.by_id(str(entity_id)), caller, user)

@@ -20,6 +20,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.response import href
 from tocsin.server.http.request import Asked, JsonBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.followers import event_of
 from tocsin.store.catalogue.entities.listing import Listing
 
@@ -31,7 +32,7 @@ Children = Mapping[str, Sequence[Document]]
 router = APIRouter(prefix="/teams", tags=["teams"])
 
 
-@router.get("/hierarchy")
+@router.get("/hierarchy", openapi_extra=answers("TeamBranchPage"))
 def list_hierarchy(
     caller: Asked,
     *,
@@ -54,7 +55,7 @@ def list_hierarchy(
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-@router.put("/{team_id}/users")
+@router.put("/{team_id}/users", openapi_extra=answers("ChangeEvent", reads="References"))
 def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Replace the members of a Group by the users in the body (references)."""
     written = caller.parts.writes.on_entity(
@@ -66,7 +67,7 @@ def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     return answer(event_of(_TEAM, written, caller))
 
 
-@router.delete("/{team_id}/users/{user_id}")
+@router.delete("/{team_id}/users/{user_id}", openapi_extra=answers("ChangeEvent"))
 def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a user from a Group."""
     if caller.parts.people.by_id(str(user_id)) is None:

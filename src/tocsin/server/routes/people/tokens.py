@@ -23,6 +23,7 @@ from tocsin.model.people import Person
 from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
@@ -46,21 +47,21 @@ MOST_PERSONAL = 100
 router = APIRouter(prefix="/users", tags=["tokens"])
 
 
-@router.post("/logout")
+@router.post("/logout", openapi_extra=answers("Said"))
 def log_out(caller: Asked, token_id: TokenId) -> Response:
     """Revoke the token of this request."""
     caller.parts.sessions.end(token_id, caller.actor)
     return answer({"message": "Logged out."})
 
 
-@router.get("/security/token")
+@router.get("/security/token", openapi_extra=answers("PersonalTokenPage"))
 def list_own(caller: Asked) -> Response:
     """Return one's personal tokens with expiry, without their texts."""
     issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
     return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
 
 
-@router.put("/security/token")
+@router.put("/security/token", openapi_extra=answers("PersonalToken", reads="PersonalTokenRequest"))
 async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create a personal token (``tokenName``, ``JWTTokenExpiry``); its text is shown once.
 
@@ -96,7 +97,7 @@ def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Res
     return answer(_personal(token.issued) | {"jwtToken": token.text})
 
 
-@router.put("/security/token/revoke")
+@router.put("/security/token/revoke", openapi_extra=answers("PersonalTokenPage", reads="TokenIds"))
 def revoke_own(
     body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
 ) -> Response:
@@ -113,7 +114,7 @@ def revoke_own(
     return list_own(caller)
 
 
-@router.put("/generateToken/{user_id}")
+@router.put("/generateToken/{user_id}", openapi_extra=answers("BotToken", reads="BotTokenRequest"))
 def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id: TokenId) -> Response:
     """Create a bot's token, valid for ``JWTTokenExpiry``; revokes the previous one.
 
@@ -138,7 +139,7 @@ def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -
     return _mechanism(token.text, token.issued)
 
 
-@router.get("/token/{user_id}")
+@router.get("/token/{user_id}", openapi_extra=answers("BotToken"))
 def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
     """Return a bot's token, unless it outlives the personal token of this request."""
     return answer(_own_token(str(user_id), caller, token_id))
@@ -154,13 +155,13 @@ def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
     return _mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1])
 
 
-@router.get("/auth-mechanism/{user_id}")
+@router.get("/auth-mechanism/{user_id}", openapi_extra=answers("BotMechanism"))
 def read_mechanism(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
     """Return how a bot authenticates: with its token, as `GET /users/token/{user_id}` returns it."""
     return answer({"authType": JWT, "config": _own_token(str(user_id), caller, token_id)})
 
 
-@router.put("/revokeToken")
+@router.put("/revokeToken", openapi_extra=answers("BotToken", reads="BotId"))
 def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     """Revoke all tokens of a bot (``id``)."""
     try:

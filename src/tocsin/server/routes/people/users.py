@@ -16,6 +16,7 @@ from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 from tocsin.server.login.tokens import hash_password
+from tocsin.server.openapi.operations import answers
 
 SHORTEST_PASSWORD = 8
 """Characters that a password has at least."""
@@ -26,7 +27,7 @@ open_router = APIRouter(tags=["users"])
 router = APIRouter(tags=["users"])
 
 
-@open_router.post("/users/login")
+@open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LogInRequest"))
 async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an e-mail address and password (base64, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")
@@ -37,7 +38,7 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
 
-@router.get("/users/loggedInUser")
+@router.get("/users/loggedInUser", openapi_extra=answers("User"))
 def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     """Return the user of the token."""
     row = ENTITY_TYPES["user"]
@@ -46,7 +47,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     return answer(view)
 
 
-@router.put("/users/changePassword")
+@router.put("/users/changePassword", openapi_extra=answers("Said", reads="PasswordRequest"))
 async def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Change one's own password (``oldPassword``, ``newPassword``); administrators: that of ``username``.
 

@@ -19,6 +19,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import written_answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
 
@@ -29,19 +30,19 @@ Status = Annotated[Literal["Success", "Failed", "Aborted", "Queued"] | None, Que
 router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
 
 
-@router.post("/testCaseResults/{fqn}")
+@router.post("/testCaseResults/{fqn}", openapi_extra=answers("TestCase", reads="TestCaseResult"))
 def add_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a result of a test case: at least ``timestamp`` (ms) and ``testCaseStatus``."""
     return _add_result(fqn, body, caller)
 
 
-@router.put("/{fqn}/testCaseResult")
+@router.put("/{fqn}/testCaseResult", openapi_extra=answers("TestCase", reads="TestCaseResult"))
 def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a result of a test case (older path)."""
     return _add_result(fqn, body, caller)
 
 
-@router.get("/testCaseResults/{fqn}")
+@router.get("/testCaseResults/{fqn}", openapi_extra=answers("TestCaseResultPage"))
 def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: Status = None) -> Response:
     """Return the results of a test case in a time range, newest first."""
     case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
@@ -50,7 +51,7 @@ def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: S
     )
 
 
-@router.get("/testCaseResults/{fqn}/latest")
+@router.get("/testCaseResults/{fqn}/latest", openapi_extra=answers("TestCaseResult"))
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return the latest result of a test case."""
     case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
@@ -60,7 +61,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
     return answer(page.documents[0])
 
 
-@router.patch("/testCaseResults/{fqn}/{timestamp}")
+@router.patch("/testCaseResults/{fqn}/{timestamp}", openapi_extra=answers("TestCaseResult", reads="JsonPatch"))
 def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Response:
     """Correct a result by JSON Patch; changing it to ``Failed`` counts as a failure."""
     permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
@@ -75,7 +76,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
     return answer(_with_masks(page, written.document, caller).documents[0])
 
 
-@router.delete("/testCaseResults/{fqn}/{timestamp}")
+@router.delete("/testCaseResults/{fqn}/{timestamp}", openapi_extra=answers("TestCase"))
 def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the result of a time."""
     permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)

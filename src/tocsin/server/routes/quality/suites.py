@@ -18,6 +18,7 @@ from tocsin.server.access.permissions import require
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
@@ -26,7 +27,7 @@ HardDelete = Annotated[bool, Query(alias="hardDelete")]
 router = APIRouter(prefix="/dataQuality", tags=["suites"])
 
 
-@router.post("/testSuites/basic", status_code=201)
+@router.post("/testSuites/basic", status_code=201, openapi_extra=answers("TestSuite", reads="CreateTestSuite"))
 @router.post("/testSuites/executable", status_code=201, include_in_schema=False)
 def create(body: DocumentBody, caller: Asked) -> Response:
     """Create the suite of a table (``basicEntityReference``); 409 if it exists. Alias: ``executable``."""
@@ -34,7 +35,7 @@ def create(body: DocumentBody, caller: Asked) -> Response:
     return written_answer(_SUITE, caller.parts.writes.create(_SUITE.name, _of_table(body), actor=caller.actor), caller)
 
 
-@router.put("/testSuites/basic")
+@router.put("/testSuites/basic", openapi_extra=answers("TestSuite", reads="CreateTestSuite", also=("200", "201")))
 @router.put("/testSuites/executable", include_in_schema=False)
 def put(body: DocumentBody, caller: Asked) -> Response:
     """Create or update the suite of a table. Alias: ``executable``."""
@@ -42,7 +43,7 @@ def put(body: DocumentBody, caller: Asked) -> Response:
     return written_answer(_SUITE, caller.parts.writes.upsert(_SUITE.name, _of_table(body), actor=caller.actor), caller)
 
 
-@router.delete("/testSuites/basic/{suite_id}")
+@router.delete("/testSuites/basic/{suite_id}", openapi_extra=answers("TestSuite"))
 @router.delete("/testSuites/executable/{suite_id}", include_in_schema=False)
 def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False) -> Response:
     """Soft-delete the suite of a table, or hard-delete it with ``hardDelete``. Alias: ``executable``."""
@@ -52,7 +53,7 @@ def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, 
     return answer(past(_SUITE, written.document, caller))
 
 
-@router.put("/testCases/logicalTestCases")
+@router.put("/testCases/logicalTestCases", openapi_extra=answers("TestSuite", reads="LogicalSuiteRequest"))
 def add_logical(body: DocumentBody, caller: Asked) -> Response:
     """Add test cases to a logical suite: ``testSuiteId`` and ``testCaseIds``."""
     suite_id = body.get("testSuiteId")
@@ -61,7 +62,7 @@ def add_logical(body: DocumentBody, caller: Asked) -> Response:
     return _on_suite(suite_id, caller, lambda record, suite: add_cases(record, suite, body.get("testCaseIds")))
 
 
-@router.delete("/testCases/logicalTestCases/{suite_id}/{case_id}")
+@router.delete("/testCases/logicalTestCases/{suite_id}/{case_id}", openapi_extra=answers("TestSuite"))
 def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response:
     """Remove a test case from a logical suite."""
     return _on_suite(str(suite_id), caller, lambda record, suite: remove_case(record, suite, str(case_id)))

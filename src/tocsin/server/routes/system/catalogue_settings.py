@@ -18,6 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(
@@ -41,20 +42,20 @@ _KIND = "setting:{}"
 router = APIRouter(prefix="/system/settings", tags=["system"])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("SettingPage"))
 def list_settings(caller: Asked) -> Response:
     """Return every setting of OpenMetadata that there is."""
     data = [_setting(setting, caller) for setting in _DEFAULTS]
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-@router.get("/{name}")
+@router.get("/{name}", openapi_extra=answers("Setting"))
 def read_setting(name: PathText, caller: Asked) -> Response:
     """Return a setting of OpenMetadata: ``profilerConfiguration`` or ``assetCertificationSettings``."""
     return answer(_setting(_existing_setting(name), caller))
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("Setting", reads="SettingRequest"))
 def write_setting(body: DocumentBody, caller: Asked) -> Response:
     """Write a setting: ``{"config_type": "profilerConfiguration", "config_value": {…}}``; for administrators."""
     setting, value = _existing_setting(str(body.get("config_type"))), body.get("config_value")
@@ -71,7 +72,7 @@ def write_setting(body: DocumentBody, caller: Asked) -> Response:
     return _write(setting, work, caller)
 
 
-@router.put("/reset/{name}")
+@router.put("/reset/{name}", openapi_extra=answers("Setting"))
 def reset_setting(name: PathText, caller: Asked) -> Response:
     """Give a setting its default value again; for administrators."""
     setting = _existing_setting(name)

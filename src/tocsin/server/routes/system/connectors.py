@@ -14,6 +14,7 @@ from fastapi import APIRouter, Path, Response
 from tocsin.model.notification import NAMESPACE
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, answer
+from tocsin.server.openapi.operations import answers
 
 _SUFFIX = ".testConnectionDefinition"
 _FOUNDED_MS = 0
@@ -21,7 +22,7 @@ _FOUNDED_MS = 0
 router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"])
 
 
-@router.get("/name/{connector}.testConnectionDefinition")
+@router.get("/name/{connector}.testConnectionDefinition", openapi_extra=answers("ConnectionTest"))
 def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], caller: Asked) -> Response:
     """Return the test-connection steps of a connector: none."""
     name = f"{connector}{_SUFFIX}"

@@ -14,13 +14,14 @@ from fastapi import APIRouter, Query, Response
 from tocsin.model.entity import Document
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.eventlog.outages import QueryHealth
 from tocsin.store.upkeep.high_water_marks import traces
 
 router = APIRouter(tags=["system"])
 
 
-@router.get("/healthcheck")
+@router.get("/healthcheck", openapi_extra=answers("Health", or_unavailable="With `strict`: `status` is not `ok`."))
 async def healthcheck(parts: PartsHere, *, strict: Annotated[bool, Query()] = False) -> Response:
     """Return the health of server, store, pipeline, worker and disk: 200 while the server serves, whatever else fails.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from tocsin.server.http.request import PartsHere, answer
+from tocsin.server.openapi.operations import answers
 
 router = APIRouter(tags=["system"])
 
 
-@router.get("/system/version")
+@router.get("/system/version", openapi_extra=answers("Version"))
 def version(parts: PartsHere) -> Response:
     """Return the version of OpenMetadata's API; its client compares major and minor."""
     return answer({"version": parts.settings.api_version, "revision": "tocsin", "timestamp": 0})

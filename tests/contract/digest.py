@@ -15,6 +15,9 @@ from pathlib import Path
 from tests.contract.standards import ROOT, SCHEMAS
 from tests.serving import Json
 
+from tocsin.catalogue.feed.requests import LONGEST_MESSAGE
+from tocsin.model.change import EventType
+
 SHAPES = Path(__file__).resolve().parents[2] / "src/tocsin/model/shapes.json"
 
 _OPEN = re.compile(
@@ -22,6 +25,49 @@ _OPEN = re.compile(
 )
 _PLAIN = frozenset({"integer", "number", "boolean"})
 _OF_TEXTS = ("minLength", "maxLength", "pattern", "format")
+
+
+MESSAGES = (
+    "api/feed/closeTask.json",
+    "api/feed/createPost.json",
+    "api/feed/createThread.json",
+    "api/feed/threadCount.json",
+    "api/lineage/addLineage.json",
+    "api/data/createQueryCostRecord.json",
+    "api/data/createTableProfile.json",
+    "api/events/notificationTemplateValidationResponse.json",
+    "api/openMetadataServerVersion.json",
+    "api/tests/createLogicalTestCases.json",
+    "api/tests/createTestCaseResolutionStatus.json",
+    "auth/createPersonalToken.json",
+    "auth/loginRequest.json",
+    "auth/personalAccessToken.json",
+    "auth/revokePersonalToken.json",
+    "auth/revokeToken.json",
+    "entity/data/queryCostRecord.json",
+    "entity/data/table.json#/definitions/systemProfile",
+    "entity/feed/thread.json",
+    "entity/policies/accessControl/resourcePermission.json",
+    "entity/teams/teamHierarchy.json",
+    "events/api/eventSubscriptionDiagnosticInfo.json",
+    "events/api/eventsRecord.json",
+    "events/api/typedEvent.json",
+    "events/eventSubscriptionOffset.json",
+    "events/failedEventResponse.json",
+    "events/filterResourceDescriptor.json",
+    "tests/testCaseResolutionStatus.json",
+    "type/bulkOperationResult.json",
+    "type/changeEvent.json",
+    "type/csvDocumentation.json",
+    "type/csvImportResult.json",
+    "type/dailyCount.json",
+    "type/entityHistory.json",
+    "type/entityLineage.json",
+    "type/entityProfile.json",
+    "type/entityUsage.json",
+    "type/pipelineObservability.json",
+)
+"""Schemas of what requests and answers hold besides entities; the OpenAPI document has them from here."""
 
 
 class Digest:
@@ -37,11 +83,17 @@ class Digest:
         properties = json.loads(path.read_text())["properties"]
         return {key: self._shape(path, node) for key, node in properties.items()}
 
+    def read(self, schema: str) -> None:
+        """Add the shape of a schema to the named ones."""
+        self._reference(ROOT / "none", schema)
+
     def _shape(self, base: Path, node: Json) -> Json:
         if "$ref" in node:
             return self._reference(base, node["$ref"])
         if "enum" in node:
             return {"enum": node["enum"]}
+        if node.get("existingJavaType") == "java.lang.Long":
+            return "integer"
         if forms := node.get("oneOf") or node.get("anyOf"):
             shapes = [self._shape(base, form) for form in forms]
             return "any" if {"any", "object"}.intersection(map(str, shapes)) else {"either": shapes}
@@ -99,10 +151,29 @@ def digest() -> str:
     reads.named["trigger"]["fields"]["timezone"] = "text"  # ours: whose clocks a schedule follows
     reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "lineageRoot", "none"]}
     reads.named["trigger"]["fields"]["sendResolved"] = "boolean"
+    for schema in MESSAGES:
+        reads.read(schema)
+    _extend_messages(reads.named)
     shapes = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
         ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", shapes), "}", ""]
     )
+
+
+def _extend_messages(shapes: dict[str, Json]) -> None:
+    """Add to the shapes of messages what they hold here besides."""
+    shapes["changeEventType"]["enum"] += sorted(set(EventType) - set(shapes["changeEventType"]["enum"]))
+    texts = dict.fromkeys(("category", "operation", "target", "text"), "text")
+    shapes["semanticChange"] = {"fields": {**texts, "value": "any"}, "required": list(texts)}
+    semantic_changes = {"list": {"use": "semanticChange"}}
+    shapes["changeEvent"]["fields"] |= {"userId": "text", "idempotencyKey": "text", "semanticChanges": semantic_changes}
+    shapes["entityHistory"]["fields"]["words"] = {"list": {"list": "text"}}
+    shapes["createPersonalToken"]["fields"]["password"] = "text"
+    shapes["personalAccessToken"]["fields"] |= {
+        key: {"either": [kind, {"enum": [None]}]} for key, kind in (("tokenName", "text"), ("expiryDate", "integer"))
+    }
+    for name in ("createPost", "createThread"):
+        shapes[name]["fields"]["message"] = {"text": {"minLength": 1, "maxLength": LONGEST_MESSAGE}}
 
 
 def _section(title: str, members: dict[str, Json]) -> str:

@@ -6,7 +6,7 @@ compares the two. Each validator is built on first use. Next: ``flow/capture/nor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,11 @@ def check(entity_type: str, key: str, value: object) -> None:
 def named_shape(name: str) -> Shape:
     """Return the shape that ``{"use": name}`` stands for."""
     return _contents()["shapes"][name]
+
+
+def shape_names() -> Collection[str]:
+    """Return the names of all shapes."""
+    return tuple(_contents()["shapes"])
 
 
 def required_keys(entity_type: str) -> tuple[str, ...]:

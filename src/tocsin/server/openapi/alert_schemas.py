@@ -200,29 +200,6 @@ ALERTS: dict[str, Document] = {
             )
         }
     ),
-    "FailedEvent": whole(
-        {
-            "failingSubscriptionId": ID,
-            "changeEvent": ref("ChangeEvent"),
-            "reason": TEXT,
-            "source": either("SUBSCRIBER"),
-            "timestamp": TIME,
-        }
-    ),
-    "TypedEvent": whole({"status": either("failed", "successful"), "data": array(OPEN), "timestamp": TIME}),
-    "EventsRecord": whole(
-        dict.fromkeys(("totalEventsCount", "pendingEventsCount", "successfulEventsCount", "failedEventsCount"), COUNT)
-    ),
-    "AlertDiagnosis": whole(
-        {
-            **dict.fromkeys(("latestOffset", "currentOffset", "startingOffset"), COUNT),
-            "hasProcessedAllEvents": FLAG,
-            **dict.fromkeys(("successfulEventsCount", "failedEventsCount"), COUNT),
-            **dict.fromkeys(("relevantUnprocessedEventsCount", "totalUnprocessedEventsCount"), COUNT),
-        },
-        dict.fromkeys(("relevantUnprocessedEventsList", "totalUnprocessedEventsList"), array(ref("ChangeEvent"))),
-    ),
-    "AlertOffset": whole({"startingOffset": COUNT, "currentOffset": COUNT, "timestamp": TIME}),
     "AlertLogEntry": whole(
         {
             **{"timestamp": TIME, "offset": COUNT, "eventId": TEXT, "eventType": either(*EventType)},
@@ -255,27 +232,7 @@ ALERTS: dict[str, Document] = {
         {"valid": FLAG, "errors": array(ref("ConditionError")), "warnings": array(OPEN)},
         {"indexedBy": array(array(TEXT)), "asksOfPeople": array(TEXT)},
     ),
-    "AlertFunction": whole(
-        {
-            "name": TEXT,
-            "fullyQualifiedName": TEXT,
-            "displayName": TEXT,
-            "description": TEXT,
-            "effect": TEXT,
-            "condition": TEXT,
-            "inputType": either("runtime", "none"),
-            "prefixCondition": TEXT,
-        },
-        {"arguments": array(TEXT)},
-    ),
-    "AlertResource": whole(
-        {
-            "name": TEXT,
-            "supportedFilters": array(ref("AlertFunction")),
-            "supportedActions": array(ref("AlertFunction")),
-        }
-    ),
-    "AlertConditionCapability": whole({"condition": ref("AlertFunction"), "sources": array(TEXT)}),
+    "AlertConditionCapability": whole({"condition": ref("EventFilterRule"), "sources": array(TEXT)}),
     "AlertSourceCapability": whole(
         {"name": TEXT, "kind": either("all", "activity", "entity"), "selected": FLAG},
         {"canJoin": FLAG, "reason": TEXT, "warning": TEXT},
@@ -293,9 +250,8 @@ ALERTS: dict[str, Document] = {
     "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),
     "TemplateHelper": whole({"name": TEXT, "description": TEXT, "usages": array(OPEN)}),
     "TemplateHelperPage": page(ref("TemplateHelper")),
-    "TemplateValidation": whole({"isValid": FLAG, "subjectError": nullable(TEXT), "bodyError": nullable(TEXT)}),
     "TemplateRendering": whole(
-        {"validation": ref("TemplateValidation")},
+        {"validation": ref("NotificationTemplateValidationResponse")},
         {"render": whole({"subject": TEXT, "body": TEXT}), "message": OPEN},
     ),
     "TemplateSending": whole(

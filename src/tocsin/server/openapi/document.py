@@ -22,15 +22,14 @@ from tocsin.server.openapi.alert_schemas import ALERTS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
 from tocsin.server.openapi.event_schemas import EVENTS
-from tocsin.server.openapi.examples import examples
 from tocsin.server.openapi.graph_schemas import GRAPHS
 from tocsin.server.openapi.json_schema import TEXT, array, page, ref
 from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
 from tocsin.server.openapi.parameters import parameters_of
-from tocsin.server.openapi.people_schemas import PEOPLE
 from tocsin.server.openapi.requests import REQUESTS
 
 _COLLECTION = "{collection}"
+_REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _NAME = re.compile(r"\{(\w+)\}")
 _BODY_MEDIA = {
     "JsonPatch": "application/json-patch+json",
@@ -66,7 +65,7 @@ def openapi_document(app: FastAPI) -> Document:
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
         "components": {
-            "schemas": _schemas(_answers(row, route) for _, _, route, row in operations),
+            "schemas": _schemas(_for(operation_of(route), row) for _, _, route, row in operations),
             "responses": ERRORS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
@@ -155,11 +154,6 @@ def _for(table: OpenApiOperation, row: EntityType | None) -> OpenApiOperation:
     return replace(table, answer=answer, body=body)
 
 
-def _answers(row: EntityType | None, route: APIRoute) -> list[str]:
-    table = _for(operation_of(route), row)
-    return [one for one in (table.answer, table.body, table.or_accepted) if one]
-
-
 def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     statuses = table.also or (str(route.status_code or 200),)
     content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
@@ -180,14 +174,25 @@ def _unavailable(table: OpenApiOperation) -> Document:
     return {"503": {"description": description, "content": {table.media: {"schema": schema}}}}
 
 
-def _schemas(used: Iterable[Iterable[str]]) -> Document:
-    """Return every schema: those of the tables, and pages and lists of them."""
-    tables = (EntitySchemas().named, EVENTS, ALERTS, PEOPLE, GRAPHS, REQUESTS, _TEXTS)
-    schemas: Document = {name: schema for table in tables for name, schema in table.items()}
-    assert len(schemas) == sum(map(len, tables))  # noqa: S101  no name means two things
-    for name in sorted({name for names in used for name in names} - schemas.keys()):
-        stem, build = (name[:-4], page) if name.endswith("Page") else (name.removesuffix("List"), array)
-        schemas[name] = build(ref(stem))
-    for name, example in examples().items():
-        schemas[name] = schemas[name] | {"examples": [example]}
-    return dict(sorted(schemas.items()))
+def _schemas(operations: Iterable[OpenApiOperation]) -> Document:
+    """Return every schema: those of the tables, and whatever else operations and schemas name."""
+    entities = EntitySchemas()
+    tables = (EVENTS, ALERTS, GRAPHS, REQUESTS, _TEXTS)
+    for table in tables:
+        assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
+        entities.named.update(table)
+    used = {name for one in operations for name in (one.answer, one.body, one.or_accepted) if name}
+    for name in used | set(_REFERENCE.findall(orjson.dumps(tables).decode())):
+        _add(name, entities)
+    return dict(sorted(entities.named.items()))
+
+
+def _add(name: str, entities: EntitySchemas) -> None:
+    """Add the schema of a name: a page or list of others, or a published one."""
+    if name in entities.named:
+        return
+    if name.endswith(("Page", "List")):
+        _add(name[:-4], entities)
+        entities.named[name] = page(ref(name[:-4])) if name.endswith("Page") else array(ref(name[:-4]))
+    else:
+        entities.message(name)

@@ -1,4 +1,4 @@
-"""JSON Schemas of entities and of requests for them, made from the shapes that validate documents.
+"""JSON Schemas of entities, and of what requests and answers hold besides, made from the published shapes.
 
 Next: ``model/shapes.py``.
 """
@@ -13,7 +13,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.relations import RELATIONS
-from tocsin.model.shapes import Shape, named_shape, required_keys, shapes_of
+from tocsin.model.shapes import Shape, named_shape, required_keys, shape_names, shapes_of
 from tocsin.server.openapi.json_schema import array, closed_object, ref
 
 _WORDS: dict[str, Document] = {
@@ -25,6 +25,7 @@ _WORDS: dict[str, Document] = {
     "object": {"type": "object"},
 }
 _REFERENCE, _LABEL = "entityReference", "tagLabel"
+_TYPED = "TypedReference"
 _LENIENT = frozenset({_REFERENCE, _LABEL})
 """Shapes that a request may give in brief: a name for a reference, a tag's FQN for a label."""
 
@@ -59,35 +60,46 @@ class EntitySchemas:
                 ],
                 "examples": ["warehouse.shop"],
             },
+            _TYPED: {
+                "type": "object",
+                "description": "A reference: a type, and an id or a fully qualified name.",
+                "required": ["type"],
+                "properties": {**self._reference_keys(), "type": {"enum": list(ENTITY_TYPES)}},
+            },
             "SuiteReference": closed_object(self._reference_keys()),
         }
         for row in ENTITY_TYPES.values():
             self.named[schema_name(row)] = self._entity(row)
             self.named[f"Create{schema_name(row)}"] = self._request(row)
 
-    def shape(self, name: str, *, is_request: bool = False) -> Document:
-        """Return the schema that stands for a shape in an answer, or, if ``is_request``, in a request."""
-        if is_request and name == _REFERENCE:
-            return ref("ReferenceRequest")
+    def message(self, title: str) -> None:
+        """Add what a request or an answer holds, by the title of its shape; with ``Request``, references are typed."""
+        published = title in _names()
+        self.shape(_names()[title if published else title.removesuffix("Request")], "" if published else _TYPED)
+
+    def shape(self, name: str, reference: str = "") -> Document:
+        """Return the schema that stands for a shape in an answer, or in a request whose references are such ones."""
+        if reference and name == _REFERENCE:
+            return ref(reference)
         definition = named_shape(name)
         if isinstance(definition, dict) and "text" in definition:
             return _text(definition["text"])
-        differs = is_request and _is_lenient(name)
+        differs = reference and _is_lenient(name)
         title = f"{_title(name)}Request" if differs else _title(name)
         if title not in self.named:
             self.named[title] = {}  # so that a shape that holds itself ends
-            self.named[title] = self._schema(definition, is_request=differs)
+            self.named[title] = self._schema(definition, reference if differs else "")
             if differs and name == _LABEL:
                 self.named[title]["required"] = ["tagFQN"]
         return ref(title)
 
     def _reference_keys(self) -> Document:
-        properties: Document = self._schema(named_shape(_REFERENCE), is_request=False)["properties"]
+        properties: Document = self._schema(named_shape(_REFERENCE))["properties"]
         return properties
 
     def _entity(self, row: EntityType) -> Document:
         shapes, required = shapes_of(row.name), (*_ALWAYS, *required_keys(row.name))
-        properties = {key: self._schema(shapes[key], is_request=False) for key in sorted(row.keys)}
+        properties = {key: self._schema(shapes[key]) for key in sorted(row.keys)}
         if "testSuites" in properties:
             properties["testSuites"] = array(ref("SuiteReference"))
         description = f"A {row.name}. Which keys an answer holds depends on `fields`."
@@ -99,7 +111,7 @@ class EntitySchemas:
         shapes = shapes_of(row.name)
         server_keys = (SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()) - _ATTACHED
         properties = {
-            key: self._schema(shapes[key], is_request=True)
+            key: self._schema(shapes[key], "ReferenceRequest")
             for key in sorted((row.keys - server_keys) | set(row.required))
         }
         properties |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
@@ -107,28 +119,28 @@ class EntitySchemas:
         description = f"Request for a {row.name}. A PUT leaves what is not named as it is."
         return closed_object(properties, required=list(row.required)) | {"description": description}
 
-    def _schema(self, shape: Shape, *, is_request: bool) -> Document:
+    def _schema(self, shape: Shape, reference: str = "") -> Document:
         if isinstance(shape, str):
             return dict(_WORDS[shape])
         kind = next(key for key in ("use", "enum", "text", "list", "map", "either", "fields") if key in shape)
         inner = shape[kind]
         match kind:
             case "use":
-                return self.shape(inner, is_request=is_request)
+                return self.shape(inner, reference)
             case "enum":
                 return {"enum": inner}
             case "text":
                 return _text(inner)
             case "list":
-                return array(self._schema(inner, is_request=is_request))
+                return array(self._schema(inner, reference))
             case "map":
-                return {"type": "object", "additionalProperties": self._schema(inner, is_request=is_request)}
+                return {"type": "object", "additionalProperties": self._schema(inner, reference)}
             case "either":
-                return {"anyOf": [self._schema(one, is_request=is_request) for one in inner]}
-        return self._fields(shape, is_request=is_request)
+                return {"anyOf": [self._schema(one, reference) for one in inner]}
+        return self._fields(shape, reference)
 
-    def _fields(self, shape: Document, *, is_request: bool) -> Document:
-        properties = {key: self._schema(inner, is_request=is_request) for key, inner in shape["fields"].items()}
+    def _fields(self, shape: Document, reference: str) -> Document:
+        properties = {key: self._schema(inner, reference) for key, inner in shape["fields"].items()}
         schema = closed_object(properties, required=shape.get("required", ()))
         return {**schema, "additionalProperties": True} if shape.get("open") else schema
 
@@ -153,6 +165,12 @@ def _capital(name: str) -> str:
 def _text(limits: Document) -> Document:
     pattern = {"pattern": limits["pattern"].removeprefix("(?U)")} if "pattern" in limits else {}
     return {"type": "string"} | limits | pattern
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return the names of shapes by their titles."""
+    return {_title(name): name for name in shape_names()}
 
 
 @cache

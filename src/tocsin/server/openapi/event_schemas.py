@@ -1,8 +1,7 @@
-"""Schemas that everything shares: errors, pages, versions, change events, results of many writes, health."""
+"""Schemas that everything shares: errors, pages, events, jobs, health, followers, tokens."""
 
 from __future__ import annotations
 
-from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.server.openapi.json_schema import (
     COUNT,
@@ -13,42 +12,16 @@ from tocsin.server.openapi.json_schema import (
     TEXT,
     TIME,
     URL,
-    WHOLE,
     array,
     closed_object,
     either,
+    mapping,
+    nullable,
     ref,
     whole,
 )
 
 _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
-_EVENT: Document = {
-    "id": ID,
-    "eventType": either(*EventType),
-    "entityType": _ENTITY_TYPE,
-    "entityId": ID,
-    "timestamp": TIME,
-}
-_EVENT_BESIDES: Document = {
-    "entityFullyQualifiedName": TEXT,
-    "domains": array(TEXT),
-    "previousVersion": NUMBER,
-    "currentVersion": NUMBER,
-    "userName": TEXT,
-    "userId": TEXT,
-    "changeDescription": ref("ChangeDescription"),
-    "entity": {"type": ["object", "string"], "description": "The entity; as JSON text in OpenMetadata's form."},
-    "idempotencyKey": {"type": "string", "description": "The same for every delivery of this event."},
-    "semanticChanges": array(ref("SemanticChange")),
-}
-_BULK: Document = {
-    "status": either("success", "partialSuccess", "failure"),
-    "numberOfRowsProcessed": COUNT,
-    "numberOfRowsPassed": COUNT,
-    "numberOfRowsFailed": COUNT,
-    "successRequest": array(ref("BulkOutcome")),
-    "failedRequest": array(ref("BulkOutcome")),
-}
 
 EVENTS: dict[str, Document] = {
     "Error": whole(
@@ -68,15 +41,6 @@ EVENTS: dict[str, Document] = {
     ),
     "Said": whole({"message": TEXT}),
     "EndedJob": whole({"jobId": ID, "message": TEXT}),
-    "VersionHistory": whole(
-        {
-            "entityType": _ENTITY_TYPE,
-            "versions": array({"type": "string", "contentMediaType": "application/json"}),
-        },
-        {"words": array(array(TEXT))},
-    ),
-    "SemanticChange": whole({"category": TEXT, "operation": TEXT, "target": TEXT, "text": TEXT}, {"value": {}}),
-    "ChangeEvent": whole(_EVENT, _EVENT_BESIDES),
     "CloudEvent": whole(
         {
             "specversion": {"const": "1.0"},
@@ -101,27 +65,6 @@ EVENTS: dict[str, Document] = {
             "entity": OPEN,
         }
     ),
-    "BulkOutcome": whole({"request": {}, "status": WHOLE}, {"message": TEXT}),
-    "BulkResult": whole(_BULK, {"dryRun": FLAG}),
-    "ImportResult": whole(
-        {
-            "dryRun": FLAG,
-            "status": either("success", "partialSuccess", "failure", "aborted"),
-            "numberOfRowsProcessed": COUNT,
-            "numberOfRowsPassed": COUNT,
-            "numberOfRowsFailed": COUNT,
-            "importResultsCsv": TEXT,
-        },
-        {"abortReason": TEXT},
-    ),
-    "SheetColumns": whole(
-        {
-            "summary": TEXT,
-            "headers": array(
-                whole({"name": TEXT, "required": FLAG, "description": TEXT, "examples": array(TEXT)}),
-            ),
-        }
-    ),
     "Health": whole(
         {
             "status": either("ok", "degraded", "eventsLost"),
@@ -134,7 +77,6 @@ EVENTS: dict[str, Document] = {
         },
         {"seenBy": array(TEXT)},
     ),
-    "Version": whole({"version": TEXT, "revision": TEXT, "timestamp": TIME}),
     "Setting": whole({"config_type": TEXT, "config_value": OPEN}),
     "ConnectionTest": whole(
         {
@@ -151,5 +93,18 @@ EVENTS: dict[str, Document] = {
             "deleted": FLAG,
         }
     ),
+    "Followers": whole(
+        {
+            "entityType": TEXT,
+            "entityId": ID,
+            "followers": array(ref("EntityReference")),
+            "data": array(ref("EntityReference")),
+        }
+    ),
+    "Ancestors": array(ref("EntityReference")) | {"description": "What a container lies in, the outermost first."},
+    "Follows": mapping(array(ref("EntityReference"))) | {"description": "Lists of assets, by collection."},
+    "LogIn": whole({"accessToken": TEXT, "tokenType": {"const": "Bearer"}, "expiryDuration": nullable(TIME)}),
+    "BotMechanism": whole({"authType": TEXT, "config": ref("BotToken")}),
+    "BotToken": whole({"JWTToken": TEXT, "JWTTokenExpiry": TEXT}, {"JWTTokenExpiresAt": nullable(TIME)}),
 }
-"""What everything shares: errors, pages, versions, change events, results of many writes, health."""
+"""What everything shares: errors, pages, events, jobs, health, followers, tokens."""

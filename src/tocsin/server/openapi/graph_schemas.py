@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from tocsin.catalogue.quality.incidents import STATUSES
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.lineage import LineageSource
 from tocsin.server.openapi.json_schema import (
     COUNT,
     DAY,
@@ -16,7 +14,6 @@ from tocsin.server.openapi.json_schema import (
     OPEN,
     TEXT,
     TIME,
-    WHOLE,
     array,
     either,
     mapping,
@@ -28,25 +25,6 @@ from tocsin.server.openapi.json_schema import (
 _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
-_LINEAGE_DETAILS: Document = {
-    "type": "object",
-    "properties": {
-        "sqlQuery": TEXT,
-        "columnsLineage": array(
-            {
-                "type": "object",
-                "properties": {"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT},
-            }
-        ),
-        "pipeline": ref("EntityReference"),
-        "description": TEXT,
-        "source": either(*LineageSource),
-        "createdAt": TIME,
-        "createdBy": TEXT,
-        "updatedAt": TIME,
-        "updatedBy": TEXT,
-    },
-}
 _NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": _ENTITY_TYPE}}
 _MAP_EDGE: Document = {
     "type": "object",
@@ -60,24 +38,14 @@ _HITS: Document = {
 _TOTAL = whole({"value": COUNT, "relation": either("eq", "gte")})
 
 GRAPHS: dict[str, Document] = {
-    "LineageDetails": _LINEAGE_DETAILS,
     "LineageEdge": {
         "type": "object",
         "description": "An edge with its ends, or only its details.",
         "required": ["edge"],
-        "properties": {"edge": {"type": "object", "properties": {**_LINEAGE_ENDS, **_LINEAGE_DETAILS["properties"]}}},
+        "properties": {"edge": {"allOf": [{"properties": _LINEAGE_ENDS}, ref("LineageDetails")]}},
         "additionalProperties": False,
     },
     "LineageEdges": whole({"edges": array(whole(_LINEAGE_ENDS, {"lineageDetails": ref("LineageDetails")}))}),
-    "LineageStep": whole({"fromEntity": ID, "toEntity": ID}, {"lineageDetails": ref("LineageDetails")}),
-    "Lineage": whole(
-        {
-            "entity": _REFERENCE,
-            "nodes": array(_REFERENCE),
-            "upstreamEdges": array(ref("LineageStep")),
-            "downstreamEdges": array(ref("LineageStep")),
-        }
-    ),
     "LineageMap": whole(
         {
             "nodes": mapping(whole({"entity": _NODE, "paging": OPEN, "nodeDepth": COUNT})),
@@ -164,57 +132,12 @@ GRAPHS: dict[str, Document] = {
             )
         }
     ),
-    "SystemProfile": whole(
-        {"timestamp": TIME, "operation": either("UPDATE", "INSERT", "DELETE", "WRITE")}, {"rowsAffected": WHOLE}
-    ),
-    "QueryCost": whole(
-        {
-            "id": ID,
-            "timestamp": TIME,
-            "jsonSchema": TEXT,
-            "queryReference": _REFERENCE,
-            "cost": NUMBER,
-            "count": NUMBER,
-            "totalDuration": NUMBER,
-        }
-    ),
-    "IncidentStep": {
-        "type": "object",
-        "required": ["id", "stateId", "timestamp", "testCaseResolutionStatusType"],
-        "properties": {
-            "id": ID,
-            "stateId": ID,
-            "timestamp": TIME,
-            "testCaseResolutionStatusType": either(*STATUSES),
-            "testCaseResolutionStatusDetails": OPEN,
-            "severity": TEXT,
-            "updatedBy": OPEN,
-            "updatedAt": TIME,
-            "testCaseReference": OPEN,
-        },
-        "additionalProperties": False,
-    },
-    "EntityProfile": whole(
-        {
-            "id": ID,
-            "entityReference": _REFERENCE,
-            "timestamp": TIME,
-            "profileType": either("table", "column", "system"),
-            "profileData": {"anyOf": [ref(f"{of}Profile") for of in ("Table", "Column", "System")]},
-        }
-    ),
     "EntityProfilePage": whole(
         {
             "data": array(ref("EntityProfile")),
             "paging": whole({"total": COUNT, "before": nullable(TEXT), "after": nullable(TEXT)}),
         }
     ),
-    "EntityUsage": {
-        "type": "object",
-        "required": ["entity", "usage"],
-        "properties": {"entity": _REFERENCE, "usage": array(ref("UsageDetails"))},
-        "additionalProperties": False,
-    },
     "Ranked": whole({"entityType": _ENTITY_TYPE, "date": DAY}),
 }
 """Lineage, impact, search, and what connectors report."""

@@ -42,10 +42,10 @@ class OpenApiOperation:
 
 
 def answers(
-    schema: str | None, *, reads: str | None = None, **more: Any
-) -> dict[str, Any]:  # Any: FastAPI's own type; the further fields of the operation
+    schema: str | None, *, reads: str | None = None, **options: Any
+) -> dict[str, Any]:  # Any: FastAPI's own type; further fields of the operation
     """Return what a route's ``openapi_extra`` says of it: what it answers and reads, by names of schemas."""
-    return {"x-operation": OpenApiOperation(schema, reads, **more)}
+    return {"x-operation": OpenApiOperation(schema, reads, **options)}
 
 
 def operation_of(route: APIRoute) -> OpenApiOperation:
@@ -85,15 +85,17 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "subscriptions.try_many": OpenApiOperation("TrialList", "TrialsRequest"),
     "backtests.ask": OpenApiOperation("Backtest", "BacktestRequest", also=("200", "202")),
     **dict.fromkeys(("backtests.read", "backtests.cancel"), OpenApiOperation("Backtest")),
-    "progress.list_all_failed": OpenApiOperation("FailedEventList"),
-    **_by_id_or_name("read_diagnosis", OpenApiOperation("AlertDiagnosis")),
+    "progress.list_all_failed": OpenApiOperation("FailedEventResponseList"),
+    **_by_id_or_name("read_diagnosis", OpenApiOperation("EventSubscriptionDiagnosticInfo")),
     **_by_id_or_name("read_record", OpenApiOperation("EventsRecord")),
-    **_by_id_or_name("list_failed", OpenApiOperation("FailedEventList")),
+    **_by_id_or_name("list_failed", OpenApiOperation("FailedEventResponseList")),
     **_by_id_or_name("list_sent", OpenApiOperation("ChangeEventList")),
     **_by_id_or_name("list_typed", OpenApiOperation("TypedEventPage")),
     **_by_id_or_name("list_destinations", OpenApiOperation("DestinationStatusList")),
     "progress.has_processed_all": OpenApiOperation("Flag"),
-    **dict.fromkeys(("progress.skip_to_end", "progress.skip_to_end_by_name"), OpenApiOperation("AlertOffset")),
+    **dict.fromkeys(
+        ("progress.skip_to_end", "progress.skip_to_end_by_name"), OpenApiOperation("EventSubscriptionOffset")
+    ),
     "progress.list_logs": OpenApiOperation("AlertLogEntryPage"),
     "deliveries.list_dead_letters": OpenApiOperation("DeadLetterPage"),
     "deliveries.read_delivery": OpenApiOperation("Delivery"),
@@ -116,12 +118,12 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "alert_incidents.assign": OpenApiOperation("AlertIncidentWithTimeline", "IncidentAssignment"),
     "conditions.validate": OpenApiOperation("ValidatedCondition", "ConditionRequest"),
     "conditions.validate_in_path": OpenApiOperation(None),
-    "conditions.list_functions": OpenApiOperation("AlertFunctionList"),
+    "conditions.list_functions": OpenApiOperation("EventFilterRuleList"),
     "conditions.list_names": OpenApiOperation("AlertResourceNamePage"),
-    "conditions.list_resources": OpenApiOperation("AlertResourcePage"),
+    "conditions.list_resources": OpenApiOperation("FilterResourceDescriptorPage"),
     "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection"),
     "templates.list_helpers": OpenApiOperation("TemplateHelperPage"),
-    "templates.validate": OpenApiOperation("TemplateValidation", "TemplateTexts"),
+    "templates.validate": OpenApiOperation("NotificationTemplateValidationResponse", "TemplateTexts"),
     "templates.render": OpenApiOperation("TemplateRendering", "TemplateRenderRequest"),
     "templates.send": OpenApiOperation("TemplateSending", "TemplateSendRequest"),
     **dict.fromkeys(("templates.reset", "templates.reset_by_name"), OpenApiOperation("NotificationTemplate")),

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
-from tocsin.catalogue.observations.pipeline_observability import LAST_RUN
-from tocsin.catalogue.quality.incidents import STATUSES
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.delivery.channels.table import WORDED
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.lineage import LineageSource
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteKind
 from tocsin.model.preferences import Frequency
 from tocsin.model.subscription import AlertType, Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
-from tocsin.model.thread import TaskType, ThreadType
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.openapi.json_schema import (
     CLOCK,
-    COUNT,
-    DAY,
     FLAG,
     ID,
-    NUMBER,
     OPEN,
     TEXT,
     TIME,
@@ -32,21 +23,14 @@ from tocsin.server.openapi.json_schema import (
     array,
     closed_object,
     either,
-    mapping,
     ref,
     whole,
 )
 from tocsin.server.routes.people.tokens import LIFETIMES_S
 
-_MESSAGE: Document = {"type": "string", "minLength": 1, "maxLength": LONGEST_MESSAGE}
 _EXPIRY = either(*LIFETIMES_S)
 _REFERENCE = ref("ReferenceRequest")
-_TYPED: Document = {
-    "type": "object",
-    "description": "A reference: a type, and an id or a fully qualified name.",
-    "required": ["type"],
-    "properties": {"type": either(*ENTITY_TYPES), "id": ID, "fullyQualifiedName": TEXT},
-}
+_TYPED = ref("TypedReference")
 _LEASE: Document = {
     **WHOLE,
     "minimum": LEASE_S[0],
@@ -58,7 +42,6 @@ _HELD: Document = {
     "minItems": 1,
     "maxItems": MOST_ITEMS,
 }
-_LINK: Document = {"type": "string", "examples": ["<#E::table::warehouse.shop.public.orders::columns::email>"]}
 _TEMPLATE: dict[str, Document] = {
     "templateSubject": {"type": "string", "minLength": 1, "maxLength": LONGEST_SUBJECT},
     "templateBody": {"type": "string", "minLength": 1, "maxLength": LONGEST_BODY},
@@ -191,93 +174,13 @@ REQUESTS: dict[str, Document] = {
             "categories": closed_object({one: either(*Frequency) for one in KNOWN_CATEGORIES}),
         }
     ),
-    "ThreadRequest": closed_object(
-        {
-            "about": _LINK,
-            "message": _MESSAGE,
-            "type": either(*ThreadType),
-            "taskDetails": closed_object(
-                {
-                    "type": either(*TaskType),
-                    "assignees": array(_TYPED),
-                    "suggestion": TEXT,
-                    "oldValue": TEXT,
-                },
-                required=["type", "assignees"],
-            ),
-            "announcementDetails": closed_object(
-                {"description": TEXT, "startTime": TIME, "endTime": TIME}, required=["startTime", "endTime"]
-            ),
-            "chatbotDetails": closed_object({"query": TEXT}),
-            "addressedTo": _LINK,
-            "domains": array({}),
-        },
-        required=["about", "message"],
-    ),
-    "PostRequest": closed_object({"message": _MESSAGE}, required=["message"]),
     "ResolveRequest": closed_object({"newValue": TEXT}, required=["newValue"]),
-    "CloseRequest": closed_object({"comment": TEXT, "testCaseFQN": TEXT}, required=["comment"]),
-    "ReactionRequest": whole({"reactionType": either(*sorted(REACTIONS)), "user": _TYPED}),
-    "LineageRequest": closed_object({"edge": ref("EdgeRequest")}, required=["edge"]),
-    "EdgeRequest": {
-        "type": "object",
-        "required": ["fromEntity", "toEntity"],
-        "properties": {
-            "fromEntity": _TYPED,
-            "toEntity": _TYPED,
-            "description": TEXT,
-            "lineageDetails": ref("EdgeDetailsRequest"),
-        },
-    },
-    "EdgeDetailsRequest": {
-        "type": "object",
-        "properties": {
-            "sqlQuery": TEXT,
-            "columnsLineage": array(closed_object({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
-            "pipeline": _TYPED,
-            "description": TEXT,
-            "source": either(*LineageSource),
-        },
-    },
     "LineageEvents": {
         "description": "Change events of lineage: one, or a list of them.",
         "anyOf": [OPEN, array(OPEN)],
     },
     "References": array(_REFERENCE),
     "Names": array(TEXT),
-    "QueryCostRequest": closed_object(
-        {
-            "queryReference": {"type": "object", "properties": {"id": ID, "fullyQualifiedName": TEXT, "type": TEXT}},
-            "timestamp": TIME,
-            "cost": {"type": "number", "minimum": 0},
-            "count": {"type": "number", "minimum": 0},
-            "totalDuration": {"type": "number", "minimum": 0},
-            "jsonSchema": TEXT,
-        },
-        required=["queryReference", "timestamp", "cost", "count"],
-    ),
-    "ProfileRequest": closed_object(
-        {
-            "tableProfile": ref("TableProfile"),
-            "columnProfile": array({"allOf": [ref("ColumnProfile"), {"required": ["name"]}]}),
-            "systemProfile": array(ref("SystemProfile")),
-        },
-        required=["tableProfile"],
-    ),
-    "PipelineObservabilityRequest": closed_object(
-        {
-            "pipeline": {
-                "type": "object",
-                "description": "A reference to a pipeline: an id or a fully qualified name.",
-                "properties": {"id": ID, "type": either("pipeline"), "fullyQualifiedName": TEXT},
-            },
-            **dict.fromkeys(("serviceType", "scheduleInterval"), TEXT),
-            **dict.fromkeys(("startTime", "endTime", "lastRunTime"), TIME),
-            "lastRunStatus": either(*LAST_RUN),
-            "averageRunTime": {**NUMBER, "description": "In milliseconds."},
-        },
-        required=["pipeline"],
-    ),
     "PipelineRuns": {
         "description": "Runs: a list, or an object with one.",
         "anyOf": [
@@ -292,32 +195,9 @@ REQUESTS: dict[str, Document] = {
     "FailedRowsRequest": closed_object(
         {"columns": array(TEXT), "rows": array(array({}))}, required=["columns", "rows"]
     ),
-    "UsageRequest": closed_object({"date": DAY, "count": COUNT}, required=["date", "count"]),
-    "IncidentRequest": closed_object(
-        {
-            "testCaseReference": {"type": "string", "description": "The fully qualified name of a test case."},
-            "testCaseResolutionStatusType": either(*STATUSES),
-            "testCaseResolutionStatusDetails": OPEN,
-            "severity": either(*(f"Severity{number}" for number in range(1, 6))),
-        },
-        required=["testCaseReference", "testCaseResolutionStatusType"],
-    ),
-    "LogicalSuiteRequest": {
-        "type": "object",
-        "required": ["testSuiteId", "testCaseIds"],
-        "properties": {"testSuiteId": ID, "testCaseIds": array(ID)},
-    },
     "CountRequest": {
         "type": "object",
         "properties": {"query": TEXT, "index": TEXT, "fieldName": TEXT, "size": WHOLE},
-    },
-    "LogInRequest": {
-        "type": "object",
-        "required": ["email", "password"],
-        "properties": {
-            "email": TEXT,
-            "password": {"type": "string", "format": "password", "description": "Plain, or as base64."},
-        },
     },
     "LogInCode": {
         "type": "object",
@@ -329,14 +209,6 @@ REQUESTS: dict[str, Document] = {
         "required": ["newPassword"],
         "properties": {"oldPassword": TEXT, "newPassword": TEXT, "username": TEXT},
     },
-    "PersonalTokenRequest": {
-        "type": "object",
-        "required": ["tokenName", "JWTTokenExpiry"],
-        "properties": {"tokenName": TEXT, "JWTTokenExpiry": _EXPIRY, "password": TEXT},
-    },
-    "TokenIds": {"type": "object", "properties": {"tokenIds": array(TEXT)}},
     "BotTokenRequest": {"type": "object", "properties": {"JWTTokenExpiry": _EXPIRY}},
-    "BotId": {"type": "object", "required": ["id"], "properties": {"id": ID}},
-    "Metrics": mapping(NUMBER),
 }
 """Every one of them."""

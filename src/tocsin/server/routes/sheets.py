@@ -31,7 +31,7 @@ router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""
 
 
-@router.get("/documentation/csv", openapi_extra=answers("SheetColumns"))
+@router.get("/documentation/csv", openapi_extra=answers("CsvDocumentation"))
 def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
     """Return the columns of this collection's CSV and their meaning."""
     require(caller, Operation.VIEW_BASIC, row)
@@ -57,7 +57,7 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
-@router.put("/name/{fqn}/import", openapi_extra=answers("ImportResult", reads="Csv"))
+@router.put("/name/{fqn}/import", openapi_extra=answers("CsvImportResult", reads="Csv"))
 def import_(
     row: Row,
     fqn: PathText,

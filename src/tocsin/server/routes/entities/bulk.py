@@ -69,7 +69,7 @@ class BulkPutQuery(BulkQuery):
     override_metadata: bool = False
 
 
-@router.put("/bulk", openapi_extra=answers("BulkResult", reads="Create{}List"))
+@router.put("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
 def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
     """Create or update the entities of a JSON array; failing rows do not stop the others.
 
@@ -79,13 +79,13 @@ def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQu
     return _answer(write, row, body, caller, query=query)
 
 
-@router.post("/bulk", openapi_extra=answers("BulkResult", reads="Create{}List"))
+@router.post("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
     return _answer(BulkWrites.create, row, body, caller, query=query)
 
 
-@router.delete("/deleteStale", openapi_extra=answers("BulkResult", reads="StaleRequest"))
+@router.delete("/deleteStale", openapi_extra=answers("BulkOperationResult", reads="StaleRequest"))
 def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
     """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
 

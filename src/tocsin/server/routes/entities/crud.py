@@ -154,7 +154,7 @@ def delete(
     return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
 
 
-@router.get("/{entity_id}/versions", openapi_extra=answers("VersionHistory"))
+@router.get("/{entity_id}/versions", openapi_extra=answers("EntityHistory"))
 def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 

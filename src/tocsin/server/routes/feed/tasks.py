@@ -54,7 +54,7 @@ def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respo
     return answer(on_wire(written.document, caller))
 
 
-@router.put("/{number}/close", openapi_extra=answers("Thread", reads="CloseRequest"))
+@router.put("/{number}/close", openapi_extra=answers("Thread", reads="CloseTask"))
 def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
     """Close a task without a change; ``comment`` says why."""
     thread_id = _thread_id(number, caller)

@@ -69,7 +69,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
     return answer({"data": [on_wire(one, caller) for one in page.threads], "paging": paging})
 
 
-@router.post("", status_code=201, openapi_extra=answers("Thread", reads="ThreadRequest"))
+@router.post("", status_code=201, openapi_extra=answers("Thread", reads="CreateThreadRequest"))
 def create_thread(body: DocumentBody, caller: Asked) -> Response:
     """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
     link = parse_link(body.get("about"), "about")
@@ -79,7 +79,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
     return answer(on_wire(written.document, caller), 201)
 
 
-@router.get("/count", openapi_extra=answers("ThreadCountsList"))
+@router.get("/count", openapi_extra=answers("ThreadCountList"))
 def count_threads(entity_link: Link, caller: Asked) -> Response:
     """Return the number of threads by type for an asset and its parts, or for a user."""
     link = parse_link(entity_link, "entityLink")
@@ -119,7 +119,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
     return answer({"data": posts, "paging": {"total": len(posts)}})
 
 
-@router.post("/{thread_id}/posts", status_code=201, openapi_extra=answers("Thread", reads="PostRequest"))
+@router.post("/{thread_id}/posts", status_code=201, openapi_extra=answers("Thread", reads="CreatePost"))
 def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add a post (``message``) to a thread; returns the thread."""
     visible(str(thread_id), caller)

@@ -50,7 +50,7 @@ def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10
     return _list_answer(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
 
 
-@router.put("/{group}/assets/{change}", openapi_extra=answers("BulkResult", reads="AssetsRequest"))
+@router.put("/{group}/assets/{change}", openapi_extra=answers("BulkOperationResult", reads="AssetsRequest"))
 def change_assets(
     row: Row, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
 ) -> Response:

@@ -31,7 +31,7 @@ MOST_EVENTS = 10_000
 router = APIRouter(prefix="/lineage", tags=["lineage"])
 
 
-@router.put("", openapi_extra=answers("LineageEdge", reads="LineageRequest"))
+@router.put("", openapi_extra=answers("LineageEdge", reads="AddLineageRequest"))
 def put_edge(body: DocumentBody, caller: Asked) -> Response:
     """Add an edge (`{"edge": {fromEntity, toEntity, lineageDetails}}`) or replace its details."""
     edge = body.get("edge")
@@ -42,7 +42,7 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
 
 @router.put(
     "/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}",
-    openapi_extra=answers("LineageEdge", reads="EdgeDetailsRequest"),
+    openapi_extra=answers("LineageEdge", reads="LineageDetailsRequest"),
 )
 def put_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: DocumentBody, caller: Asked
@@ -51,7 +51,7 @@ def put_edge_by_name(
     return _put(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), {"lineageDetails": body})
 
 
-@router.post("/events", openapi_extra=answers("BulkResult", reads="LineageEvents"))
+@router.post("/events", openapi_extra=answers("BulkOperationResult", reads="LineageEvents"))
 def receive_events(body: JsonBody, caller: Asked) -> Response:
     """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
     events = events_in(body)
@@ -80,7 +80,7 @@ def read_edge_by_name(
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
-@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("Lineage"))
+@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("EntityLineage"))
 def around_name(
     entity_type: TypeName,
     fqn: PathText,
@@ -93,7 +93,7 @@ def around_name(
     return _around(row_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
 
 
-@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("Lineage"))
+@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("EntityLineage"))
 def around(
     entity_type: TypeName,
     entity_id: PathId,

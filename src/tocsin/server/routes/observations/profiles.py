@@ -45,7 +45,7 @@ router = APIRouter(prefix="/tables", tags=["profiles"])
 of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
 
 
-@router.put("/{table_id}/tableProfile", openapi_extra=answers("Table", reads="ProfileRequest"))
+@router.put("/{table_id}/tableProfile", openapi_extra=answers("Table", reads="CreateTableProfile"))
 def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
     key = Key.by_id(str(table_id))

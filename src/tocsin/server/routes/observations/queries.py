@@ -47,7 +47,9 @@ def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     return _change(str(query_id), USED_BY, body, caller)
 
 
-@router.post("/queryCostRecord", status_code=201, openapi_extra=answers("QueryCost", reads="QueryCostRequest"))
+@router.post(
+    "/queryCostRecord", status_code=201, openapi_extra=answers("QueryCostRecord", reads="CreateQueryCostRecordRequest")
+)
 def add_cost(body: DocumentBody, caller: Asked) -> Response:
     """Set the cost of a query at a moment: ``queryReference``, ``timestamp`` (ms), ``cost`` and ``count``."""
     key, cost = check_cost(body)
@@ -59,7 +61,7 @@ def add_cost(body: DocumentBody, caller: Asked) -> Response:
     return answer(caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor).document, 201)
 
 
-@router.get(f"/{_QUERY.collection}/{{query_id}}/costs", openapi_extra=answers("QueryCostPage"))
+@router.get(f"/{_QUERY.collection}/{{query_id}}/costs", openapi_extra=answers("QueryCostRecordPage"))
 def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response:
     """Return the costs of a query in a time range, newest first."""
     query = permitted_document(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")

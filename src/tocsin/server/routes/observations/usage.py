@@ -44,25 +44,25 @@ def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], calle
     return answer({"entityType": name, "date": date}, 201)
 
 
-@router.post("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
+@router.post("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
 def report(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the usage of a day (``date``, ``count``)."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=False)
 
 
-@router.put("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
+@router.put("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
 def add(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add to the usage of a day."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=True)
 
 
-@router.post("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
+@router.post("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
 def report_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Set the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=False)
 
 
-@router.put("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="UsageRequest"))
+@router.put("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
 def add_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Add to the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=True)

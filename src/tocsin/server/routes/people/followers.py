@@ -89,7 +89,7 @@ def list_follows(
     return answer(grouped)
 
 
-@router.put("/users/{user_id}/follows/bulk", openapi_extra=answers("BulkResult", reads="FollowsRequest"))
+@router.put("/users/{user_id}/follows/bulk", openapi_extra=answers("BulkOperationResult", reads="FollowsRequest"))
 def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
     entities = body.get("entities")

@@ -35,14 +35,14 @@ Resource = Annotated[str, Path(max_length=60)]
 router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 
-@router.get("", openapi_extra=answers("PermissionsPage"))
+@router.get("", openapi_extra=answers("ResourcePermissionPage"))
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for every type; administrators: those of ``user``."""
     permissions = _permissions(caller, user)
     return _list_answer(permissions)
 
 
-@router.get("/policies", openapi_extra=answers("PermissionsPage"))
+@router.get("/policies", openapi_extra=answers("ResourcePermissionPage"))
 def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_000)] = "") -> Response:
     """Return the combined permissions of policies (comma list of ids)."""
     names = [one.strip() for one in ids.split(",") if one.strip()]
@@ -52,19 +52,19 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
     return _list_answer(Permissions(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in policies))))
 
 
-@router.get("/{resource}", openapi_extra=answers("Permissions"))
+@router.get("/{resource}", openapi_extra=answers("ResourcePermission"))
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for a type."""
     return answer(resource_permission(_permissions(caller, user), _existing_resource(resource)))
 
 
-@router.get("/{resource}/name/{fqn}", openapi_extra=answers("Permissions"))
+@router.get("/{resource}/name/{fqn}", openapi_extra=answers("ResourcePermission"))
 def read_permissions_by_name(resource: Resource, fqn: PathText, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity by FQN."""
     return _of_entity(resource, Key.by_name(fqn), caller, user)
 
 
-@router.get("/{resource}/{entity_id}", openapi_extra=answers("Permissions"))
+@router.get("/{resource}/{entity_id}", openapi_extra=answers("ResourcePermission"))
 def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity."""
     return _of_entity(resource, Key.by_id(str(entity_id)), caller, user)

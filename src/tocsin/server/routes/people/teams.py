@@ -32,7 +32,7 @@ Children = Mapping[str, Sequence[Document]]
 router = APIRouter(prefix="/teams", tags=["teams"])
 
 
-@router.get("/hierarchy", openapi_extra=answers("TeamBranchPage"))
+@router.get("/hierarchy", openapi_extra=answers("TeamHierarchyPage"))
 def list_hierarchy(
     caller: Asked,
     *,

@@ -54,14 +54,14 @@ def log_out(caller: Asked, token_id: TokenId) -> Response:
     return answer({"message": "Logged out."})
 
 
-@router.get("/security/token", openapi_extra=answers("PersonalTokenPage"))
+@router.get("/security/token", openapi_extra=answers("PersonalAccessTokenPage"))
 def list_own(caller: Asked) -> Response:
     """Return one's personal tokens with expiry, without their texts."""
     issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
     return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
 
 
-@router.put("/security/token", openapi_extra=answers("PersonalToken", reads="PersonalTokenRequest"))
+@router.put("/security/token", openapi_extra=answers("PersonalAccessToken", reads="CreatePersonalToken"))
 async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create a personal token (``tokenName``, ``JWTTokenExpiry``); its text is shown once.
 
@@ -97,7 +97,7 @@ def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Res
     return answer(_personal(token.issued) | {"jwtToken": token.text})
 
 
-@router.put("/security/token/revoke", openapi_extra=answers("PersonalTokenPage", reads="TokenIds"))
+@router.put("/security/token/revoke", openapi_extra=answers("PersonalAccessTokenPage", reads="RevokePersonalToken"))
 def revoke_own(
     body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
 ) -> Response:
@@ -161,7 +161,7 @@ def read_mechanism(user_id: PathId, caller: Asked, token_id: TokenId) -> Respons
     return answer({"authType": JWT, "config": _own_token(str(user_id), caller, token_id)})
 
 
-@router.put("/revokeToken", openapi_extra=answers("BotToken", reads="BotId"))
+@router.put("/revokeToken", openapi_extra=answers("BotToken", reads="RevokeToken"))
 def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     """Revoke all tokens of a bot (``id``)."""
     try:

@@ -27,7 +27,7 @@ open_router = APIRouter(tags=["users"])
 router = APIRouter(tags=["users"])
 
 
-@open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LogInRequest"))
+@open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LoginRequest"))
 async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an e-mail address and password (base64, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")

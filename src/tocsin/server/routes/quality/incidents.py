@@ -35,7 +35,7 @@ class IncidentStateQuery(BaseModel):
     origin_entity_fqn: str | None = Field(default=None, alias="originEntityFQN", max_length=10_000)
 
 
-@router.post("", openapi_extra=answers("IncidentStep", reads="IncidentRequest"))
+@router.post("", openapi_extra=answers("TestCaseResolutionStatus", reads="CreateTestCaseResolutionStatusRequest"))
 def take(body: DocumentBody, caller: Asked) -> Response:
     """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
     fqn = body.get("testCaseReference")
@@ -50,14 +50,14 @@ def take(body: DocumentBody, caller: Asked) -> Response:
     return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
 
 
-@router.get("", openapi_extra=answers("IncidentStepPage"))
+@router.get("", openapi_extra=answers("TestCaseResolutionStatusPage"))
 def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentStateQuery, Query()]) -> Response:
     """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
     return page_answer(caller.parts.incidents.page(_filter(query, caller), window))
 
 
-@router.get("/stateId/{state_id}", openapi_extra=answers("IncidentStepPage"))
+@router.get("/stateId/{state_id}", openapi_extra=answers("TestCaseResolutionStatusPage"))
 def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     """Return all steps of an incident, newest first."""
     steps = caller.parts.incidents.of_state(str(state_id))
@@ -69,7 +69,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     return answer({"data": steps, "paging": {"total": len(steps)}})
 
 
-@router.get("/{step_id}", openapi_extra=answers("IncidentStep"))
+@router.get("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus"))
 def read_step(step_id: PathId, caller: Asked) -> Response:
     """Return one incident step."""
     step = caller.parts.incidents.get(str(step_id))
@@ -79,7 +79,7 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
     return answer(step)
 
 
-@router.patch("/{step_id}", openapi_extra=answers("IncidentStep", reads="JsonPatch"))
+@router.patch("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus", reads="JsonPatch"))
 def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Correct the severity of a step by JSON Patch; other fields are fixed."""
     step = caller.parts.incidents.get(str(step_id))

@@ -53,7 +53,7 @@ def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, 
     return answer(past(_SUITE, written.document, caller))
 
 
-@router.put("/testCases/logicalTestCases", openapi_extra=answers("TestSuite", reads="LogicalSuiteRequest"))
+@router.put("/testCases/logicalTestCases", openapi_extra=answers("TestSuite", reads="CreateLogicalTestCases"))
 def add_logical(body: DocumentBody, caller: Asked) -> Response:
     """Add test cases to a logical suite: ``testSuiteId`` and ``testCaseIds``."""
     suite_id = body.get("testSuiteId")

@@ -20,7 +20,7 @@ from tests.store.test_independence import opened_copy, worker_parts, yes
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.delivery.channels.email.message import MailSettings, render_mail
+from tocsin.delivery.channels.email.render import MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.outcome import of_smtp_code
 from tocsin.delivery.worker.attempt import RouteBook, attempt

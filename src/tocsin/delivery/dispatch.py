@@ -1,7 +1,7 @@
 """Dispatches: the input of one delivery attempt, with the message, the notifications in it and its route.
 
 ``store/outbox/messages.py`` reads these; ``delivery/channels`` take them.
-Next: ``delivery/channels/webhook/payload.py``.
+Next: ``delivery/wording/event_formats.py``.
 """
 
 from __future__ import annotations

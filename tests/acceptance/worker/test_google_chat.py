@@ -12,7 +12,7 @@ from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.delivery.channels.google_chat.card import MESSAGE_BYTES
+from tocsin.delivery.channels.google_chat.render import MESSAGE_BYTES
 from tocsin.delivery.channels.google_chat.sender import google_chat_sender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests

@@ -12,7 +12,7 @@ from tests.acceptance.worker.chat_receivers import delivering, listening, reason
 from tests.acceptance.worker.test_worker import until
 
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
-from tocsin.delivery.channels.ms_teams.card import CARD_TYPE
+from tocsin.delivery.channels.ms_teams.render import CARD_TYPE
 from tocsin.delivery.channels.ms_teams.sender import ms_teams_sender
 from tocsin.delivery.transport.http_requests import HttpRequests
 

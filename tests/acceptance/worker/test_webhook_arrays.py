@@ -11,7 +11,7 @@ from tests.acceptance.worker.senders import webhook_sender
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.unit.delivery.channels.webhook.test_bodies import message_of
+from tests.unit.delivery.channels.webhook.test_render import message_of
 from tests.unit.delivery.events import NOW_MS
 
 from tocsin.clock import SystemClock

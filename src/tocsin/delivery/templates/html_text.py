@@ -1,4 +1,4 @@
-"""Rich text as HTML and as plain text, for mails. Next: ``delivery/channels/email/message.py``."""
+"""Rich text as HTML and as plain text, for mails. Next: ``delivery/channels/email/render.py``."""
 
 from __future__ import annotations
 

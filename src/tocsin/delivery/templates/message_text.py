@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tocsin.delivery.channels.webhook.payload import as_default
 from tocsin.delivery.dispatch import Dispatch, why
 from tocsin.delivery.templates.accounts import NOBODY, RenderingAccount, TemplateAccounts
 from tocsin.delivery.templates.budget import Budget
@@ -20,6 +19,7 @@ from tocsin.delivery.templates.parse import parse
 from tocsin.delivery.templates.render import Context, render_html, render_line
 from tocsin.delivery.templates.rich_text import RichText, blocks_of
 from tocsin.delivery.wording.changes import change_lines, headline, link_to
+from tocsin.delivery.wording.event_formats import as_default
 from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidTemplate
 from tocsin.model.message import Entry

@@ -1,7 +1,7 @@
 """Text of change events for recipients: a headline and lines, shared by all channels.
 
 Field names are paths (``columns.email.description``); readers see "description of column email changed".
-Next: ``delivery/channels/email/message.py``.
+Next: ``delivery/channels/email/render.py``.
 """
 
 from __future__ import annotations

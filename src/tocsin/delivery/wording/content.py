@@ -2,7 +2,7 @@
 
 A message has a section for each notification that it shows. Texts are free of control characters and short enough to
 read; what is markup or a mention differs by channel, so their renderers see to that.
-Next: ``delivery/channels/slack/blocks.py``.
+Next: ``delivery/channels/slack/render.py``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from tocsin.delivery.channels.webhook.payload import as_upstream
+from tocsin.delivery.wording.event_formats import as_upstream
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.local import matches

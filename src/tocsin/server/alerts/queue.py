@@ -12,8 +12,8 @@ from functools import partial
 from uuid import UUID, uuid4
 
 from tocsin.catalogue.alerts.editors import add_editor
-from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
 from tocsin.delivery.dispatch import Dispatch, Route
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.entity import Document

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from tocsin.delivery.channels.webhook.payload import with_texts
+from tocsin.delivery.wording.event_formats import with_texts
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import FOLLOWERS, EntityType

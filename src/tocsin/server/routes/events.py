@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
 from tocsin.conditions.changes import CATEGORIES
-from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.named_types import NAMES, NamedTypes, named_types_of
 from tocsin.flow.eventlog.selection import EventSelection, types_from

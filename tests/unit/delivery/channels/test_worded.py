@@ -16,10 +16,10 @@ from tests.unit.delivery.channels import samples
 from tests.unit.delivery.channels.ms_teams.adaptive_card import SCHEMA
 from tests.unit.delivery.events import change_event, dispatch, update_of
 
-from tocsin.delivery.channels.email.message import BLOCKS_LIMIT
-from tocsin.delivery.channels.google_chat import card as google_card
-from tocsin.delivery.channels.ms_teams import card as teams_card
-from tocsin.delivery.channels.slack import blocks as slack_blocks
+from tocsin.delivery.channels.email.render import BLOCKS_LIMIT
+from tocsin.delivery.channels.google_chat import render as google_render
+from tocsin.delivery.channels.ms_teams import render as teams_render
+from tocsin.delivery.channels.slack import render as slack_render
 from tocsin.delivery.channels.table import CHANNELS, WORDED
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
@@ -37,9 +37,9 @@ BODY = """<h1>{{entity.name}}</h1><p><b>{{event.userName}}</b> changed <a href="
 <p>Ask <a href="mailto:data@example.org">the team</a>.</p>"""
 TEMPLATE = Template("Sample", "{{camelCaseToTitle event.entityType}} {{entity.name}}", BODY)
 LIMITS = {
-    Channel.SLACK: slack_blocks.MESSAGE_BYTES,
-    Channel.MS_TEAMS: teams_card.MESSAGE_BYTES,
-    Channel.G_CHAT: google_card.MESSAGE_BYTES,
+    Channel.SLACK: slack_render.MESSAGE_BYTES,
+    Channel.MS_TEAMS: teams_render.MESSAGE_BYTES,
+    Channel.G_CHAT: google_render.MESSAGE_BYTES,
     Channel.EMAIL: 1_000_000,
 }
 CHANNEL_NAMES = [one.value for one in LIMITS]
@@ -61,7 +61,7 @@ def preview_of(channel: str, message: Dispatch) -> dict[str, Any]:
     document = preview(message, samples.HOME)
     assert len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
     if channel == Channel.SLACK:
-        assert 0 < len(document["blocks"]) <= slack_blocks.BLOCKS_LIMIT
+        assert 0 < len(document["blocks"]) <= slack_render.BLOCKS_LIMIT
         for block in document["blocks"]:
             parsed_block = Block.parse(block)
             assert parsed_block is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
-from tocsin.delivery.channels.email.message import MailSettings, render_mail
+from tocsin.delivery.channels.email.render import MailSettings, render_mail
 from tocsin.delivery.wording.changes import change_lines, headline, link_to, name_of
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind

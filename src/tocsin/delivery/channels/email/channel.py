@@ -26,7 +26,7 @@ def _addresses(destination: Destination) -> tuple[str, ...]:
 
 @asynccontextmanager
 async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    from tocsin.delivery.channels.email.message import MailSettings  # the libraries of mail, for workers alone
+    from tocsin.delivery.channels.email.render import MailSettings  # the libraries of mail, for workers alone
     from tocsin.delivery.channels.email.sender import EmailSender, mail_server_of
 
     settings = setup.settings
@@ -36,7 +36,7 @@ async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:
-    from tocsin.delivery.channels.email.message import MailSettings, preview  # only where messages are shown
+    from tocsin.delivery.channels.email.render import MailSettings, preview  # only where messages are shown
 
     return preview(dispatch, MailSettings("", base_url))
 

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 import aiosmtplib
 
 from tocsin.delivery.channels.email.connections import MailConnections, MailServer
-from tocsin.delivery.channels.email.message import MailSettings, render_mail
+from tocsin.delivery.channels.email.render import MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.outcome import of_reason, of_smtp_code
 from tocsin.delivery.transport.request import Recorder

@@ -7,7 +7,7 @@ space or webhook that was deleted answers 404, for good. Source: Google Chat API
 
 from __future__ import annotations
 
-from tocsin.delivery.channels.google_chat.card import render_message
+from tocsin.delivery.channels.google_chat.render import render_message
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Transport

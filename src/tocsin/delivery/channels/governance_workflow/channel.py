@@ -6,7 +6,7 @@ Next: ``store/outbox/queue.py``.
 from __future__ import annotations
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Category, Channel, Destination
 

@@ -34,7 +34,7 @@ async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:
-    from tocsin.delivery.channels.ms_teams.card import render_message  # only where messages are shown
+    from tocsin.delivery.channels.ms_teams.render import render_message  # only where messages are shown
 
     message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
     return message

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
-from tocsin.delivery.channels.ms_teams.card import render_message
+from tocsin.delivery.channels.ms_teams.render import render_message
 from tocsin.delivery.transport.outcome import of_http_status, of_reason
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry

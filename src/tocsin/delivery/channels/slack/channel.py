@@ -99,7 +99,7 @@ async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:
-    from tocsin.delivery.channels.slack.blocks import render_message  # only where messages are shown
+    from tocsin.delivery.channels.slack.render import render_message  # only where messages are shown
 
     message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
     return message

@@ -8,8 +8,8 @@ from __future__ import annotations
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.slack.answers import judge_answer
 from tocsin.delivery.channels.slack.api import SlackApi
-from tocsin.delivery.channels.slack.blocks import render_message
 from tocsin.delivery.channels.slack.bot import SlackBot
+from tocsin.delivery.channels.slack.render import render_message
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome

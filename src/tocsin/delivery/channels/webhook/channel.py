@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
 from tocsin.delivery.channels.endpoints import check_endpoint, check_header, endpoint_of
 from tocsin.delivery.channels.webhook.authentication import CHALLENGE, check_authentication
-from tocsin.delivery.channels.webhook.bodies import GZIP
 from tocsin.delivery.channels.webhook.filling import check_templates
-from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS
+from tocsin.delivery.channels.webhook.render import GZIP
 from tocsin.delivery.dispatch import Sender
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination, Gathering
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import orjson
 
-from tocsin.delivery.channels.webhook.bodies import LIMIT_BYTES
+from tocsin.delivery.channels.webhook.render import LIMIT_BYTES
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.budget import LIMITS, Budget, RenderLimits

@@ -19,8 +19,8 @@ from tocsin.delivery.channels.webhook.authentication import (
     authorization_of,
     signing_secrets,
 )
-from tocsin.delivery.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
 from tocsin.delivery.channels.webhook.filling import filled_config, is_templated
+from tocsin.delivery.channels.webhook.render import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
 from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.channels.webhook.verification import Verifications
 from tocsin.delivery.dispatch import Dispatch, why

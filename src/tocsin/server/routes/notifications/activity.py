@@ -10,8 +10,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from tocsin.delivery.channels.webhook.payload import as_default
 from tocsin.delivery.wording.changes import headline, semantic_changes
+from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document

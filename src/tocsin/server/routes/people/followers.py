@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Query, Response
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.delivery.channels.webhook.payload import as_default
+from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

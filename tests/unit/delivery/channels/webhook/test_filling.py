@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.delivery.events import change_event, dispatch
 
-from tocsin.delivery.channels.webhook.bodies import bodies_of
 from tocsin.delivery.channels.webhook.filling import FilledConfig, check_templates, filled_config
+from tocsin.delivery.channels.webhook.render import bodies_of
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.errors import InvalidInput

@@ -14,7 +14,7 @@ from tests.unit.delivery.channels import samples
 from tests.unit.delivery.channels.ms_teams.adaptive_card import SCHEMA
 from tests.unit.delivery.events import change_event, dispatch, update_of
 
-from tocsin.delivery.channels.ms_teams.card import MESSAGE_BYTES, render_message
+from tocsin.delivery.channels.ms_teams.render import MESSAGE_BYTES, render_message
 from tocsin.delivery.dispatch import Dispatch
 
 GOLDEN = Path(__file__).parent / "golden"

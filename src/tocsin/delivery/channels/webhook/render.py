@@ -13,8 +13,8 @@ from uuid import uuid5
 
 import orjson
 
-from tocsin.delivery.channels.webhook.payload import EVENT_FORMATS, as_cloud_event, as_default, as_seed, as_upstream
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_cloud_event, as_default, as_seed, as_upstream
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.notification import NAMESPACE

@@ -3,7 +3,7 @@
 ``seed`` is the change event of seeds/002, as its schema has it; the default adds ids to it, and ``tocsin`` what each
 change means; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in
 structured mode.
-Next: ``delivery/channels/webhook/bodies.py``.
+Next: ``delivery/channels/webhook/render.py``.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from slack_sdk.models.blocks import Block
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import change_event, dispatch, update_of
 
-from tocsin.delivery.channels.slack.blocks import BLOCKS_LIMIT, MESSAGE_BYTES, render_message
+from tocsin.delivery.channels.slack.render import BLOCKS_LIMIT, MESSAGE_BYTES, render_message
 from tocsin.delivery.dispatch import Dispatch
 
 GOLDEN = Path(__file__).parent / "golden"

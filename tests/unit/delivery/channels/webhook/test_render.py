@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.delivery.events import MESSAGE_ID, change_event, dispatch, update_of
 
-from tocsin.delivery.channels.webhook.bodies import LIMIT_BYTES, Body, bodies_of, compress_payload
+from tocsin.delivery.channels.webhook.render import LIMIT_BYTES, Body, bodies_of, compress_payload
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.message import Entry
 

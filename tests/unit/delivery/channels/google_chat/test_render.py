@@ -11,7 +11,7 @@ import pytest
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import SHARES_OF_FIVE, change_event, deletion_of, dispatch, update_of
 
-from tocsin.delivery.channels.google_chat.card import MESSAGE_BYTES, render_message
+from tocsin.delivery.channels.google_chat.render import MESSAGE_BYTES, render_message
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.notification import Reason

@@ -21,7 +21,7 @@ from tests.unit.delivery.events import (
     update_of,
 )
 
-from tocsin.delivery.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
+from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.links.unsubscribe import link_of, notification_of
 from tocsin.delivery.templates.rich_text import RichText

@@ -12,11 +12,11 @@ from referencing.jsonschema import DRAFT7
 from tests import seedschema
 from tests.unit.delivery.events import addition_of, change_event, dispatch
 
-from tocsin.delivery.channels.webhook.bodies import Body, bodies_of
+from tocsin.delivery.channels.webhook.render import Body, bodies_of
 from tocsin.model.change import ChangeEvent, EventType
 
 SOURCE = "https://tocsin.acme.example"
-SCHEMAS = Path(__file__).parents[6] / "shared" / "standards" / "schemas"
+SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
 
 
 def render_body(event: ChangeEvent, payload_format: str) -> Body:

@@ -7,14 +7,15 @@ Next: ``delivery/channels/google_chat/sender.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
 
 import orjson
 
-from tocsin.delivery.channels.google_chat.paragraphs import paragraphs
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
 from tocsin.delivery.wording.lines import ChangeLine, without_brackets
 
@@ -22,6 +23,8 @@ MESSAGE_BYTES = 32_000
 """Most bytes of one message, by the API."""
 
 _LIMITS = ShownLimits()
+_INDENT = "&nbsp;" * 4
+_RULE = "―" * 12
 
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
@@ -37,8 +40,8 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
     title = without_brackets(content.headline)
     header = {"title": title}
     if content.is_digest:
-        sections = [_paragraphs(_brief(section)) for section in content.sections]
-        sections += [_paragraphs(content.more())] if content.left_count else []
+        sections = [_widgets(_brief(section)) for section in content.sections]
+        sections += [_widgets(content.more())] if content.left_count else []
     else:
         (section,) = content.sections
         if not section.body:
@@ -51,12 +54,12 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
 
 def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
-    texts = paragraphs(section.body) or [_change(line) for line in section.lines]
+    texts = _paragraphs(section.body) or [_change(line) for line in section.lines]
     texts += [section.more()] if section.more_count else []
     texts += [] if section.body else [escape(section.signature_with_owners())]
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
-    rendered = _paragraphs(*texts)
+    rendered = _widgets(*texts)
     buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for text, url in _links(section)]
     rendered["widgets"].append({"buttonList": {"buttons": buttons}})
     return rendered
@@ -64,7 +67,7 @@ def _whole(section: Section) -> dict[str, Any]:
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    lines = paragraphs(section.body) or [_change(line) for line in section.lines]
+    lines = _paragraphs(section.body) or [_change(line) for line in section.lines]
     texts = [f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
@@ -82,5 +85,32 @@ def _change(line: ChangeLine) -> str:
     return f"{escape(line.text)}{before}{after}"
 
 
-def _paragraphs(*texts: str) -> dict[str, Any]:
+def _widgets(*texts: str) -> dict[str, Any]:
     return {"widgets": [{"textParagraph": {"text": text}} for text in texts]}
+
+
+def _paragraphs(blocks: Sequence[RichBlock]) -> list[str]:
+    """Return the text of a paragraph for each block."""
+    return list(map(_paragraph, blocks))
+
+
+def _paragraph(block: RichBlock) -> str:
+    inner = "".join(map(_span, block.spans))
+    match block.kind:
+        case BlockKind.HEADING:
+            return f"<b>{inner}</b>"
+        case BlockKind.POINT:
+            return f"{_INDENT * block.level}{escape(block.marker)} {inner}"
+        case BlockKind.QUOTE:
+            return f"<i>{inner}</i>"
+        case BlockKind.RULE:
+            return _RULE
+        case _:
+            return inner
+
+
+def _span(span: Span) -> str:
+    text = escape(span.text).replace("\n", "<br>")
+    for is_so, tag in ((span.struck, "strike"), (span.italic, "i"), (span.bold, "b")):
+        text = f"<{tag}>{text}</{tag}>" if is_so else text
+    return f'<a href="{escape(span.link, quote=True)}">{text}</a>' if span.link else text

@@ -7,15 +7,15 @@ webhooks with Workflows" for the envelope. Next: ``delivery/channels/ms_teams/se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
-from tocsin.delivery.channels.ms_teams.rich_elements import plain, rich_elements
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
-from tocsin.delivery.wording.lines import ChangeLine
+from tocsin.delivery.wording.lines import ChangeLine, without_brackets
 
 MESSAGE_BYTES = 28_000
 """Most bytes of one message."""
@@ -23,6 +23,10 @@ MESSAGE_BYTES = 28_000
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 
 _LIMITS = ShownLimits()
+_SIZES = {1: "Large", 2: "Medium"}
+_INDENT = "\u2003"
+_WEB = ("https://", "http://")
+_RULE = "―" * 12
 Element = dict[str, Any]  # Any: a JSON value
 
 
@@ -43,7 +47,7 @@ def _payload(content: MessageContent) -> bytes:
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "fallbackText": plain(content.headline),
+        "fallbackText": _plain(content.headline),
         "msteams": {"width": "Full"},
         "body": body,
     }
@@ -55,7 +59,7 @@ def _payload(content: MessageContent) -> bytes:
 def _whole(section: Section) -> Iterator[Element]:
     """Yield the elements of the only notification."""
     if section.body:
-        yield from rich_elements(section.body)
+        yield from _rich_elements(section.body)
     else:
         yield _text(section.asset, isSubtle=True)
     for line in section.lines:
@@ -71,7 +75,7 @@ def _whole(section: Section) -> Iterator[Element]:
 def _brief(section: Section) -> Element:
     """Return the element of one notification of several."""
     items = [_text(section.headline, weight="Bolder")]
-    items += rich_elements(section.body) if section.body else [_text(section.asset, isSubtle=True)]
+    items += _rich_elements(section.body) if section.body else [_text(section.asset, isSubtle=True)]
     for line in section.lines:
         items += _change(line)
     if section.more_count:
@@ -101,4 +105,46 @@ def _actions(section: Section) -> list[Element]:
 
 def _text(text: str, **style: object) -> Element:
     """Return a block of one run; ``style`` holds properties of ``TextRun``."""
-    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain(text), **style}]}
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": _plain(text), **style}]}
+
+
+def _plain(text: str) -> str:
+    """Return a text without tags, and without the braces that clients replace by dates (``{{DATE(…)}}``)."""
+    return without_brackets(text).replace("{{", "{ {") or "(empty)"
+
+
+def _rich_elements(blocks: Sequence[RichBlock]) -> Iterator[Element]:
+    """Yield an element for each block."""
+    for block in blocks:
+        yield _element(block)
+
+
+def _element(block: RichBlock) -> Element:
+    match block.kind:
+        case BlockKind.HEADING:
+            size = {"size": _SIZES[block.level]} if block.level in _SIZES else {}
+            return _runs(block.spans, weight="Bolder", **size)
+        case BlockKind.POINT:
+            return _runs((Span(f"{_INDENT * block.level}{block.marker} "), *block.spans))
+        case BlockKind.QUOTE:
+            return {"type": "Container", "style": "emphasis", "items": [_runs(block.spans)]}
+        case BlockKind.CODE:
+            return _runs(block.spans, fontType="Monospace")
+        case BlockKind.RULE:
+            return _runs((Span(_RULE),), isSubtle=True)
+        case _:
+            return _runs(block.spans)
+
+
+def _runs(spans: Sequence[Span], **style: object) -> Element:
+    return {"type": "RichTextBlock", "inlines": [_run(span, style) for span in spans]}
+
+
+def _run(span: Span, style: dict[str, object]) -> Element:
+    attributes: Element = {"weight": "Bolder"} if span.bold else {}
+    attributes |= {"italic": True} if span.italic else {}
+    attributes |= {"strikethrough": True} if span.struck else {}
+    attributes |= {"fontType": "Monospace"} if span.code else {}
+    is_page = span.link is not None and span.link.startswith(_WEB)
+    attributes |= {"selectAction": {"type": "Action.OpenUrl", "url": span.link}} if is_page else {}
+    return {"type": "TextRun", "text": _plain(span.text), **style, **attributes}

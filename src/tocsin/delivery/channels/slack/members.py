@@ -1,6 +1,6 @@
 """Members of a workspace, found by their e-mail address; found ones are kept for a while, and so are unknown ones.
 
-Source: Slack's ``users.lookupByEmail``, which takes forms, not JSON. Next: ``delivery/channels/slack/bot.py``.
+Source: Slack's ``users.lookupByEmail``, which takes forms, not JSON. Next: ``delivery/channels/slack/sender.py``.
 """
 
 from __future__ import annotations

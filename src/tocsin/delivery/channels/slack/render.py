@@ -8,14 +8,14 @@ Next: ``delivery/channels/slack/sender.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
-from tocsin.delivery.channels.slack.rich_blocks import rich_text
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import (
@@ -45,6 +45,8 @@ MESSAGE_BYTES = 16_000
 """Most bytes of one message: Slack refuses what is too long (``msg_blocks_too_long``) and names no figure."""
 
 _LIMITS = ShownLimits()
+_DEEPEST = 8
+_RULE = "―" * 12
 _URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
 Block = dict[str, Any]  # Any: a JSON value
 Members = Mapping[str, str]
@@ -78,7 +80,7 @@ def _payload(content: MessageContent, members: Members) -> bytes:
 def _whole(section: Section, members: Members) -> Iterator[Block]:
     """Yield the blocks of the only notification."""
     if section.body:
-        yield rich_text(section.body)
+        yield _rich_text(section.body)
     else:
         yield _context(section.asset)
     for line in section.lines:
@@ -109,7 +111,7 @@ def _signature(section: Section, members: Members) -> Block:
 def _brief(section: Section) -> Iterator[Block]:
     """Yield the blocks of one notification of several."""
     if section.body:
-        yield rich_text(_template_blocks(section))
+        yield _rich_text(_template_blocks(section))
     else:
         texts = [section.headline, section.asset, *map(_line_text, section.lines), section.more(), section.why]
         yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
@@ -158,3 +160,62 @@ def links_block(*links: tuple[str, str]) -> Block:
 
 def _text(text: str, limit: int) -> Block:
     return {"type": "plain_text", "text": cut(without_brackets(text), limit=limit), "emoji": False}
+
+
+def _rich_text(blocks: Iterable[RichBlock]) -> Block:
+    """Return a block that holds all of these."""
+    return {"type": "rich_text", "elements": list(_elements(blocks))}
+
+
+def _elements(blocks: Iterable[RichBlock]) -> Iterator[Block]:
+    for (kind, level, is_ordered), group in groupby(blocks, key=_alike):
+        if kind is BlockKind.POINT:
+            yield _list([_section(one.spans) for one in group], level, is_ordered=is_ordered)
+        else:
+            yield from map(_element, group)
+
+
+def _alike(block: RichBlock) -> tuple[BlockKind, int, bool]:
+    """Return what points have in common that are one list."""
+    return block.kind, block.level, block.marker[:1].isdigit()
+
+
+def _list(points: list[Block], level: int, *, is_ordered: bool) -> Block:
+    style = "ordered" if is_ordered else "bullet"
+    return {"type": "rich_text_list", "style": style, "indent": min(level, _DEEPEST), "elements": points}
+
+
+def _element(block: RichBlock) -> Block:
+    match block.kind:
+        case BlockKind.QUOTE:
+            return {"type": "rich_text_quote", "elements": _spans(block.spans)}
+        case BlockKind.CODE:
+            return {"type": "rich_text_preformatted", "elements": [_text_element(Span(block.text()))]}
+        case BlockKind.RULE:
+            return _section((Span(f"{_RULE}\n"),))
+        case BlockKind.HEADING:
+            return _section((*(Span(span.text, bold=True, link=span.link) for span in block.spans), Span("\n")))
+        case _:
+            return _section((*block.spans, Span("\n")))
+
+
+def _section(spans: Sequence[Span]) -> Block:
+    return {"type": "rich_text_section", "elements": _spans(spans)}
+
+
+def _spans(spans: Sequence[Span]) -> list[Block]:
+    return [_link_element(span) if span.link else _text_element(span) for span in spans]
+
+
+def _text_element(span: Span) -> Block:
+    return {"type": "text", "text": without_brackets(span.text)} | _style(span)
+
+
+def _link_element(span: Span) -> Block:
+    return {"type": "link", "url": span.link, "text": without_brackets(span.text)} | _style(span)
+
+
+def _style(span: Span) -> Block:
+    styles = (("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("code", span.code))
+    style = {name: True for name, is_so in styles if is_so}
+    return {"style": style} if style else {}

@@ -1,19 +1,28 @@
 """Slack sender: a bot where a destination has a bot token, else its incoming webhook.
 
-Next: ``delivery/channels/slack/bot.py`` and ``delivery/channels/incoming_webhook.py``.
+Next: ``delivery/channels/slack/api.py`` and ``delivery/channels/incoming_webhook.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.slack.answers import judge_answer
-from tocsin.delivery.channels.slack.api import SlackApi
-from tocsin.delivery.channels.slack.bot import SlackBot
-from tocsin.delivery.channels.slack.render import render_message
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.channels.slack.api import SlackApi, SlackCall
+from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
+from tocsin.delivery.channels.slack.members import Members
+from tocsin.delivery.channels.slack.render import Block, links_block, render_message
+from tocsin.delivery.dispatch import Answered, Dispatch
+from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of
 from tocsin.delivery.transport.request import Transport
-from tocsin.model.message import Outcome
+from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
+
+_MUTE = "Mute the asset for a day"
 
 
 class SlackSender:
@@ -30,3 +39,76 @@ class SlackSender:
         """Make one attempt and return its outcome."""
         sender = self._bot if destination.config.bot_token else self._webhook
         return await sender.send(dispatch, destination, now_ms=now_ms)
+
+
+class SlackBot:
+    """Sends change events as the app whose bot token a destination has."""
+
+    def __init__(self, api: SlackApi, *, base_url: str, link_key: bytes = b"") -> None:
+        self._api, self._base_url, self._link_key = api, base_url, link_key
+        self._members = Members(api)
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome."""
+        target = dispatch.message.target
+        call = SlackCall(destination, now_ms)
+        if "@" not in target:
+            return await self._post(dispatch, destination.config.channel or target, call)
+        call = replace(call, to_person=True)
+        member = await self._members.id_of(target, call)
+        if not isinstance(member, str):
+            return member
+        outcome = await self._post(dispatch, member, call)
+        if isinstance(outcome, Rejected) and outcome.reason is OutcomeReason.RECIPIENT_UNKNOWN:
+            self._members.forget(target, call)
+        return outcome
+
+    async def _post(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
+        members = await self._owners(dispatch, call)
+        is_known = dispatch.reaches_recipient and call.destination.config.signing_secret
+        if is_known and len(dispatch.entries) == 1:
+            message = self._with_buttons(dispatch, members, call)
+        else:
+            message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
+            message["blocks"] += self._mute_link(dispatch, call)
+        place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
+        answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
+        return answer.outcome
+
+    def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: SlackCall) -> Block:
+        """Return the message about one event with buttons, whose requests Slack signs, in place of links."""
+        plain = replace(dispatch, buttons={})
+        rendered = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
+        message: Block = orjson.loads(rendered)
+        buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
+        choices = [ActionButton(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
+        if request := self._mute_request(dispatch, call):
+            choices.append(ActionButton("mute", _MUTE, token_of(request, self._link_key)))
+        message["blocks"] += [buttons_block(choices)] if choices else []
+        return message
+
+    def _mute_link(self, dispatch: Dispatch, call: SlackCall) -> list[Block]:
+        request = self._mute_request(dispatch, call)
+        return [links_block((link_of(request, self._link_key, self._base_url), _MUTE))] if request else []
+
+    def _mute_request(self, dispatch: Dispatch, call: SlackCall) -> MuteLink | None:
+        """Return what mutes the asset for a day for a person; None where others read the message as well."""
+        first, is_personal = dispatch.first, dispatch.reaches_recipient and call.to_person
+        if not (self._link_key and is_personal and first.recipient_id) or len(dispatch.entries) > 1:
+            return None
+        return MuteLink(first.notification_id, call.now_ms + MUTED_FOR_MS)
+
+    async def _owners(self, dispatch: Dispatch, call: SlackCall) -> dict[str, str]:
+        """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""
+        member_ids: dict[str, str] = {}
+        for user_id, address in dispatch.addresses.items():
+            member = await self._members.id_of(address, replace(call, to_person=True))
+            if isinstance(member, str) and MEMBER.fullmatch(member):
+                member_ids[user_id] = member
+        return member_ids
+
+
+def _thread(channel: str, answered: Answered) -> dict[str, str]:
+    """Return where an answer goes: below the message that it answers, where Slack has said which that is."""
+    where, _, at = (answered.remote_id or "").partition("/")
+    return {"channel": where, "thread_ts": at} if at else {"channel": channel}

@@ -20,11 +20,10 @@ from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.failures import DestinationFailures
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import NO_PAUSES
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.outbox.status import DestinationStatuses
+from tocsin.store.outbox.status import DestinationFailures, DestinationStatuses
 
 AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
 HOUR_MS = 3_600_000

@@ -13,8 +13,8 @@ from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.entities.filters import belongs_to_none
 from tocsin.store.catalogue.entities.listing import Listing
-from tocsin.store.catalogue.governance.domains import belongs_to_none
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import entity
 

@@ -23,8 +23,7 @@ from tocsin.model.subscription import Channel
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, BROKEN_ALERTS
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, message, notification
-from tocsin.store.outbox.failures import DestinationFailures
-from tocsin.store.outbox.status import DestinationStatuses
+from tocsin.store.outbox.status import DestinationFailures, DestinationStatuses
 
 __all__ = ["receiver"]
 

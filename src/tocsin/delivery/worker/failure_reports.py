@@ -16,7 +16,7 @@ from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.failures import DestinationFailures
+from tocsin.store.outbox.status import DestinationFailures
 
 _log = structlog.get_logger("tocsin.worker")
 

@@ -1,6 +1,8 @@
 """Write operations on the catalogue, each in one transaction: entity, version and change event.
 
-All writes to the catalogue go through here. Next: ``flow/eventlog``.
+All writes to the catalogue go through here. If consolidation is enabled, PATCHes of one entity by one person, each
+within some minutes of the previous one, share a version, and an edit that reverts all others removes it; every request
+still makes its own event. Source: OpenMetadata's ``SessionConsolidationPolicy``. Next: ``flow/eventlog``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from tocsin.errors import NotFound, PreconditionFailed, Unavailable
 from tocsin.flow.capture import etag, json_patch, removal, renames
 from tocsin.flow.capture.authorization import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
-from tocsin.flow.capture.consolidation import start_of_shared_version
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched_fields, whole_state
 from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
@@ -27,12 +28,27 @@ from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBERSHIPS, SERVER_KEPT
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written, missing
 
 Result = TypeVar("Result")
 Work = Callable[[Record], Written]
 _MOST_TRIES = 4
+_NEVER = frozenset({"testCase", "testSuite", *MEMBERSHIPS})
+"""Types whose every edit is a version: tests, as upstream, and those of which a version does not hold all."""
+
+_STAMPS = frozenset(
+    {
+        "id",
+        "fullyQualifiedName",
+        "version",
+        "updatedAt",
+        "updatedBy",
+        "changeDescription",
+        "incrementalChangeDescription",
+    }
+)
 
 
 def new_entity_id() -> str:
@@ -343,3 +359,28 @@ def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) 
     if entity.is_deleted:
         raise NotFound(f"{entity_type} {key} is deleted")
     return entity
+
+
+def start_of_shared_version(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
+    """Return the state that the shared version of this edit starts from; None if the edit makes a separate version."""
+    before = (old.document.get("changeDescription") or {}).get("previousVersion")
+    is_continued = (
+        before is not None
+        and old.entity_type not in _NEVER
+        and old.updated_by_id == record.actor.id
+        and 0 <= record.at_ms - old.document["updatedAt"] <= within_ms
+    )
+    if not is_continued:
+        return None
+    version = Decimal(str(before))
+    document = record.transaction.version(old.id, version)
+    if document is None or document["fullyQualifiedName"] != old.fqn or _is_elsewhere(old, document, fields):
+        return None
+    server_values = {key: old.document[key] for key in SERVER_KEPT - _STAMPS if key in old.document}
+    return Stored(old.id, old.entity_type, old.fqn, version, document | server_values)
+
+
+def _is_elsewhere(old: Stored, before: Document, fields: Document) -> bool:
+    """Return whether the entity is being restored, renamed or moved meanwhile."""
+    keys = ("deleted", "name", *ENTITY_TYPES[old.entity_type].upward)
+    return any(before.get(key) != old.document.get(key) for key in keys) or fields.get("name") != old.document["name"]

@@ -12,18 +12,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, case, func, or_, select
 
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
+from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
-from tocsin.store.database.tables import change_event, notification
-from tocsin.store.eventlog.progress import processed_through
+from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox.firings import note_opened
 
 _NOTIFIED = (
@@ -212,3 +213,18 @@ def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the c
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
         read=row.read_at_ms is not None,
     )
+
+
+def processed_through(connection: Connection) -> int:
+    """Return the offset up to which every reader has processed every event; one that has not begun is at 0.
+
+    A query that reads only reports has passed everything before the next report.
+    """
+    progress = pipeline_progress.c
+    query = select(progress.query_name, progress.log_offset).where(progress.query_name.in_(READERS))
+    at = {name: int(offset) for name, offset in connection.execute(query)}
+    through = at.get(MATCH_STREAM, 0)
+    report = status_report.c.log_offset
+    coming = select(func.min(report)).where(report > at.get(STREAK_STREAM, 0), report <= through)
+    first = connection.execute(coming).scalar()
+    return through if first is None else int(first) - 1

@@ -11,12 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.breaker import Breaker
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
 from tocsin.flow.track.failing import Failing
+from tocsin.model.destination_failure import DestinationFailure
 from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.own_address import own_address_of
@@ -52,6 +53,7 @@ _RESUMED = {
 }
 _WAITING = (MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
 Key = tuple[str, str]
+_AT = destination_status.c
 
 
 class DestinationStatuses:
@@ -181,3 +183,35 @@ def _standing(row: Row[*tuple[Any, ...]]) -> DestinationStatus:  # Any: a column
     return DestinationStatus(
         **{**plain, "status": SubscriptionState(values["status"])}, breaker=breaker, failing=failing
     )
+
+
+class DestinationFailures:
+    """The failing destinations of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def unreported_failures(self) -> list[DestinationFailure]:
+        """Return the failures that are not reported yet, oldest first."""
+        query = select(
+            _AT.subscription_id,
+            _AT.destination_id,
+            _AT.failing_since_ms.label("since_ms"),
+            _AT.failing_percent.label("percent"),
+            _AT.failing_count.label("count"),
+            _AT.last_failed_reason.label("last_reason"),
+            _AT.last_failed_status_code.label("last_status_code"),
+        )
+        owed = query.where(_AT.failing_percent > _AT.reported_percent).order_by(_AT.failing_since_ms)
+        with reading(self._engine) as connection:
+            return [DestinationFailure(**row._mapping) for row in connection.execute(owed)]
+
+    def mark_reported(self, failure: DestinationFailure) -> None:
+        """Note that a failure was reported, unless another streak has begun since."""
+        same = _here(failure.subscription_id, failure.destination_id) & (_AT.failing_since_ms == failure.since_ms)
+        with writing(self._engine) as connection:
+            connection.execute(destination_status.update().where(same).values(reported_percent=failure.percent))
+
+
+def _here(subscription_id: str, destination_id: str) -> ColumnElement[bool]:
+    return and_(_AT.subscription_id == subscription_id, _AT.destination_id == destination_id)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
-from tocsin.catalogue.naming.past_names import with_past_names
+from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
 from tocsin.chunks import chunks_of
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
@@ -21,10 +21,10 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription, bot_of
 from tocsin.store.catalogue.alerts.masking import with_secrets
-from tocsin.store.catalogue.relations.renamings import Renamings
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.entity_tables import renaming
 from tocsin.store.database.tables import (
     change_event,
     destination_secret,
@@ -53,6 +53,15 @@ _IS_OF_ADMINISTRATORS = ~exists().where(
 )
 _CREATOR = select(func.min(alert_editor.c.user_id)).where(*_EDITED, alert_editor.c.is_creator).scalar_subquery()
 _SWITCH = "enabled"
+_MOST = 1_000
+"""Renames that are told apart: events from before these are matched by the oldest names of these."""
+
+_RENAMING = renaming.c
+_IS_REUSED = exists().where(
+    entity.c.entity_type == _RENAMING.entity_type,
+    entity.c.fqn == _RENAMING.old_fqn,
+    entity.c.id != _RENAMING.entity_id,
+)
 
 
 class Subscriptions:
@@ -270,3 +279,17 @@ def _subscription(
     alert = alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
     who = {"creator_id": row.creator_id or "", "is_of_administrators": bool(row.is_of_administrators)}
     return alert.model_copy(update={**who, "bots": bots})
+
+
+class Renamings:
+    """The renames of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def after(self, offset: int) -> list[PastRenaming]:
+        """Return the renames at higher offsets, newest first."""
+        columns = _RENAMING.log_offset, _RENAMING.entity_type, _RENAMING.old_fqn, _RENAMING.new_fqn, _IS_REUSED
+        query = select(*columns).where(_RENAMING.log_offset > offset).order_by(_RENAMING.log_offset.desc())
+        with reading(self._engine) as connection:
+            return [PastRenaming(*row) for row in connection.execute(query.limit(_MOST))]

@@ -19,13 +19,16 @@ from tocsin.model.shapes import enumeration
 from tocsin.model.status import RESULT_STATUSES
 from tocsin.store.catalogue.access.visibility import Scopes, visible
 from tocsin.store.catalogue.entities.write import lies_under
-from tocsin.store.catalogue.governance import domains
 from tocsin.store.catalogue.people.teams import under_the_root
+from tocsin.store.catalogue.relations.inheritance_filters import DOMAINS, ids_reached
 from tocsin.store.database import tables
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.observation_tables import suite_member
 
 Condition = Any  # Any: SQLAlchemy's condition
+_Condition = Any  # Any: SQLAlchemy's condition
+NONE = "null"
+"""What is asked for instead of a domain to find what belongs to none."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,9 @@ def _naming(name: str, *types: str) -> Filter:
 
 
 def _in_domain(question: FilterQuestion) -> Condition:
-    if question.value == domains.NONE:
-        return domains.belongs_to_none(question.entity_type)
-    return domains.belongs(question.entity_type, question.ids_named("domain"))
+    if question.value == NONE:
+        return belongs_to_none(question.entity_type)
+    return belongs(question.entity_type, question.ids_named("domain"))
 
 
 def _with_tag(question: FilterQuestion) -> Condition:
@@ -314,3 +317,15 @@ def _is_visible_as(
 def filters_of(entity_type: str) -> dict[str, Filter]:
     """Return the filters of a type by the parameter that asks for them."""
     return _OF_ALL | _OF_TYPE.get(entity_type, {})
+
+
+def belongs(entity_type: str, domain_ids: Any) -> _Condition:  # Any: SQLAlchemy's select of one column
+    """Return the condition that an entity of this type belongs to one of these domains."""
+    return _ENTITY.id.in_(ids_reached(entity_type, DOMAINS, DOMAINS.target.in_(domain_ids)))
+
+
+def belongs_to_none(entity_type: str) -> _Condition:
+    """Return the condition that an entity of this type belongs to no domain."""
+    # PostgreSQL asks NOT IN of so many row by row.
+    members = ids_reached(entity_type, DOMAINS).subquery()
+    return ~exists().where(members.c.id == _ENTITY.id)

@@ -1,10 +1,11 @@
 """Upper bound on the steps that a backtracking engine takes for a regular expression before it gives up.
 
-Java's engine, which Spark uses, tries one alternative after the other. ``most_steps`` counts the character comparisons
-and alternatives tried, at most, over all texts of a given length. A pattern is a tree of the nodes below; each
-computes the cost of exhausting its alternatives when everything that follows fails (``Continuation``), for every number
-of characters left. Counting twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
-parses patterns and rejects those whose bound is too large.
+Java's engine, which Spark uses, tries one alternative after the other. RE2 does not replace this module: it matches in
+linear time, but not inside Spark's own expressions, and knows nothing of the steps of Java's engine. ``most_steps``
+counts the character comparisons and alternatives tried, at most, over all texts of a given length. A pattern is a tree
+of the nodes below; each computes the cost of exhausting its alternatives when everything that follows fails
+(``Continuation``), for every number of characters left. Counting twice makes the bound larger, never smaller. Next:
+``conditions/patterns.py``, which parses patterns and rejects those whose bound is too large.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Cron expressions: Quartz's with six or seven fields, Unix's with five, parsed into sets of numbers and rules of days.
 
-They know the times of a calendar without time zones. Sources: Quartz 2.3 ``CronExpression``, POSIX ``crontab``.
-Next: ``flow/schedule/cron.py``.
+They know the times of a calendar without time zones. croniter, the oracle of the tests, does not replace this module:
+it refuses ``LW``, ``L-3`` and ``6L``. Sources: Quartz 2.3 ``CronExpression``, POSIX ``crontab``. Next:
+``flow/schedule/cron.py``.
 """
 
 from __future__ import annotations

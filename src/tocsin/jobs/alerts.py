@@ -10,7 +10,7 @@ import structlog
 from pyspark import Broadcast
 from pyspark.sql import SparkSession
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
 from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of, plans_left_out
@@ -27,6 +27,9 @@ Select = Callable[[Sequence[Plan]], Sequence[Plan]]
 
 _LOG = structlog.get_logger(__name__)
 _NAMED = 5
+_UNREADABLE = (TocsinError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What planning may raise for an alert that another Tocsin stored, and what must not stop the others."""
+
 _Known = TypeVar("_Known")
 
 
@@ -173,12 +176,12 @@ class CurrentAlerts:
         """Return the index with the plans that have changed; those that cannot be indexed become unreadable."""
         try:
             return self._index(before, changed, planned)
-        except Exception as error:  # noqa: BLE001  whatever is wrong with one alert must not stop the others
+        except _UNREADABLE as error:
             _LOG.warning("index_fails", reason=f"{type(error).__name__}: {error}")
         for subscription_id, plan in list(planned.items()):
             try:
                 index_of(self._select([plan.plan]))
-            except Exception as error:  # noqa: BLE001  as above
+            except _UNREADABLE as error:
                 unreadable[subscription_id] = _why_unreadable(subscription_id, error)
                 del planned[subscription_id]
         return self._index(before, changed, planned)
@@ -225,7 +228,7 @@ def _plans_of(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Pl
     for subscription in subscriptions:
         try:
             planned[subscription.id] = _plan(subscription)
-        except Exception as error:  # noqa: BLE001  saving checked it, so an older Tocsin stored it, or this one errs
+        except _UNREADABLE as error:  # saving checked it, so an older Tocsin stored it, or this one errs
             unreadable[subscription.id] = _why_unreadable(subscription.id, error)
     return planned, unreadable
 

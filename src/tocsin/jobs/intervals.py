@@ -6,7 +6,6 @@ Next: ``jobs/background.py`` lists the jobs.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ from typing import Protocol
 import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin.clock import Clock
-from tocsin.errors import TocsinError
+from tocsin.store.database.engine import STORE_FAILURES
 
-FAILURES = (PySparkException, Py4JError, SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
+FAILURES = (PySparkException, Py4JError, *STORE_FAILURES)
 """Faults of background jobs that do not end the pipeline."""
 
 _LOOK_EVERY_S = 1.0

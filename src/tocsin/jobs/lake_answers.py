@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
@@ -112,7 +113,7 @@ def _time_limit(session: SparkSession, seconds: float) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except Exception as error:
+    except (PySparkException, Py4JError) as error:
         if expired.is_set():
             raise TooLarge(f"The query took longer than {seconds:.0f} s; narrow it, e.g. by timestamp.") from error
         raise

@@ -19,6 +19,7 @@ import orjson
 import structlog
 
 from tocsin.errors import InvalidInput, TooLarge
+from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.lake_answers import JOBS, LakeQueries, QueryLimits
 from tocsin.model.entity import Document
@@ -94,5 +95,5 @@ def _answer(queries: LakeQueries, question: bytes) -> Document:
         return {"declined": error.message}
     except InvalidInput as error:
         return {"error": error.message}
-    except Exception as error:  # noqa: BLE001  whatever it is, the pipeline goes on, and the asker's own Spark says it
+    except (*FAILURES, LookupError, TypeError, ValueError) as error:  # the asker's own Spark says it
         return {"declined": str(error).splitlines()[0]}

@@ -39,6 +39,7 @@ from tocsin.model.message import (
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
+from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import fault_of
 
 ROUTE_AGE_S = 1.0
@@ -132,7 +133,7 @@ async def _ask_store(ask: Callable[[], T]) -> T:
     while True:
         try:
             return await asyncio.to_thread(ask)
-        except Exception as error:
+        except STORE_FAILURES as error:
             fault = fault_of(error)
             if fault is None or not fault.passes:
                 raise

@@ -14,10 +14,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError, SQLAlchemyError
 
-from tocsin.errors import InvalidSetting, Unavailable
+from tocsin.errors import InvalidSetting, TocsinError, Unavailable
 from tocsin.store.database.group_commit import Turns
+
+STORE_FAILURES = (SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
+"""What asking the store raises where the store or its disk fails."""
 
 _TURNS = "tocsin_turns"
 _BUSY_S = 30

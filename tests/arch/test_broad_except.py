@@ -1,0 +1,40 @@
+"""Test that whatever goes wrong is caught in three places only: worker loop, request boundary, job main."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+BOUNDARIES = {
+    ("server/http/errors.py", "__call__"),
+    ("cli/main.py", "main"),
+    ("delivery/worker/attempt.py", "attempt"),
+    ("delivery/worker/deliver.py", "_steadily"),
+}
+
+
+def test_whatever_goes_wrong_is_caught_at_the_boundaries_only(root: Path) -> None:
+    package = root / "src/tocsin"
+    places = {
+        (str(path.relative_to(package)), name)
+        for path in package.rglob("*.py")
+        for name in _functions_that_catch_everything(ast.parse(path.read_text()))
+    }
+    assert places == BOUNDARIES
+
+
+def _functions_that_catch_everything(tree: ast.AST, name: str = "") -> Iterator[str]:
+    """Yield the functions with a handler of all exceptions, unless it undoes something and raises the exception."""
+    for node in ast.iter_child_nodes(tree):
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(node, ast.ExceptHandler) and _is_broad(node):
+            yield name
+        yield from _functions_that_catch_everything(node, node.name if is_function else name)  # type: ignore[union-attr]  # a function
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    caught = {one.id for one in ast.walk(handler.type) if isinstance(one, ast.Name)} if handler.type else {"Exception"}
+    last = handler.body[-1]
+    undoes = "BaseException" in caught and isinstance(last, ast.Raise) and last.exc is None
+    return bool(caught & {"Exception", "BaseException"}) and not undoes

@@ -158,7 +158,7 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "alerts"
     folder.mkdir()
     (folder / "ours.yaml").write_text(FILED)
-    secret = Shell(logged_in.folder, {**logged_in.environment, "TOCSIN_ALERT_HOOK": "s3cret"})
+    secret = logged_in.beside(TOCSIN_ALERT_HOOK="s3cret")
     assert "environment variable TOCSIN_ALERT_HOOK is not set" in logged_in.run("alerts", "plan", str(folder)).stderr
 
     planned = secret.run("alerts", "plan", str(folder), "--detailed-exitcode")
@@ -179,7 +179,7 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
     assert (no_changes.returncode, "0 to create, 0 to update, 0 to delete" in no_changes.stdout) == (0, True)
 
     exported.unlink()
-    rotated = Shell(logged_in.folder, {**logged_in.environment, "TOCSIN_ALERT_HOOK": "an0ther"})
+    rotated = logged_in.beside(TOCSIN_ALERT_HOOK="an0ther")
     hooked = FILED[FILED.index("- name: Hooked") :].replace("Notification", "Notification\n  retries: 5")
     (folder / "hooked.yaml").write_text(hooked)
     planned = rotated.run("alerts", "plan", str(folder), "--prune")

@@ -16,7 +16,7 @@ COMMANDS = (("fsck",), ("admin", "token", "bot"), ("serve", "--processes", "1"),
 
 
 def in_folder(shell: Shell, folder: Path) -> Shell:
-    return Shell(shell.folder, {**shell.environment, "TOCSIN_DATA_DIR": str(folder)})
+    return shell.beside(TOCSIN_DATA_DIR=str(folder))
 
 
 def sentence(shell: Shell, command: tuple[str, ...], code: int) -> str:
@@ -105,12 +105,12 @@ def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_i
 
 
 def at(shell: Shell, place: str) -> Shell:
-    return Shell(shell.folder, {**shell.environment, "TOCSIN_DATABASE_URL": f"postgresql+psycopg://tocsin@{place}/x"})
+    return shell.beside(TOCSIN_DATABASE_URL=f"postgresql+psycopg://tocsin@{place}/x")
 
 
 @pytest.mark.parametrize("key", ["nonsense", "AAAA"])
 def test_a_key_that_is_none_is_named_as_such(shell: Shell, key: str) -> None:
-    shell_with_key = Shell(shell.folder, {**shell.environment, "TOCSIN_SECRETS_KEY": key})
+    shell_with_key = shell.beside(TOCSIN_SECRETS_KEY=key)
     assert "secrets_key" in sentence(shell_with_key, ("sample", "load"), 2)
 
 
@@ -118,7 +118,7 @@ def test_a_key_that_is_none_is_named_as_such(shell: Shell, key: str) -> None:
     "command", [("pipeline",), ("lake", "append"), ("audit",), ("search", "rebuild"), ("up",)], ids=" ".join
 )
 def test_a_java_that_is_missing_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
-    none = Shell(shell.folder, {**shell.environment, "JAVA_HOME": str(shell.folder)})
+    none = shell.beside(JAVA_HOME=str(shell.folder))
     assert "Java" in sentence(none, command, 6)
 
 

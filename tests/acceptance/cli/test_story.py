@@ -93,7 +93,7 @@ class StorySetup:
 def shell(shell: Shell) -> Shell:
     """A shell whose Spark compiles its queries, as in production."""
     conf = json.dumps({"spark.driver.extraJavaOptions": QUICK_JAVA})
-    return Shell(shell.folder, {**shell.environment, "TOCSIN_SPARK_CONF": conf})
+    return shell.beside(TOCSIN_SPARK_CONF=conf)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.cli.conftest import Shell, shell_in
+from tests.prestarted import Prestarted
 from tests.waiting import until
 
 from tocsin.client import Client
@@ -83,8 +84,8 @@ def starting(shell: Shell) -> Iterator[Up]:
 
 
 @pytest.fixture(scope="module")
-def its_shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    return shell_in(tmp_path_factory.mktemp("up"))
+def its_shell(tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted) -> Shell:
+    return shell_in(tmp_path_factory.mktemp("up"), prestarted)
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,18 @@
-"""Composable validators for reports; each names the field that is wrong.
+"""Composable validators for requests and reports; each names the field that is wrong.
 
-A validator takes a value and its path. Next: ``catalogue/observations/report_fields.py``.
+A validator takes a value and its path. What upstream defines is checked by its published shape (``shape_of``).
+Next: ``catalogue/observations/reports.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 
 from tocsin.errors import InvalidInput
+from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 
@@ -190,6 +193,61 @@ def mapping(value: object, path: str) -> None:
     """
     if not isinstance(value, dict):
         raise InvalidInput(f"{path} must be an object", field=path)
+
+
+_WORDS: Mapping[str, Check] = {
+    "any": anything,
+    "text": text,
+    "integer": whole,
+    "number": number,
+    "boolean": flag,
+    "object": mapping,
+}
+_MOMENTS = frozenset({"timestamp", "startTime", "endTime", "startDate", "endDate", "lastRunTime", "updatedAt"})
+"""Keys whose integers are epoch milliseconds."""
+
+
+def shape_of(
+    name: str, overrides: Mapping[str, Check | None] | None = None, *, required: Collection[str] | None = None
+) -> Check:
+    """Return the check of a published shape, which is read when it is first used.
+
+    ``overrides`` take the place of the checks of its keys, None of a key that is unknown here; ``required`` are the
+    keys that it must have, where the shape says otherwise. Other keys are refused even where the shape is open.
+    """
+
+    @cache
+    def form() -> Shape:
+        fields = shapes.named_shape(name)
+        checks = {key: _check_of(key, inner) for key, inner in fields["fields"].items()} | dict(overrides or {})
+        keys = {key: check for key, check in checks.items() if check is not None}
+        return Shape(keys, frozenset(fields.get("required", ()) if required is None else required))
+
+    return lambda value, path: form()(value, path)
+
+
+def _check_of(key: str, published_shape: shapes.Shape) -> Check:
+    """Return the check of a shape under a key; forms that differ are left to overrides."""
+    match published_shape:
+        case "integer" if key in _MOMENTS:
+            return moment
+        case str(word):
+            return _WORDS[word]
+        case {"use": "entityReference"} | {"map": _}:
+            return mapping
+        case {"use": shape_name}:
+            inner = shapes.named_shape(shape_name)
+            return shape_of(shape_name) if "fields" in inner else _check_of(key, inner)
+        case {"enum": words}:
+            return one_of(*words)
+        case {"text": _}:
+            return text
+        case {"list": inner}:
+            return each(_check_of(key, inner))
+        case {"fields": fields}:
+            checks = {field_key: _check_of(field_key, inner) for field_key, inner in fields.items()}
+            return Shape(checks, frozenset(published_shape.get("required", ())))
+    return anything
 
 
 def _inside(path: str, key: str) -> str:

@@ -9,25 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tocsin.catalogue.observations.field_checks import (
-    checked_document,
-    each,
-    mapping,
-    moment,
-    number,
-    one_of,
-    shape,
-    text,
-)
+from tocsin.catalogue.observations.field_checks import checked_document, each, shape_of, text
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
-from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored, Written
 
 OBSERVABILITY = "pipelineObservability"
-LAST_RUN = ("Successful", "Failed", "Pending", "Skipped", "Running")
 _PIPELINE = "pipeline"
+_ENTRY = shape_of("pipelineObservability", {"scheduleInterval": text})
 
 
 def put_entries(record: Record, table: Stored, request: object) -> Written:
@@ -79,21 +69,3 @@ def _put(record: Record, table: Stored, entries: Mapping[str, Document]) -> Writ
 
 def _without_nulls(entry: Document) -> Document:
     return {key: value for key, value in entry.items() if key != _PIPELINE and value is not None}
-
-
-def _service_type(value: object, path: str) -> None:
-    one_of(*shapes.enumeration("pipelineService", "serviceType"))(value, path)
-
-
-_ENTRY = shape(
-    {_PIPELINE: mapping},
-    {
-        "serviceType": _service_type,
-        "scheduleInterval": text,
-        "startTime": moment,
-        "endTime": moment,
-        "lastRunTime": moment,
-        "lastRunStatus": one_of(*LAST_RUN),
-        "averageRunTime": number,
-    },
-)

@@ -7,9 +7,17 @@ Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/r
 
 from __future__ import annotations
 
-from tocsin.catalogue.observations.field_checks import checked_document
-from tocsin.catalogue.observations.profile_fields import OPERATIONS, PROFILE_REQUEST
-from tocsin.errors import NotFound
+from tocsin.catalogue.observations.field_checks import (
+    checked_document,
+    each,
+    moment,
+    name,
+    one_of,
+    shape,
+    shape_of,
+    whole,
+)
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -24,7 +32,33 @@ TABLE_PROFILE, COLUMN_PROFILE, SYSTEM_PROFILE = "tableProfile", "columnProfile",
 KINDS = {"table": TABLE_PROFILE, "column": COLUMN_PROFILE, "system": SYSTEM_PROFILE}
 """What a profile is of, and the kind of its series."""
 
+OPERATIONS = ("UPDATE", "INSERT", "DELETE", "WRITE")
+"""What the operations of system profiles may be."""
+
+SHOWING_VALUES = frozenset(
+    "min max mean sum median firstQuartile thirdQuartile interQuartileRange histogram cardinalityDistribution".split()
+)
+"""Keys of a column's profile that show values, and not just how many there are."""
+
 _TABLE_NAMES = 4
+
+
+def _extreme(value: object, path: str) -> None:
+    """Accept a number or a text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidInput(f"{path} must be a number or a string", field=path)
+
+
+_REQUEST = shape_of(
+    "createTableProfile",
+    {
+        "columnProfile": each(shape_of("columnProfile", {"name": name, "min": _extreme, "max": _extreme})),
+        "systemProfile": each(
+            shape({"timestamp": moment, "operation": one_of(*OPERATIONS)}, {"rowsAffected": whole}),
+        ),
+    },
+)
+"""The profiles of a table, of its columns, and of the statements that changed it."""
 
 
 def put_profile(record: Record, table: Stored, request: Document) -> Written:
@@ -34,7 +68,7 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     ------
     InvalidInput : they are malformed, or one is of a column that the table has not.
     """
-    request_profiles = checked_document(PROFILE_REQUEST, request)
+    request_profiles = checked_document(_REQUEST, request)
     table_profile = _without_nulls(request_profiles["tableProfile"])
     lines = [(Line(table.id, TABLE_PROFILE), table_profile)]
     paths = column_paths("table", table.fqn, table.document)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uuid import uuid5
 
-from tocsin.catalogue.observations.field_checks import checked_document, mapping, moment, number, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, shape_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.write import Record
@@ -18,10 +18,7 @@ from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Key, Stored, Written
 
 KIND = "queryCostRecord"
-_REQUEST = shape(
-    {"timestamp": moment, "queryReference": mapping, "cost": number, "count": number},
-    {"jsonSchema": text, "totalDuration": number},
-)
+_REQUEST = shape_of("createQueryCostRecord")
 
 
 def check_cost(request: Document) -> tuple[Key, Document]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.catalogue.observations import report_fields
-from tocsin.catalogue.observations.field_checks import Check
+from tocsin.catalogue.observations.field_checks import Check, each, name, shape_of, text
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
@@ -44,21 +43,33 @@ class ReportKind:
     part: str | None = None
 
 
+_RESULT = shape_of(
+    "testCaseResult",
+    {
+        "fqn": text,
+        "testDefinition": None,
+        "dimensionResults": each(
+            shape_of("testCaseDimensionResult", required=("dimensionKey", "dimensionValues")),
+        ),
+    },
+    required=("timestamp", "testCaseStatus"),
+)
+_RUN = shape_of("entity/data/pipeline#pipelineStatus", {"taskStatus": each(shape_of("taskStatus", {"name": name}))})
+_INGESTION = shape_of("pipelineStatus", {"runId": name}, required=("runId", "pipelineState"))
+
 REPORTS: dict[str, ReportKind] = {
-    "testCase": ReportKind(
-        "testCaseResult", "testCaseResult", report_fields.TEST_RESULT, "testCaseStatus", news=("testCaseStatus",)
-    ),
+    "testCase": ReportKind("testCaseResult", "testCaseResult", _RESULT, "testCaseStatus", news=("testCaseStatus",)),
     "pipeline": ReportKind(
         "pipelineStatus",
         "pipelineStatus",
-        report_fields.PIPELINE_RUN,
+        _RUN,
         "executionStatus",
         ("executionStatus", "taskStatus"),
     ),
     "ingestionPipeline": ReportKind(
         "pipelineStatus",
         "pipelineStatuses",
-        report_fields.INGESTION_RUN,
+        _INGESTION,
         "pipelineState",
         news=("pipelineState",),
         part="runId",

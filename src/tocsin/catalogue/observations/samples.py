@@ -5,9 +5,8 @@ Source: OpenMetadata's ``TableRepository.addSampleData``. ``server/access/sample
 
 from __future__ import annotations
 
-from tocsin.catalogue.observations.field_checks import Check, checked_document, each, shape, text
+from tocsin.catalogue.observations.field_checks import Check, checked_document, shape_of
 from tocsin.catalogue.observations.profiles import place_of
-from tocsin.catalogue.observations.report_fields import SAMPLED_ROWS
 from tocsin.catalogue.observations.table_details import check_columns
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Hold
@@ -16,10 +15,11 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
 
 SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
-_MESSAGES = shape({"messages": each(text)})
+_ROWS = shape_of("tableData", required=("columns", "rows"))
+_MESSAGES = shape_of("topicSampleData", required=("messages",))
 FORMS: dict[str, Check] = {
-    "table": SAMPLED_ROWS,
-    "container": SAMPLED_ROWS,
+    "table": _ROWS,
+    "container": _ROWS,
     "topic": _MESSAGES,
     "searchIndex": _MESSAGES,
 }
@@ -50,7 +50,7 @@ def remove_sample(record: Record, asset: Stored) -> Written:
 
 def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
     """Attach rows that failed a test; ``validate`` says whether the tested table must have their columns."""
-    checked_sample = checked_document(SAMPLED_ROWS, sample)
+    checked_sample = checked_document(_ROWS, sample)
     check_rows(checked_sample)
     table = tested_table(record, case) if validate else None
     if table is not None:

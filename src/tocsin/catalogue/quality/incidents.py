@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tocsin.catalogue.observations.field_checks import checked_document, mapping, moment, name, one_of, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, mapping, name, shape_of
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
@@ -26,20 +26,14 @@ FIELD = "incidentStatus"
 STATUSES = ("New", "Ack", "Assigned", "Resolved")
 _KIND = "testCaseResolutionStatusType"
 _DETAILS = "testCaseResolutionStatusDetails"
-_SEVERITY = one_of("Severity1", "Severity2", "Severity3", "Severity4", "Severity5")
-_REQUEST = shape({_KIND: one_of(*STATUSES), "testCaseReference": name}, {_DETAILS: mapping, "severity": _SEVERITY})
-_RESOLVED = shape(
-    {
-        "testCaseFailureReason": one_of("FalsePositive", "MissingData", "Duplicates", "OutOfBounds", "Other"),
-        "testCaseFailureComment": text,
-    },
-    {"resolvedBy": mapping},
+_REQUEST = shape_of("createTestCaseResolutionStatus", {"testCaseReference": name, _DETAILS: mapping})
+_RESOLVED = shape_of("resolved")
+_STEP = shape_of(
+    "testCaseResolutionStatus",
+    {_DETAILS: mapping, "metrics": None},
+    required=("id", "stateId", "timestamp", _KIND),
 )
 _CHANGEABLE = frozenset({"severity", "updatedAt", "updatedBy"})
-_STEP = shape(
-    {"id": text, "stateId": text, "timestamp": moment, _KIND: one_of(*STATUSES)},
-    {_DETAILS: mapping, "severity": _SEVERITY, "updatedBy": mapping, "updatedAt": moment, "testCaseReference": mapping},
-)
 
 
 def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None]:

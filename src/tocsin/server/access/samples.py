@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from tocsin.catalogue.observations.profile_fields import SHOWING_VALUES
+from tocsin.catalogue.observations.profiles import SHOWING_VALUES
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of

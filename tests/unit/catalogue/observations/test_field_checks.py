@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.catalogue.observations.field_checks import checked_document, count, day, flag, moment, number, text, whole
-from tocsin.catalogue.observations.report_fields import PIPELINE_RUN
+from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.errors import InvalidInput
 
 _RUN = {"timestamp": 1, "executionStatus": "Failed"}
@@ -30,17 +30,17 @@ _RUN = {"timestamp": 1, "executionStatus": "Failed"}
 )
 def test_a_report_is_refused_at_the_field_that_is_wrong(run: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        checked_document(PIPELINE_RUN, run)
+        checked_document(REPORTS["pipeline"].form, run)
     assert (refused.value.field, field in refused.value.message) == (field, True)
 
 
 def test_a_refusal_names_what_is_allowed() -> None:
     with pytest.raises(InvalidInput, match="Successful, Failed, Pending, Skipped"):
-        checked_document(PIPELINE_RUN, _RUN | {"executionStatus": "Lost"})
+        checked_document(REPORTS["pipeline"].form, _RUN | {"executionStatus": "Lost"})
 
 
 def test_nulls_are_as_good_as_nothing() -> None:
-    assert checked_document(PIPELINE_RUN, _RUN | {"endTime": None, "taskStatus": None}) == _RUN
+    assert checked_document(REPORTS["pipeline"].form, _RUN | {"endTime": None, "taskStatus": None}) == _RUN
 
 
 @pytest.mark.parametrize(

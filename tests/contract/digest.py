@@ -16,6 +16,7 @@ from tests.contract.standards import ROOT, SCHEMAS
 from tests.serving import Json
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE
+from tocsin.delivery.channels.table import WORDED
 from tocsin.model.change import EventType
 
 SHAPES = Path(__file__).resolve().parents[2] / "src/tocsin/model/shapes.json"
@@ -28,17 +29,22 @@ _OF_TEXTS = ("minLength", "maxLength", "pattern", "format")
 
 
 MESSAGES = (
+    "api/data/createQueryCostRecord.json",
+    "api/data/createTableProfile.json",
+    "api/data/updateColumn.json",
+    "api/events/notificationTemplateRenderRequest.json",
+    "api/events/notificationTemplateValidationRequest.json",
+    "api/events/notificationTemplateValidationResponse.json",
     "api/feed/closeTask.json",
     "api/feed/createPost.json",
     "api/feed/createThread.json",
     "api/feed/threadCount.json",
     "api/lineage/addLineage.json",
-    "api/data/createQueryCostRecord.json",
-    "api/data/createTableProfile.json",
-    "api/events/notificationTemplateValidationResponse.json",
+    "api/lineage/esLineageData.json",
     "api/openMetadataServerVersion.json",
     "api/tests/createLogicalTestCases.json",
     "api/tests/createTestCaseResolutionStatus.json",
+    "auth/changePasswordRequest.json",
     "auth/createPersonalToken.json",
     "auth/loginRequest.json",
     "auth/personalAccessToken.json",
@@ -48,6 +54,7 @@ MESSAGES = (
     "entity/data/table.json#/definitions/systemProfile",
     "entity/feed/thread.json",
     "entity/policies/accessControl/resourcePermission.json",
+    "entity/services/connections/testConnectionDefinition.json",
     "entity/teams/teamHierarchy.json",
     "events/api/eventSubscriptionDiagnosticInfo.json",
     "events/api/eventsRecord.json",
@@ -84,8 +91,11 @@ class Digest:
         return {key: self._shape(path, node) for key, node in properties.items()}
 
     def read(self, schema: str) -> None:
-        """Add the shape of a schema to the named ones."""
-        self._reference(ROOT / "none", schema)
+        """Add the shape of a schema to the named ones, even of one that is left open where another one uses it."""
+        if _OPEN.search(schema):
+            self.named[Path(schema).stem] = self._shape(ROOT / schema, json.loads((ROOT / schema).read_text()))
+        else:
+            self._reference(ROOT / "none", schema)
 
     def _shape(self, base: Path, node: Json) -> Json:
         if "$ref" in node:
@@ -172,6 +182,11 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
     shapes["personalAccessToken"]["fields"] |= {
         key: {"either": [kind, {"enum": [None]}]} for key, kind in (("tokenName", "text"), ("expiryDate", "integer"))
     }
+    del shapes["updateColumn"]["fields"]["extension"]
+    shapes["changePasswordRequest"]["required"] = ["newPassword"]
+    rendered = shapes["notificationTemplateRenderRequest"]
+    rendered["fields"] |= {"eventId": {"use": "uuid"}, "channel": {"enum": sorted(WORDED)}}
+    rendered["required"] = ["templateSubject", "templateBody"]
     for name in ("createPost", "createThread"):
         shapes[name]["fields"]["message"] = {"text": {"minLength": 1, "maxLength": LONGEST_MESSAGE}}
 

@@ -7,7 +7,6 @@ from tocsin.server.openapi.json_schema import (
     COUNT,
     FLAG,
     ID,
-    NUMBER,
     OPEN,
     TEXT,
     TIME,
@@ -78,21 +77,6 @@ EVENTS: dict[str, Document] = {
         {"seenBy": array(TEXT)},
     ),
     "Setting": whole({"config_type": TEXT, "config_value": OPEN}),
-    "ConnectionTest": whole(
-        {
-            "id": ID,
-            "name": TEXT,
-            "fullyQualifiedName": TEXT,
-            "displayName": TEXT,
-            "description": TEXT,
-            "steps": array(OPEN),
-            "version": NUMBER,
-            "updatedAt": TIME,
-            "updatedBy": TEXT,
-            "href": URL,
-            "deleted": FLAG,
-        }
-    ),
     "Followers": whole(
         {
             "entityType": TEXT,

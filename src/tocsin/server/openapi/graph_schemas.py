@@ -26,11 +26,6 @@ _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
 _NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": _ENTITY_TYPE}}
-_MAP_EDGE: Document = {
-    "type": "object",
-    "required": ["fromEntity", "toEntity", "docId"],
-    "properties": {"fromEntity": _NODE, "toEntity": _NODE, "docId": TEXT, "columns": array(OPEN), "sqlQuery": TEXT},
-}
 _HITS: Document = {
     "took": COUNT,
     "timed_out": FLAG,
@@ -49,8 +44,8 @@ GRAPHS: dict[str, Document] = {
     "LineageMap": whole(
         {
             "nodes": mapping(whole({"entity": _NODE, "paging": OPEN, "nodeDepth": COUNT})),
-            "upstreamEdges": mapping(_MAP_EDGE),
-            "downstreamEdges": mapping(_MAP_EDGE),
+            "upstreamEdges": mapping(ref("EsLineageData")),
+            "downstreamEdges": mapping(ref("EsLineageData")),
         }
     ),
     "AffectedAsset": {

@@ -123,8 +123,10 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "conditions.list_resources": OpenApiOperation("FilterResourceDescriptorPage"),
     "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection"),
     "templates.list_helpers": OpenApiOperation("TemplateHelperPage"),
-    "templates.validate": OpenApiOperation("NotificationTemplateValidationResponse", "TemplateTexts"),
-    "templates.render": OpenApiOperation("TemplateRendering", "TemplateRenderRequest"),
+    "templates.validate": OpenApiOperation(
+        "NotificationTemplateValidationResponse", "NotificationTemplateValidationRequest"
+    ),
+    "templates.render": OpenApiOperation("TemplateRendering", "NotificationTemplateRenderRequest"),
     "templates.send": OpenApiOperation("TemplateSending", "TemplateSendRequest"),
     **dict.fromkeys(("templates.reset", "templates.reset_by_name"), OpenApiOperation("NotificationTemplate")),
 }

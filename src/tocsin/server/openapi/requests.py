@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
-from tocsin.delivery.channels.table import WORDED
-from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteKind
 from tocsin.model.preferences import Frequency
 from tocsin.model.subscription import AlertType, Channel
-from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.openapi.json_schema import (
     CLOCK,
@@ -41,10 +38,6 @@ _HELD: Document = {
     **array(closed_object({"id": ID, "lease": ID}, required=["id", "lease"])),
     "minItems": 1,
     "maxItems": MOST_ITEMS,
-}
-_TEMPLATE: dict[str, Document] = {
-    "templateSubject": {"type": "string", "minLength": 1, "maxLength": LONGEST_SUBJECT},
-    "templateBody": {"type": "string", "minLength": 1, "maxLength": LONGEST_BODY},
 }
 _ALERT_WINDOW: Document = {
     key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
@@ -90,13 +83,6 @@ REQUESTS: dict[str, Document] = {
     "SettingRequest": closed_object(
         {"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]
     ),
-    "ColumnChange": closed_object(
-        {
-            **dict.fromkeys(("displayName", "description", "constraint"), TEXT),
-            "removeConstraint": FLAG,
-            "tags": array(OPEN),
-        }
-    ),
     "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
     "QueryText": {"type": "string", "description": "A query in SQL."},
     "AlertSelection": closed_object(
@@ -108,17 +94,6 @@ REQUESTS: dict[str, Document] = {
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",
         "properties": {"id": ID, **_ALERT_WINDOW, "condition": TEXT, "resources": array(TEXT), "filteringRules": OPEN},
     },
-    "TemplateTexts": closed_object(_TEMPLATE, required=list(_TEMPLATE)),
-    "TemplateRenderRequest": closed_object(
-        {
-            **_TEMPLATE,
-            "resource": {"type": "string", "description": "The type of a made-up asset.", "examples": ["table"]},
-            "eventType": either(*EventType),
-            "eventId": {**ID, "description": "A real event, in place of a made-up one."},
-            "channel": either(*WORDED),
-        },
-        required=list(_TEMPLATE),
-    ),
     "ReplayRequest": closed_object(
         {
             "message": ID,
@@ -131,7 +106,7 @@ REQUESTS: dict[str, Document] = {
     ),
     "TemplateSendRequest": closed_object(
         {
-            "renderRequest": ref("TemplateRenderRequest"),
+            "renderRequest": ref("NotificationTemplateRenderRequest"),
             "destinations": {
                 **array(ref("DestinationRequest")),
                 "minItems": 1,
@@ -203,11 +178,6 @@ REQUESTS: dict[str, Document] = {
         "type": "object",
         "required": ["code"],
         "properties": {"code": {"type": "string", "description": "What the callback put behind `#login=`."}},
-    },
-    "PasswordRequest": {
-        "type": "object",
-        "required": ["newPassword"],
-        "properties": {"oldPassword": TEXT, "newPassword": TEXT, "username": TEXT},
     },
     "BotTokenRequest": {"type": "object", "properties": {"JWTTokenExpiry": _EXPIRY}},
 }

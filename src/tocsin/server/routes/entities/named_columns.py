@@ -39,7 +39,7 @@ def read_column(fqn: PathText, caller: Asked, *, holder: Holder = "table") -> Re
     return answer(_column_json(row, document, path, caller))
 
 
-@router.put("/name/{fqn}", openapi_extra=answers("Column", reads="ColumnChange"))
+@router.put("/name/{fqn}", openapi_extra=answers("Column", reads="UpdateColumnRequest"))
 def change_column(fqn: PathText, body: DocumentBody, caller: Asked, *, holder: Holder = "table") -> Response:
     """Change a column: ``displayName``, ``description``, ``tags``, ``constraint``; an empty value removes it."""
     row = ENTITY_TYPES[holder]

@@ -47,7 +47,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     return answer(view)
 
 
-@router.put("/users/changePassword", openapi_extra=answers("Said", reads="PasswordRequest"))
+@router.put("/users/changePassword", openapi_extra=answers("Said", reads="ChangePasswordRequest"))
 async def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Change one's own password (``oldPassword``, ``newPassword``); administrators: that of ``username``.
 

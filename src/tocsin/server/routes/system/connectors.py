@@ -22,7 +22,7 @@ _FOUNDED_MS = 0
 router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"])
 
 
-@router.get("/name/{connector}.testConnectionDefinition", openapi_extra=answers("ConnectionTest"))
+@router.get("/name/{connector}.testConnectionDefinition", openapi_extra=answers("TestConnectionDefinition"))
 def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], caller: Asked) -> Response:
     """Return the test-connection steps of a connector: none."""
     name = f"{connector}{_SUFFIX}"

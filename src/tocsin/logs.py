@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from tocsin.settings import Settings
+from tocsin.settings import LogSettings
 
 _SHARED: list[Any] = [  # Any: structlog's processors have many shapes
     structlog.contextvars.merge_contextvars,
@@ -17,7 +17,7 @@ _SHARED: list[Any] = [  # Any: structlog's processors have many shapes
 ]
 
 
-def set_up_logs(settings: Settings) -> None:
+def set_up_logs(settings: LogSettings) -> None:
     """Send log lines to the standard error stream, in the format of the settings."""
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
@@ -33,7 +33,7 @@ def to_standard_error(*_: object) -> structlog.WriteLogger:
     return structlog.WriteLogger(sys.stderr)
 
 
-def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging configuration
+def uvicorn_logs(settings: LogSettings) -> dict[str, Any]:  # Any: a logging configuration
     """Return the configuration that lets uvicorn's lines look like ours."""
     return {
         "version": 1,
@@ -53,7 +53,7 @@ def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging config
     }
 
 
-def _rendering(settings: Settings) -> list[Any]:  # Any: as above
+def _rendering(settings: LogSettings) -> list[Any]:  # Any: as above
     if settings.log_format == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     # A plain traceback: the pretty one prints local variables, and those may be secrets.

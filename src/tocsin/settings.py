@@ -11,7 +11,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 _MOST_PROCESSES = 4
@@ -48,10 +48,12 @@ def _checked_range(text: str) -> str:
     return text
 
 
-class Settings(BaseSettings):
-    """All settings of all processes. Environment wins over the TOML file, the file over the defaults."""
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True)
 
-    model_config = SettingsConfigDict(env_prefix="TOCSIN_", extra="forbid", toml_file="tocsin.toml", frozen=True)
+
+class StoreSettings(_Group):
+    """Where data and keys are, and how the database is used."""
 
     data_dir: Path = Field(default=Path("tocsin-data"), description="Folder for the SQLite file and checkpoints.")
     database_url: str | None = Field(
@@ -72,10 +74,31 @@ class Settings(BaseSettings):
         default="FULL",
         description="Sync mode of SQLite. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
     )
+
+    def store_url(self) -> str:
+        """Return the SQLAlchemy address of the store."""
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'tocsin.db'}"
+
+    def checkpoint_dir(self) -> Path:
+        """Return the folder where Spark keeps the pipeline's checkpoint."""
+        return self.data_dir.absolute() / "checkpoints"
+
+    def lake_socket(self) -> Path:
+        """Return the Unix socket on which a running pipeline answers questions to the lake."""
+        return self.data_dir.absolute() / "lake.sock"
+
+
+class LogSettings(_Group):
+    """What a process logs."""
+
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Minimum level: `debug`, `info`, `warning` or `error`."
     )
     log_format: Literal["console", "json"] = Field(default="console", description="`console` or `json`.")
+
+
+class ServerSettings(_Group):
+    """Where the server is, and as what it appears."""
 
     host: str = Field(default="127.0.0.1", description="Address the server listens on.")
     port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
@@ -96,6 +119,23 @@ class Settings(BaseSettings):
         "`tocsin` or `cloudEvents`.",
     )
     public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
+
+    def is_api_since(self, major: int) -> bool:
+        """Return whether the version of OpenMetadata's API that the server states is this one or a later one."""
+        return int(self.api_version.partition(".")[0]) >= major
+
+    def process_count(self) -> int:
+        """Return how many processes a server is made of."""
+        return self.processes or min(_cores(), _MOST_PROCESSES)
+
+    def base_url(self) -> str:
+        """Return the address that links point to."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+
+class CatalogueSettings(_Group):
+    """Limits of what is written to the catalogue and read from it."""
+
     consolidate_minutes: float = Field(
         default=0.0,
         ge=0,
@@ -131,6 +171,11 @@ class Settings(BaseSettings):
         ge=1,
         description="Maximum bytes of JSON per page; larger pages end early with a cursor.",
     )
+
+
+class LoginSettings(_Group):
+    """How long a log-in lasts, and how failed ones are delayed."""
+
     token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
     login_failures: int = Field(
         default=5, ge=1, description="Failed log-ins of an account after which further ones are delayed."
@@ -146,6 +191,10 @@ class Settings(BaseSettings):
         default=100, ge=0, description="Maximum waiting log-ins per process; further ones are answered 429."
     )
 
+
+class TrafficSettings(_Group):
+    """Limits of requests, streams, connections and bodies."""
+
     requests_per_person: int = Field(
         default=4,
         ge=1,
@@ -155,12 +204,10 @@ class Settings(BaseSettings):
     requests_waiting_per_person: int = Field(
         default=200, ge=0, description="Maximum waiting requests of one person; further ones are answered 429."
     )
-
     streams_per_person: int = Field(
         default=20, ge=1, description="Maximum live streams of one person per server process."
     )
     streams: int = Field(default=1_000, ge=1, description="Maximum live streams per server process.")
-
     connections: int = Field(
         default=2_000,
         ge=10,
@@ -193,10 +240,13 @@ class Settings(BaseSettings):
         default=268_435_456, ge=1, description="Maximum bytes of all bodies that a process reads at once."
     )
 
+
+class AccessSettings(_Group):
+    """What is masked, and who logs in by OpenID Connect."""
+
     masked_tags: tuple[str, ...] = Field(
         default=("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
     )
-
     oidc_issuer: str | None = Field(default=None, description="OpenID Connect issuer. Unset: passwords only.")
     oidc_client_id: str | None = Field(default=None, description="OpenID Connect client id.")
     oidc_client_secret: SecretStr | None = Field(default=None, description="OpenID Connect client secret, if required.")
@@ -205,6 +255,10 @@ class Settings(BaseSettings):
         description="Whether addresses are verified at a provider that never sends `email_verified`.",
     )
     oidc_create_users: bool = Field(default=True, description="Whether a first log-in creates a user.")
+
+
+class PipelineSettings(_Group):
+    """Spark, the streaming queries and the background jobs."""
 
     spark_master: str = Field(default="local[2]", description="Spark master of the pipeline.")
     spark_driver_memory: str = Field(default="1g", description="Heap of the Spark driver.")
@@ -228,21 +282,27 @@ class Settings(BaseSettings):
         description="Seconds for matching a micro-batch; an alert that alone takes longer is disabled.",
     )
     search_every_s: float = Field(default=1.0, gt=0, description="Seconds between two updates of the search index.")
-
     silence_every_s: float = Field(
         default=60.0, ge=0, description="Seconds between two checks for entities without success; 0: never."
     )
-
     lake_dir: Path | None = Field(
         default=None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
     )
     lake_every_s: float = Field(default=3600.0, ge=0, description="Seconds between two updates of the lake; 0: never.")
-
     audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: float = Field(default=24.0, gt=0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: float = Field(
         default=900.0, gt=0, description="Seconds a message may be overdue before the self-audit reports it."
     )
+
+    def max_event_age_ms(self) -> int | None:
+        """Return the age of an event, in milliseconds, beyond which it notifies nobody."""
+        hours = self.pipeline_max_event_age_h
+        return None if hours is None else int(hours * 3_600_000)
+
+
+class WorkerSettings(_Group):
+    """How a delivery worker claims and sends."""
 
     worker_claim_limit: int = Field(default=384, ge=1, description="Maximum messages a worker claims at once.")
     worker_lease_s: float = Field(
@@ -250,6 +310,10 @@ class Settings(BaseSettings):
     )
     worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between two looks for due messages.")
     destination_concurrency: int = Field(default=8, ge=1, description="Maximum parallel requests to one destination.")
+
+
+class AlertSettings(_Group):
+    """Limits of the alerts of one person."""
 
     alerts_per_person: int = Field(
         default=50, ge=1, description="Maximum alerts created by one person; administrators: unlimited."
@@ -269,6 +333,10 @@ class Settings(BaseSettings):
         default=(),
         description="Domains that all alerts may mail. Other external addresses must be added by an administrator.",
     )
+
+
+class ChannelSettings(_Group):
+    """What messages leave through."""
 
     egress_allow: tuple[Annotated[str, AfterValidator(_checked_range)], ...] = Field(
         default=(),
@@ -291,6 +359,28 @@ class Settings(BaseSettings):
     )
     smtp_sender: str = Field(default="tocsin@localhost", description="Sender address.")
 
+
+class Settings(
+    ChannelSettings,
+    AlertSettings,
+    WorkerSettings,
+    PipelineSettings,
+    AccessSettings,
+    TrafficSettings,
+    LoginSettings,
+    CatalogueSettings,
+    ServerSettings,
+    LogSettings,
+    StoreSettings,
+    BaseSettings,
+):
+    """All settings of all processes. Environment wins over the TOML file, the file over the defaults.
+
+    The bases are in reverse order: pydantic lists the fields of the last one first.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="TOCSIN_", extra="forbid", toml_file="tocsin.toml", frozen=True)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -303,38 +393,9 @@ class Settings(BaseSettings):
         """Read arguments first, then the environment, then the TOML file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
-    def is_api_since(self, major: int) -> bool:
-        """Return whether the version of OpenMetadata's API that the server states is this one or a later one."""
-        return int(self.api_version.partition(".")[0]) >= major
-
-    def max_event_age_ms(self) -> int | None:
-        """Return the age of an event, in milliseconds, beyond which it notifies nobody."""
-        hours = self.pipeline_max_event_age_h
-        return None if hours is None else int(hours * 3_600_000)
-
-    def store_url(self) -> str:
-        """Return the SQLAlchemy address of the store."""
-        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'tocsin.db'}"
-
-    def process_count(self) -> int:
-        """Return how many processes a server is made of."""
-        return self.processes or min(_cores(), _MOST_PROCESSES)
-
-    def checkpoint_dir(self) -> Path:
-        """Return the folder where Spark keeps the pipeline's checkpoint."""
-        return self.data_dir.absolute() / "checkpoints"
-
     def lake_folder(self) -> Path:
         """Return the folder of the lake."""
         return (self.lake_dir or self.data_dir / "lake").absolute()
-
-    def lake_socket(self) -> Path:
-        """Return the Unix socket on which a running pipeline answers questions to the lake."""
-        return self.data_dir.absolute() / "lake.sock"
-
-    def base_url(self) -> str:
-        """Return the address that links point to."""
-        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
 
 
 def _cores() -> int:

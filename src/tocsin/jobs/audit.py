@@ -27,7 +27,7 @@ from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.withheld_pairs import without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
-from tocsin.settings import Settings
+from tocsin.settings import PipelineSettings
 from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
 from tocsin.spark.lake import between, is_between, status_reports
 from tocsin.spark.match import Index, index_of, matches
@@ -78,7 +78,7 @@ class Audited:
     notified: int
 
 
-def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
+def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> AuditParts:
     """Build the audit from ``settings``, over the history and the store behind ``engine``."""
     log = EventLog(engine)
     return AuditParts(

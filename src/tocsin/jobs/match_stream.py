@@ -32,7 +32,7 @@ from tocsin.jobs.supervision import Supervised
 from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld, withheld_pairs, without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.match_result import Pair
-from tocsin.settings import Settings
+from tocsin.settings import Settings, StoreSettings
 from tocsin.spark import schema
 from tocsin.spark.match import Index, matches
 from tocsin.spark.session import session_of, with_fast_checkpoints
@@ -74,7 +74,7 @@ class MatchStreamParts:
     unevaluated: Unevaluated = field(default_factory=Unevaluated)
 
 
-def pipeline_engine(settings: Settings) -> Engine:
+def pipeline_engine(settings: StoreSettings) -> Engine:
     """Return the engine of a pipeline, which all its queries and jobs share; the caller disposes of it."""
     return open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
 

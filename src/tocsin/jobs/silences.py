@@ -23,7 +23,7 @@ from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.streak_stream import QUERY_NAME
-from tocsin.settings import Settings
+from tocsin.settings import StoreSettings
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -47,7 +47,7 @@ class SilenceParts:
     checkpoint: str
 
 
-def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceParts:
+def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> SilenceParts:
     """Build the check from ``settings``, in a session separate from ``session``."""
     silence_session, clock = interpreting(session), SystemClock()
     for key, value in STATE_CONF.items():

@@ -23,7 +23,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import MatchStreamParts, notify
 from tocsin.jobs.query_progress import MonitoredQuery, following_the_log, in_few_words
 from tocsin.jobs.supervision import Supervised
-from tocsin.settings import Settings
+from tocsin.settings import StoreSettings
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
@@ -38,7 +38,7 @@ _EVERY = "250 milliseconds"
 _LOG = structlog.get_logger(__name__)
 
 
-def build(settings: Settings, first: MatchStreamParts, engine: Engine) -> MatchStreamParts:
+def build(settings: StoreSettings, first: MatchStreamParts, engine: Engine) -> MatchStreamParts:
     """Build the query from ``settings``, next to the query of ``first``; the store is migrated already."""
     return replace(
         first,

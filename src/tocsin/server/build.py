@@ -29,7 +29,7 @@ from tocsin.server.login.sessions import LoginSessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
-from tocsin.settings import Settings
+from tocsin.settings import CatalogueSettings, LoginSettings, Settings, TrafficSettings
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.access.revision import PeopleRevision
@@ -158,30 +158,30 @@ def build_parts(
     )
 
 
-def _bounds_of(settings: Settings, clock: Clock) -> Bounds:
+def _bounds_of(settings: CatalogueSettings, clock: Clock) -> Bounds:
     events, size = settings.events_per_person_per_hour, settings.event_bytes_per_person_per_hour
     ledger = PersonalWriteCounts(clock, most_events=events, most_bytes=size)
     late_after_ms = int(settings.report_max_age_h * 3_600_000)
     return Bounds(settings.most_patch_operations, settings.largest_document, ledger, late_after_ms)
 
 
-def _pace_of(settings: Settings) -> Pace:
+def _pace_of(settings: LoginSettings) -> Pace:
     return Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
 
 
 def _writes(
-    settings: Settings, catalogue: SqlCatalogue, *, clock: Clock, permits: ActorPermits, bounds: Bounds
+    settings: CatalogueSettings, catalogue: SqlCatalogue, *, clock: Clock, permits: ActorPermits, bounds: Bounds
 ) -> Writes:
     consolidate_ms = int(settings.consolidate_minutes * 60_000)
     return Writes(catalogue, clock, permits=permits, consolidate_ms=consolidate_ms, bounds=bounds)
 
 
 def _sessions_of(
-    settings: Settings, people: People, writes: Writes, clock: Clock, *, cache: TokenCache
+    settings: LoginSettings, people: People, writes: Writes, clock: Clock, *, cache: TokenCache
 ) -> LoginSessions:
     tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
     return LoginSessions(tokens, people.tokens, writes)
 
 
-def _streams_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) -> Streams:
+def _streams_of(settings: TrafficSettings, inbox: Inbox, people: People, clock: Clock) -> Streams:
     return Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams))

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from tocsin.settings import Settings
+from tocsin.settings import PipelineSettings
 from tocsin.spark.jvm import start_jvm
 
 _ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
@@ -66,7 +66,7 @@ _ALWAYS = {
     # Else Spark replaces ``${…}`` in texts by settings, environment variables and Java's properties.
     "spark.sql.variable.substitute": "false",
 }
-"""Settings that no others override."""
+"""PipelineSettings that no others override."""
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """For large expressions over few rows: generated code is slower than interpreting, and takes seconds to compile."""
@@ -91,7 +91,7 @@ _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 
 
 _READ_BY_JAVA = ("spark.driver.memory", "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
-"""Settings that say how Java starts: later they would change nothing."""
+"""PipelineSettings that say how Java starts: later they would change nothing."""
 
 
 def open_session(
@@ -149,7 +149,7 @@ def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
-def session_of(settings: Settings) -> SparkSession:
+def session_of(settings: PipelineSettings) -> SparkSession:
     """Return the session that ``settings`` ask for, started if need be."""
     return open_session(
         master=settings.spark_master,

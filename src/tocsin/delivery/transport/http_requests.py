@@ -23,7 +23,7 @@ from tocsin.delivery.transport.request import Recorder, Request, Timeouts, Trans
 from tocsin.delivery.transport.retry import parse_retry_after
 from tocsin.delivery.wording.lines import clean_line
 from tocsin.model.message import Outcome, OutcomeReason
-from tocsin.settings import Settings
+from tocsin.settings import ChannelSettings
 
 MOST_ANNOUNCED = 10
 """Interim answers (1xx) that a receiver may send before its answer."""
@@ -35,7 +35,7 @@ _NOT_LOST = (TimeoutError, aiohttp.ClientConnectorError)
 
 
 @asynccontextmanager
-async def open_transport(settings: Settings, recorder: Recorder | None = None) -> AsyncIterator[Transport]:
+async def open_transport(settings: ChannelSettings, recorder: Recorder | None = None) -> AsyncIterator[Transport]:
     """Yield what makes requests, to the addresses that the settings allow; with a ``recorder`` nothing is sent."""
     if recorder is not None:
         yield recorder

@@ -22,7 +22,7 @@ from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
-from tocsin.settings import Settings
+from tocsin.settings import Settings, StoreSettings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.database.engine import open_engine
@@ -108,7 +108,7 @@ async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
 
 
 @contextmanager
-def _open_store(settings: Settings) -> Iterator[Engine]:
+def _open_store(settings: StoreSettings) -> Iterator[Engine]:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:

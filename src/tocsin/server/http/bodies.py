@@ -18,7 +18,7 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 
 from tocsin.errors import TooManyRequests
-from tocsin.settings import Settings
+from tocsin.settings import TrafficSettings
 
 _GRACE_S = 5.0
 _SMALL = 64 * 1024
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Bodies:
     """The bodies that one process is reading."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TrafficSettings) -> None:
         self._settings, self._held = settings, 0
         self._lane = anyio.CapacityLimiter(_LARGE_AT_ONCE)
 

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from tocsin.server.login.throttle import source_of
-from tocsin.settings import Settings
+from tocsin.settings import TrafficSettings
 
 _MOST_UNREAD = 32 * 1024 * 1024
 """Bytes of a body that are read after the response: a client that gets 413 has often sent the body already."""
@@ -55,7 +55,7 @@ class Connections:
     Trusted proxies are sources that many people come through: they may have as many as there are in all.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TrafficSettings) -> None:
         self.settings = settings
         self._open: set[GuardedProtocol] = set()
         self._waiting: dict[GuardedProtocol, None] = {}

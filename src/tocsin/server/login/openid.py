@@ -33,7 +33,7 @@ from tocsin.model.entity import Document
 from tocsin.model.look_alikes import becomes_another, invisible_character
 from tocsin.model.people import SYSTEM, Person
 from tocsin.server.login.hand_over import HandOver
-from tocsin.settings import Settings
+from tocsin.settings import AccessSettings
 from tocsin.store.catalogue.people.identities import Identity, People
 
 COOKIE = "tocsin_login"
@@ -63,7 +63,7 @@ class Started:
 class OpenIdConnect:
     """Log-in at one provider; the first one creates the user. ``hand_over`` leads it back to the page."""
 
-    def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
+    def __init__(self, settings: AccessSettings, people: People, writes: Writes, clock: Clock) -> None:
         self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
         self._key = OctKey.import_key(people.secret("openid-key", lambda: secrets.token_hex(32)))
         self.hand_over = HandOver(people, clock)

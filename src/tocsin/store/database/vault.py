@@ -19,7 +19,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Engine, select, true, 
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.secrets import KIND
 from tocsin.model.entity import Document
-from tocsin.settings import Settings
+from tocsin.settings import StoreSettings
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import writing
 from tocsin.store.database.folder import make_private
@@ -102,7 +102,7 @@ def new_key() -> str:
     return Fernet.generate_key().decode()
 
 
-def use_vault(engine: Engine, settings: Settings) -> None:
+def use_vault(engine: Engine, settings: StoreSettings) -> None:
     """Let an engine seal and open secrets with the keys that the settings name, unless it can already.
 
     Raises
@@ -147,7 +147,7 @@ def _reseal(connection: Connection, column: Column[Any], holds: ColumnElement[bo
     return len(secret_rows)
 
 
-def _keys_of(settings: Settings) -> list[str]:
+def _keys_of(settings: StoreSettings) -> list[str]:
     if settings.secrets_key is not None and (keys := settings.secrets_key.get_secret_value().split()):
         return keys
     return (_key_in_file(settings.data_dir.absolute() / KEY_FILE)).split()

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from tocsin.errors import StoreDamaged
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.settings import Settings
+from tocsin.settings import Settings, StoreSettings
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, entity
 from tocsin.store.database.vault import KEY_FILE
@@ -95,7 +95,7 @@ def check_store(engine: Engine, settings: Settings) -> list[str]:
         raise StoreDamaged(f"The store at {address} cannot be read ({error.orig}). {_WAY_OUT}") from error
 
 
-def mark(engine: Engine, settings: Settings) -> None:
+def mark(engine: Engine, settings: StoreSettings) -> None:
     """Note how far the log has come, unless it lacks what an earlier mark has seen."""
     path = settings.data_dir.absolute() / MARK_FILE
     earlier = _marks(path)
@@ -106,7 +106,7 @@ def mark(engine: Engine, settings: Settings) -> None:
         write_mark(settings, end)
 
 
-def write_mark(settings: Settings, position: LogPosition) -> None:
+def write_mark(settings: StoreSettings, position: LogPosition) -> None:
     """Note that the log has come this far, whatever was noted before."""
     path = settings.data_dir.absolute() / MARK_FILE
     path.parent.mkdir(parents=True, exist_ok=True)

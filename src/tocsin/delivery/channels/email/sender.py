@@ -20,7 +20,7 @@ from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidInput
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
-from tocsin.settings import Settings
+from tocsin.settings import ChannelSettings
 
 _DETAIL_LIMIT = 500
 
@@ -67,7 +67,7 @@ class EmailSender:
         return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))
 
 
-def mail_server_of(settings: Settings) -> MailServer | None:
+def mail_server_of(settings: ChannelSettings) -> MailServer | None:
     """Return the mail server that the settings name, if any."""
     if settings.smtp_host is None:
         return None

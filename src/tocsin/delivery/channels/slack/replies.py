@@ -18,7 +18,7 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Timeouts, Transport, web_address
 from tocsin.errors import Unavailable
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
-from tocsin.settings import Settings
+from tocsin.settings import ChannelSettings
 
 IDENTIFY_S = 2.0
 """Within this time Slack has to say who a member is: the whole answer to it may take three seconds."""
@@ -90,7 +90,7 @@ def _unknown() -> Unavailable:
 
 
 @asynccontextmanager
-async def replies_of(settings: Settings) -> AsyncIterator[Replies]:
+async def replies_of(settings: ChannelSettings) -> AsyncIterator[Replies]:
     """Yield a conversation with Slack, at addresses that ``settings`` allow."""
     async with open_transport(settings) as requests:
         yield Replies(requests, settings.slack_api_url)

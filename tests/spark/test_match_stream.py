@@ -106,8 +106,12 @@ def stored_notifications(engine: Engine) -> dict[str, tuple[object, ...]]:
 
 
 def expected_notifications(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object, ...]]:
-    """What ``flow/once`` says of every event in the log after an offset."""
-    engine = company.engine
+    """What ``flow/once`` says of every event in the log of a company after an offset."""
+    return expected_notifications_in(company.engine, after=after)
+
+
+def expected_notifications_in(engine: Engine, *, after: int = 0) -> dict[str, tuple[object, ...]]:
+    """What ``flow/once`` says of every event in the log of a store after an offset."""
     alerts = Subscriptions(engine).list_enabled()
     earlier = Reports(engine).before
     dependencies = dependencies_of(engine, alerts, FixedClock(STARTED_MS))

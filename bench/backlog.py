@@ -122,7 +122,7 @@ def _check_sample(engine: Engine, offsets: range) -> None:
     alerts = Subscriptions(engine).list_enabled()
     plans = [(one, plan_of(one)) for one in alerts]
     log, lookups = EventLog(engine), resolving_of(engine).lookups(may_claim=False)
-    dependencies = Dependencies(log.find, alerts, lookups, {}, FixedClock(0))
+    dependencies = Dependencies(log.find, alerts, lookups, FixedClock(0))
     for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
         (logged,) = log.read(offset - 1, 1)
         matched = [alert for alert, plan in plans if matches(plan, logged)]

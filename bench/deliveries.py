@@ -33,9 +33,9 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import NotificationDraft, head_of

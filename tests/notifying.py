@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from types import MappingProxyType
 
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.delivery.dispatch import Sender
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
@@ -58,15 +56,10 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     return len(scheduled)
 
 
-def dependencies_of(
-    engine: Engine,
-    alerts: Sequence[EventSubscription],
-    clock: Clock,
-    channels: Mapping[str, Sender] = MappingProxyType({}),
-) -> Dependencies:
-    """Return what ``flow/once`` needs of a store; without ``channels`` nothing can be sent."""
+def dependencies_of(engine: Engine, alerts: Sequence[EventSubscription], clock: Clock) -> Dependencies:
+    """Return what ``flow/once`` needs of a store."""
     lookups = resolving_of(engine).lookups(may_claim=False)
-    return Dependencies(EventLog(engine).find, alerts, lookups, channels, clock, earlier=Reports(engine).before)
+    return Dependencies(EventLog(engine).find, alerts, lookups, clock, earlier=Reports(engine).before)
 
 
 def incident_work(engine: Engine, pairs: list[Pair], *, now_ms: int, after: int = 0) -> IncidentWork:

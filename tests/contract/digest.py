@@ -16,8 +16,8 @@ from tests.contract.standards import ROOT, SCHEMAS
 from tests.serving import Json
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE
-from tocsin.delivery.channels.table import WORDED
 from tocsin.model.change import EventType
+from tocsin.model.channels import WORDED
 
 SHAPES = Path(__file__).resolve().parents[2] / "src/tocsin/model/shapes.json"
 

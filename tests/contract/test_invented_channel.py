@@ -1,4 +1,4 @@
-"""A channel is one folder and one row of the table, as ``docs/recipes.md`` says: this row replaces Google Chat's."""
+"""A channel is one folder and its rows of the tables, as ``docs/recipes.md`` says: these replace Google Chat's."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from tests.acceptance.worker.test_worker import until
 from tests.notifying import notify_all
 from tests.serving import KEY, Json
 
-from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
+from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS, phrase_of
 from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.worker.build import build
@@ -53,9 +55,9 @@ def pigeons(monkeypatch: pytest.MonkeyPatch) -> InventedChannel:
         categories=frozenset({Category.EXTERNAL}),
         check=lambda destination, place: check_endpoint(destination.config.endpoint, f"{place}.endpoint"),
         targets=endpoint_of,
-        open_sender=channel.connect,
     )
     monkeypatch.setitem(CHANNELS, Channel.G_CHAT, row)
+    monkeypatch.setitem(SENDERS, Channel.G_CHAT, channel.connect)
     return channel
 
 
@@ -100,7 +102,7 @@ async def deliver_until(engine: Engine, is_done: Callable[[], bool]) -> None:
     settings = Settings(database_url=url, secrets_key=SecretStr(KEY))  # type: ignore[arg-type]
     stop = asyncio.Event()
     async with build(settings) as parts:
-        assert parts.senders.keys() == {name.value for name, one in CHANNELS.items() if one.open_sender}
+        assert parts.senders.keys() == {name.value for name in SENDERS}
         running = asyncio.create_task(Worker(parts).run(stop))
         await until(is_done)
         stop.set()

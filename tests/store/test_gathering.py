@@ -12,9 +12,9 @@ from tests.company import SmallCompany
 from tests.drafts import draft, match_results
 from tests.store.rows import finish_of
 
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notifications
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.model.notification_draft import head_of
 from tocsin.model.subscription import Trigger, TriggerType

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
 
-from tocsin.delivery.templates.accounts import NOBODY, RenderingAccount
-from tocsin.delivery.templates.rich_text import RichText
+from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
@@ -50,6 +49,21 @@ class Button(NamedTuple):
     text: str
     address: str
     token: str
+
+
+class RenderingAccount(NamedTuple):
+    """Whose time a rendering takes: an alert, and the person who created it; nobody for Tocsin's own."""
+
+    alert_id: str = ""
+    person_id: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the person, or else the alert."""
+        return self.person_id or self.alert_id
+
+
+NOBODY = RenderingAccount()
 
 
 @dataclass(frozen=True)

@@ -1,47 +1,39 @@
-"""One event through all seven stages, in order. Read this first.
+"""One event through the stages up to its due messages, in order. Read this first.
 
 This is the whole pipeline in plain Python for one event; tests compare Spark with it. In production
 ``jobs/match_stream.py`` matches many events at once on Spark, its tasks run the same stages from there to the stored
-notification (``flow/pipeline.py``), and ``delivery/worker/deliver.py`` runs the rest.
+notification (``flow/pipeline.py``). Next: ``delivery/worker/deliver.py``, which sends what is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from tocsin.clock import Clock
-from tocsin.delivery.dispatch import Dispatch, Sender
-from tocsin.delivery.transport.retry import wait_s
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.pipeline import MATCHING, Batch, Context, Lookups, alert_facts_of, notifications_of, run
 from tocsin.flow.schedule.messages import ScheduledNotification
-from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.model.message import Attempt, Entry, Message, Retry
+from tocsin.model.message import Entry, Message
 from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
-
-_MIDWAY = 0.5
-"""Jitter that neither shortens nor lengthens a wait."""
 
 
 @dataclass(frozen=True)
 class Dependencies:
     """What the stages need besides the event.
 
-    ``read`` returns an event from the log; ``subscriptions`` are the enabled alerts; ``channels`` are the delivery
-    channels, by name. ``earlier`` returns the previous reports of an event's entity. Events older than ``max_age_ms``
-    notify nobody.
+    ``read`` returns an event from the log; ``subscriptions`` are the enabled alerts; ``earlier`` returns the previous
+    reports of an event's entity. Events older than ``max_age_ms`` notify nobody.
     """
 
     read: Callable[[str], LoggedEvent | None]
     subscriptions: Sequence[EventSubscription]
     lookups: Lookups
-    channels: Mapping[str, Sender]
     clock: Clock
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
     max_age_ms: int | None = None
@@ -49,14 +41,15 @@ class Dependencies:
 
 @dataclass(frozen=True)
 class Notified:
-    """One notification, and the outcome of sending its message; None for the inbox and for what is due later."""
+    """One notification, and the message with its due time that carries it as ``entry``; None for the inbox."""
 
     scheduled: ScheduledNotification
-    finished: Finished | None
+    message: Message | None = None
+    entry: Entry | None = None
 
 
-async def once(write: Callable[[], Written], dependencies: Dependencies) -> tuple[Notified, ...]:
-    """Make one write, notify the recipients, and return the notifications with their outcomes."""
+def once(write: Callable[[], Written], dependencies: Dependencies) -> tuple[Notified, ...]:
+    """Make one write, and return its notifications with the messages that carry them."""
     written = write()  # 1 capture: compare, next version, change event; nothing changed means no event
     logged = dependencies.read(written.event.id) if written.event else None  # 2 eventlog: at its place in the order
     if logged is None:
@@ -64,7 +57,7 @@ async def once(write: Callable[[], Written], dependencies: Dependencies) -> tupl
     logged = with_facts(logged, dependencies.earlier(logged))
     matching = [alert for alert in dependencies.subscriptions if matches(plan_of(alert), logged)]  # 3 match
     scheduled = notifications_for(logged, matching, dependencies)  # 4 resolve, 5 schedule
-    return tuple([await _send(each, logged.event, dependencies) for each in scheduled])  # 6 send, 7 track
+    return tuple(_with_message(each, logged.event) for each in scheduled)  # 6 send, 7 track: the worker, when it is due
 
 
 def notifications_for(
@@ -79,23 +72,13 @@ def notifications_for(
     return list(chain.from_iterable(notifications_of(batch, context)))  # now, at a time, or together with others
 
 
-async def _send(scheduled: ScheduledNotification, event: ChangeEvent, dependencies: Dependencies) -> Notified:
-    started_at_ms = dependencies.clock.now_ms()
-    if scheduled.message_id is None or scheduled.slot.due_at_ms > started_at_ms:
-        return Notified(scheduled, None)
-    senders = {alert.id: alert for alert in dependencies.subscriptions}
-    message, draft = _message(scheduled, scheduled.message_id), scheduled.draft
-    reasons = draft.reasons.in_order
-    entry = Entry(scheduled.id, draft.event.offset, event, reasons, draft.recipient_id)
-    dispatch = Dispatch(message, (entry,))
-    destination = next(to for to in senders[message.subscription_id].destinations if to.id == message.destination_id)
-    outcome = await dependencies.channels[message.channel].send(dispatch, destination, now_ms=started_at_ms)
-    attempt = Attempt(message.id, 1, started_at_ms, dependencies.clock.now_ms() - started_at_ms, outcome)
-    pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
-    retries = max(senders[reason.subscription_id].retries for reason in reasons)
-    return Notified(
-        scheduled, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,))
-    )
+def _with_message(scheduled: ScheduledNotification, event: ChangeEvent) -> Notified:
+    """Return a notification with the message that carries it."""
+    if scheduled.message_id is None:
+        return Notified(scheduled)
+    draft = scheduled.draft
+    entry = Entry(scheduled.id, draft.event.offset, event, draft.reasons.in_order, draft.recipient_id)
+    return Notified(scheduled, _message(scheduled, scheduled.message_id), entry)
 
 
 def _message(scheduled: ScheduledNotification, identity: str) -> Message:

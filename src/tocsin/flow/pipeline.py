@@ -15,7 +15,6 @@ from typing import Protocol
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.chunks import chunks_of
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.match.cascade import Cascades, cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import RECOVERY, plan_of
@@ -30,6 +29,7 @@ from tocsin.flow.schedule.preferences import Preferred
 from tocsin.flow.schedule.roots import GroupedMatch, RootsOfAlerts, by_root, under_roots
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.change import LoggedEvent
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription

@@ -19,7 +19,8 @@ from tests.unit.delivery.events import NOW_MS, OWNER, dispatch
 from tocsin.delivery.channels.webhook.filling import filled_config
 from tocsin.delivery.channels.webhook.sender import WebhookSender
 from tocsin.delivery.channels.webhook.signature import is_signed
-from tocsin.delivery.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import RenderingAccount
+from tocsin.delivery.templates.accounts import MinuteLimits, TemplateAccounts
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.message import Delivered

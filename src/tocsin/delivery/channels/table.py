@@ -1,7 +1,7 @@
 """Table of channels: one row per channel that is implemented.
 
-The check of destinations, test sends, workers, the masking of secrets, explanations and the documentation read it. To
-add a channel, add its folder and its row (``docs/recipes.md``).
+The check of destinations, test sends, workers, the masking of secrets, explanations and the documentation read it.
+Next: ``delivery/channels/senders.py`` and ``delivery/channels/previews.py``. ``docs/recipes.md`` shows how to add one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tocsin.delivery.channels.governance_workflow.channel import GOVERNANCE_WORK
 from tocsin.delivery.channels.ms_teams.channel import MS_TEAMS
 from tocsin.delivery.channels.slack.channel import SLACK
 from tocsin.delivery.channels.webhook.channel import WEBHOOK
-from tocsin.model.subscription import Channel, Gathering
+from tocsin.model.subscription import Channel
 
 CHANNELS: dict[Channel, ChannelType] = {
     row.channel: row
@@ -28,12 +28,6 @@ CHANNELS: dict[Channel, ChannelType] = {
         GOVERNANCE_WORKFLOW,
     )
 }
-
-GATHERINGS: dict[str, Gathering] = {channel.value: one.gathering for channel, one in CHANNELS.items()}
-"""How the channels carry several notifications."""
-
-WORDED: tuple[str, ...] = tuple(channel.value for channel, one in CHANNELS.items() if one.preview)
-"""The channels whose messages templates word."""
 
 
 def phrase_of(channel: str) -> str:

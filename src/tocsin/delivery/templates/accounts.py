@@ -11,27 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tocsin.clock import Steady, steady_s
+from tocsin.delivery.dispatch import RenderingAccount
 from tocsin.errors import InvalidTemplate
 
 _MINUTE_S = 60.0
-
-
-class RenderingAccount(NamedTuple):
-    """Whose time a rendering takes: an alert, and the person who created it; nobody for Tocsin's own."""
-
-    alert_id: str = ""
-    person_id: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the person, or else the alert."""
-        return self.person_id or self.alert_id
-
-
-NOBODY = RenderingAccount()
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tocsin.delivery.channels.table import WORDED
-from tocsin.delivery.dispatch import Dispatch, Route, Share, selections
-from tocsin.delivery.templates.accounts import NOBODY, TemplateAccounts
+from tocsin.delivery.dispatch import NOBODY, Dispatch, Route, Share, selections
+from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.model.change import ChangeEvent
+from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.model.template import Template
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 
 _DEEPER = "    "
 

@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tocsin.delivery.dispatch import Dispatch, why
-from tocsin.delivery.templates.accounts import NOBODY, RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import NOBODY, Dispatch, RenderingAccount, why
+from tocsin.delivery.lines import clean_line
+from tocsin.delivery.rich_text import RichText
+from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.budget import Budget
 from tocsin.delivery.templates.parse import parse
 from tocsin.delivery.templates.render import Context, render_html, render_line
-from tocsin.delivery.templates.rich_text import RichText, blocks_of
+from tocsin.delivery.templates.rich_text import blocks_of
 from tocsin.delivery.wording.changes import change_lines, headline, link_to
 from tocsin.delivery.wording.event_formats import as_default
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidTemplate
 from tocsin.model.message import Entry
 from tocsin.model.template import Template

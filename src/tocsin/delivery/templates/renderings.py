@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from tocsin.delivery.templates.accounts import RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import RenderingAccount
+from tocsin.delivery.templates.accounts import TemplateAccounts
 
 T = TypeVar("T")
 _Waiting = tuple[Callable[[], Any], asyncio.Future[Any]]  # Any: what somebody renders

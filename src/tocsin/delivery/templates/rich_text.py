@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from html import unescape
 
+from tocsin.delivery.lines import CONTROL
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.templates.values import Markup
-from tocsin.delivery.wording.lines import CONTROL
 
 LONGEST_BLOCK = 2_900
 """Most characters of a block; what is longer becomes several."""
@@ -31,51 +31,6 @@ _BREAKS = frozenset("p div section article header footer table tbody thead tr dl
 _BLOCKS = frozenset((*_HEADINGS, *_BREAKS, "ul", "ol", "li", "blockquote", "pre"))
 _HIDDEN = frozenset("script style head title template noscript iframe object svg textarea select".split())
 _DEEPEST = 32
-
-
-class BlockKind(StrEnum):
-    """What a block is."""
-
-    PARAGRAPH = "paragraph"
-    HEADING = "heading"
-    POINT = "point"
-    QUOTE = "quote"
-    CODE = "code"
-    RULE = "rule"
-
-
-@dataclass(frozen=True)
-class Span:
-    """Text of one style, with line breaks in it; ``link`` is where it leads, if anywhere."""
-
-    text: str
-    bold: bool = False
-    italic: bool = False
-    struck: bool = False
-    code: bool = False
-    link: str | None = None
-
-
-@dataclass(frozen=True)
-class RichBlock:
-    """A block of text; ``level`` is that of a heading or how deep a point is, ``marker`` what stands before a point."""
-
-    kind: BlockKind
-    spans: tuple[Span, ...] = ()
-    level: int = 0
-    marker: str = ""
-
-    def text(self) -> str:
-        """Return the text without its styles."""
-        return "".join(span.text for span in self.spans)
-
-
-@dataclass(frozen=True)
-class RichText:
-    """What a template says of a notification: a subject, and a body of at least one block."""
-
-    subject: str
-    body: tuple[RichBlock, ...]
 
 
 def blocks_of(markup: str) -> tuple[RichBlock, ...]:

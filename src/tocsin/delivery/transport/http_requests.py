@@ -17,11 +17,11 @@ from typing import Any, Self
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.transport.egress import REFUSED_ERRNO, AddressInfo, Egress, egress_of
 from tocsin.delivery.transport.outcome import DETAIL_LIMIT, of_http_status, of_reason
 from tocsin.delivery.transport.request import Recorder, Request, Timeouts, Transport
 from tocsin.delivery.transport.retry import parse_retry_after
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.settings import ChannelSettings
 

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
-from tocsin.delivery.wording.lines import CONTROL, ChangeLine, clean_line, cut
+from tocsin.delivery.lines import CONTROL, ChangeLine, clean_line, cut
 from tocsin.delivery.wording.reports import is_headed_by_report, report_line
 from tocsin.delivery.wording.threads import subject_of, thread_headline, thread_lines
 from tocsin.errors import InvalidInput

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import Button, Dispatch, selections, why
-from tocsin.delivery.templates.rich_text import RichBlock
+from tocsin.delivery.lines import ChangeLine, clean_line
+from tocsin.delivery.rich_text import RichBlock
 from tocsin.delivery.wording.changes import asset_of, change_lines, headline, link_to
 from tocsin.delivery.wording.digests import digest_headline
-from tocsin.delivery.wording.lines import ChangeLine, clean_line
 from tocsin.delivery.wording.reports import failure_lines
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document

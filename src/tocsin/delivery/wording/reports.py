@@ -13,7 +13,7 @@ from typing import Any
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.wording.lines import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
 from tocsin.model import fqn
 from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeEvent
 from tocsin.model.phrases import count_text

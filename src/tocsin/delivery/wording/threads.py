@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from tocsin.clock import to_datetime
-from tocsin.delivery.wording.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line
 from tocsin.errors import InvalidInput
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document

@@ -15,7 +15,7 @@ from typing import TypeVar
 import structlog
 
 from tocsin.delivery.channels.starring import mask_secrets
-from tocsin.delivery.channels.table import CHANNELS, WORDED
+from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.templates.choice import Routes, has_templates, shares_of, word_message
@@ -26,6 +26,7 @@ from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
 from tocsin.delivery.worker.build import WorkerParts
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
+from tocsin.model.channels import WORDED
 from tocsin.model.message import (
     Attempt,
     DroppedReason,

@@ -17,7 +17,8 @@ import structlog
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
-from tocsin.delivery.channels.channel_type import SenderSetup
+from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
@@ -102,8 +103,8 @@ async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
             setup = SenderSetup(settings, key)
-            openers = {name.value: channel.open_sender for name, channel in CHANNELS.items() if channel.open_sender}
-            senders = {name: await stack.enter_async_context(opener(setup)) for name, opener in openers.items()}
+            openers = {name.value: open_sender(setup) for name, open_sender in SENDERS.items()}
+            senders = {name: await stack.enter_async_context(opener) for name, opener in openers.items()}
             yield parts_of(settings, engine, senders)
 
 

@@ -23,7 +23,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.delivery.channels.webhook.signature import is_signed
-from tocsin.delivery.wording.lines import clean_line
+from tocsin.delivery.lines import clean_line
 
 KEPT_COUNT = 200
 """How many arrivals can be read back."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from tocsin.delivery.channels.channel_type import SenderSetup
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
-from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import shares_of, word_message
@@ -186,11 +186,11 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
 
 async def rehearse(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
     """Return the requests that would carry a message, with masks in place of secrets."""
-    channel = CHANNELS[Channel(dispatch.message.channel)]
-    if channel.open_sender is None:
+    open_sender = SENDERS.get(Channel(dispatch.message.channel))
+    if open_sender is None:
         return []
     recorder = Recorder()
-    async with channel.open_sender(SenderSetup(caller.parts.settings, recorder=recorder)) as sender:
+    async with open_sender(SenderSetup(caller.parts.settings, recorder=recorder)) as sender:
         await sender.send(dispatch, destination, now_ms=caller.parts.clock.now_ms())
     return rehearsed_requests(recorder, destination)
 

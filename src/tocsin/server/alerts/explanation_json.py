@@ -11,8 +11,8 @@ import orjson
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.conditions.trace import Seen, Trace
+from tocsin.delivery.lines import cut
 from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
-from tocsin.delivery.wording.lines import cut
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import PossibleRecipient, RecipientPath

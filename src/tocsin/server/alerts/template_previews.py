@@ -8,13 +8,14 @@ from __future__ import annotations
 from threading import Lock
 from uuid import UUID
 
-from tocsin.delivery.channels.table import CHANNELS, WORDED
+from tocsin.delivery.channels.previews import PREVIEWS
+from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.html_text import to_html
 from tocsin.delivery.templates.message_text import MessagePlace, render_entry
 from tocsin.delivery.templates.parse import parse
-from tocsin.delivery.templates.rich_text import RichText
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.phrases import suggestion_for
@@ -90,7 +91,7 @@ def message_of(channel: str, event: ChangeEvent, text: RichText, caller: Caller)
     """Return the message about an event as a channel would send it."""
     destination = Destination(id=NOBODY, category=Category.EXTERNAL, type=Channel(channel))
     dispatch = trial_dispatch(destination, "", event, caller.parts.clock.now_ms(), text=text)
-    preview = CHANNELS[destination.type].preview
+    preview = PREVIEWS.get(destination.type)
     return preview(dispatch, caller.parts.settings.base_url()) if preview else {}
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from tocsin.delivery.dispatch import Route, Share
-from tocsin.delivery.templates.accounts import RenderingAccount
+from tocsin.delivery.dispatch import RenderingAccount, Route, Share
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.channels.table import WORDED
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.store.database.tables import entity

@@ -34,10 +34,10 @@ from sqlalchemy import (
     select,
 )
 
-from tocsin.delivery.channels.table import WORDED
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
+from tocsin.model.channels import WORDED
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.database.engine import reading, writing

@@ -12,10 +12,10 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.channels.table import WORDED
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
+from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.store.database.alert_tables import alert_incident
 

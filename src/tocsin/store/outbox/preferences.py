@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, exists, select, update
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft

@@ -8,12 +8,14 @@ import sys
 import pytest
 
 from tocsin.delivery.channels.channel_type import ChannelType
+from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS, phrase_of
 from tocsin.errors import InvalidInput
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.store.catalogue.alerts.masking import split_secrets
 
-SENT = [one for one in CHANNELS.values() if one.open_sender]
+SENT = [CHANNELS[channel] for channel in SENDERS]
 
 
 def test_reading_the_table_loads_no_library_that_connects() -> None:
@@ -58,6 +60,7 @@ def test_a_channel_without_a_row_is_called_by_its_name() -> None:
 
 def test_every_channel_has_a_row() -> None:
     assert set(CHANNELS) == set(Channel)
+    assert set(GATHERINGS) == set(Channel)
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Webhook-Id", "X-OM-Signature"])

@@ -19,12 +19,14 @@ from tests.unit.delivery.events import change_event, dispatch, update_of
 from tocsin.delivery.channels.email.render import BLOCKS_LIMIT
 from tocsin.delivery.channels.google_chat import render as google_render
 from tocsin.delivery.channels.ms_teams import render as teams_render
+from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.channels.slack import render as slack_render
-from tocsin.delivery.channels.table import CHANNELS, WORDED
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, render_entry, with_texts
-from tocsin.delivery.templates.rich_text import RichText, blocks_of
+from tocsin.delivery.templates.rich_text import blocks_of
+from tocsin.model.channels import WORDED
 from tocsin.model.subscription import Channel
 from tocsin.model.template import Template
 
@@ -56,9 +58,7 @@ def in_words(message: Dispatch, template: Template = TEMPLATE) -> Dispatch:
 
 def preview_of(channel: str, message: Dispatch) -> dict[str, Any]:
     """Return a message as a channel sends it; it is one that its vendor takes."""
-    preview = CHANNELS[Channel(channel)].preview
-    assert preview is not None
-    document = preview(message, samples.HOME)
+    document = PREVIEWS[Channel(channel)](message, samples.HOME)
     assert len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
     if channel == Channel.SLACK:
         assert 0 < len(document["blocks"]) <= slack_render.BLOCKS_LIMIT
@@ -77,7 +77,7 @@ def digest(count: int, event: Any = None) -> Dispatch:
 
 
 def test_templates_word_mails_and_chats() -> None:
-    assert set(WORDED) == set(CHANNEL_NAMES)
+    assert set(WORDED) == set(PREVIEWS) == set(CHANNEL_NAMES)
 
 
 @pytest.mark.parametrize("channel", CHANNEL_NAMES)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tocsin.delivery.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import RenderingAccount
+from tocsin.delivery.templates.accounts import MinuteLimits, TemplateAccounts
 from tocsin.errors import InvalidTemplate
 
 ANN, ANNS_OTHER, BEN = RenderingAccount("a", "ann"), RenderingAccount("b", "ann"), RenderingAccount("c", "ben")

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from tests.unit.delivery.events import change_event, dispatch
 
-from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import Dispatch, RenderingAccount
+from tocsin.delivery.templates.accounts import MinuteLimits, TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.model.message import Entry
 from tocsin.model.template import Template

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tocsin.delivery.templates.accounts import RenderingAccount, TemplateAccounts
+from tocsin.delivery.dispatch import RenderingAccount
+from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.renderings import Renderings
 
 GREEDY, MODEST = RenderingAccount("g", "greedy"), RenderingAccount("m", "modest")

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.templates.html_text import to_html, to_text
-from tocsin.delivery.templates.rich_text import LONGEST_BLOCK, BlockKind, RichBlock, Span, blocks_of
+from tocsin.delivery.templates.rich_text import LONGEST_BLOCK, blocks_of
 
 MESSAGE = """
 <h2>Orders &amp; more</h2>

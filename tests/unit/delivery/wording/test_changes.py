@@ -4,8 +4,8 @@ import pytest
 from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
 
 from tocsin.conditions.changes import ChangeOperation, EventChange
+from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
 from tocsin.delivery.wording.changes import change_lines, description_of, headline
-from tocsin.delivery.wording.lines import SHOWN_LIMIT, clean_line
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.decide import SCHEDULED, At, Never, Now, Paced, Timing, Together, decide, timing_of
 from tocsin.flow.schedule.messages import (
     ScheduledNotification,
@@ -20,6 +19,7 @@ from tocsin.flow.schedule.messages import (
     scheduled_notifications,
     timings_of,
 )
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
 from tocsin.model.notification_draft import NotificationDraft

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
 from tocsin.model.subscription import Trigger

@@ -7,10 +7,10 @@ from types import MappingProxyType
 import pytest
 from tests.drafts import EVENT, draft, reason
 
-from tocsin.delivery.channels.table import GATHERINGS
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import scheduled_notifications, without_asset
 from tocsin.flow.schedule.roots import Root, RootsOfAlerts, by_root, naming_root, under_roots
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import GroupBy, Trigger
 

@@ -21,14 +21,15 @@ from yarl import URL
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import Dispatch, selections, why
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.unsubscribe import ONE_CLICK, link_of
+from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import to_html, to_text
-from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.changes import asset_of, headline, link_to
 from tocsin.delivery.wording.content import lines_of, more_of, owned_by_text
 from tocsin.delivery.wording.digests import digest_headline
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
@@ -153,8 +154,9 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     return message
 
 
-def preview(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
-    """Return the subject, the text and the HTML of the mail for ``dispatch``."""
+def preview(dispatch: Dispatch, base_url: str) -> Document:
+    """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``."""
+    sender = MailSettings("", base_url)
     context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
     text, html = (_templates().get_template(f"mail.{name}.j2").render(context) for name in ("txt", "html"))
     return {"subject": clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT), "text": text, "html": html}

@@ -6,6 +6,8 @@ Next: ``flow/track/attempts.py``.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from email.message import EmailMessage
 from typing import Protocol, Self
 
@@ -13,10 +15,11 @@ import aiosmtplib
 
 from tocsin.delivery.channels.email.connections import MailConnections, MailServer
 from tocsin.delivery.channels.email.render import MailSettings, render_mail
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.dispatch import Dispatch, Sender
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.transport.outcome import of_reason, of_smtp_code
 from tocsin.delivery.transport.request import Recorder
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidInput
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
@@ -94,3 +97,12 @@ def _outcome(error: Exception) -> Outcome:
             return of_reason(OutcomeReason.TIMEOUT, detail=detail)
         case _:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail=detail)
+
+
+@asynccontextmanager
+async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
+    """Yield the sender; nothing is sent where the setup has a recorder."""
+    settings = setup.settings
+    mails = MailSettings(settings.smtp_sender, settings.base_url(), setup.link_key)
+    async with EmailSender(mail_server_of(settings), mails, setup.recorder) as sender:
+        yield sender

@@ -7,8 +7,14 @@ space or webhook that was deleted answers 404, for good. Source: Google Chat API
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from tocsin.delivery.channels.google_chat.render import render_message
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
+from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.dispatch import Sender
+from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Retry
@@ -28,3 +34,10 @@ def judge_answer(outcome: Outcome) -> Outcome:
     if isinstance(outcome, Retry) and outcome.status_code == _NOT_FOUND:
         return of_reason(OutcomeReason.GONE, status_code=_NOT_FOUND, detail=outcome.detail)
     return outcome
+
+
+@asynccontextmanager
+async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
+    """Yield the sender; nothing is sent where the setup has a recorder."""
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield google_chat_sender(requests, base_url=setup.settings.base_url())

@@ -13,9 +13,10 @@ from typing import Any
 import orjson
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
+from tocsin.delivery.lines import ChangeLine, without_brackets
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
-from tocsin.delivery.wording.lines import ChangeLine, without_brackets
+from tocsin.model.entity import Document
 
 MESSAGE_BYTES = 28_000
 """Most bytes of one message."""
@@ -35,6 +36,12 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     return fitted_payload(
         dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
     )
+
+
+def preview(dispatch: Dispatch, base_url: str) -> Document:
+    """Return the message for ``dispatch`` as JSON; the links in it lead to ``base_url``."""
+    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
+    return message
 
 
 def _payload(content: MessageContent) -> bytes:

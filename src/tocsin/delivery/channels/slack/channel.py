@@ -7,18 +7,12 @@ their e-mail address. Next: ``delivery/channels/slack/sender.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-import orjson
-
-from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
+from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.endpoints import check_endpoint
 from tocsin.delivery.channels.webhook.authentication import check_authentication
-from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.errors import InvalidInput
-from tocsin.model.entity import Document
-from tocsin.model.subscription import Category, Channel, Destination, Gathering
+from tocsin.model.subscription import Category, Channel, Destination
 
 _SECRET = re.compile(r"[!-~]{16,200}")
 _TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]{4,250}")
@@ -87,36 +81,15 @@ def _targets(destination: Destination) -> tuple[str, ...]:
     return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
 
 
-@asynccontextmanager
-async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    from tocsin.delivery.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
-    from tocsin.delivery.transport.http_requests import open_transport
-
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield SlackSender(
-            requests, base_url=setup.settings.base_url(), api_url=setup.settings.slack_api_url, link_key=setup.link_key
-        )
-
-
-def _preview(dispatch: Dispatch, base_url: str) -> Document:
-    from tocsin.delivery.channels.slack.render import render_message  # only where messages are shown
-
-    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
-    return message
-
-
 SLACK = ChannelType(
     channel=Channel.SLACK,
     phrase="in Slack",
     categories=frozenset(Category),
     check=_check,
     targets=_targets,
-    gathering=Gathering.SUMMARY,
     threads=True,
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
-    open_sender=_open_sender,
     config_keys=frozenset({"endpoint", "auth_type", "bot_token", "channel", "signing_secret"}),
     secret_texts=("botToken", "signingSecret"),
-    preview=_preview,
 )

@@ -17,7 +17,8 @@ from urllib.parse import quote
 import orjson
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.templates.rich_text import BlockKind, RichBlock, Span
+from tocsin.delivery.lines import ChangeLine, cut, without_brackets
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import (
     LINK_TEXT,
     OWNED_BY,
@@ -27,7 +28,7 @@ from tocsin.delivery.wording.content import (
     fitted_payload,
     more_of,
 )
-from tocsin.delivery.wording.lines import ChangeLine, cut, without_brackets
+from tocsin.model.entity import Document
 
 BLOCKS_LIMIT = 50
 """Most blocks of one message."""
@@ -64,6 +65,12 @@ def render_message(
     return fitted_payload(
         dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= most_bytes
     )
+
+
+def preview(dispatch: Dispatch, base_url: str) -> Document:
+    """Return the message for ``dispatch`` as JSON; the links in it lead to ``base_url``."""
+    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
+    return message
 
 
 def _payload(content: MessageContent, members: Members) -> bytes:

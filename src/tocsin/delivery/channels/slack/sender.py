@@ -5,19 +5,22 @@ Next: ``delivery/channels/slack/api.py`` and ``delivery/channels/incoming_webhoo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import orjson
 
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
+from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.slack.answers import judge_answer
 from tocsin.delivery.channels.slack.api import SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
 from tocsin.delivery.channels.slack.members import Members
 from tocsin.delivery.channels.slack.render import Block, links_block, render_message
-from tocsin.delivery.dispatch import Answered, Dispatch
+from tocsin.delivery.dispatch import Answered, Dispatch, Sender
 from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of
+from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
@@ -112,3 +115,12 @@ def _thread(channel: str, answered: Answered) -> dict[str, str]:
     """Return where an answer goes: below the message that it answers, where Slack has said which that is."""
     where, _, at = (answered.remote_id or "").partition("/")
     return {"channel": where, "thread_ts": at} if at else {"channel": channel}
+
+
+@asynccontextmanager
+async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
+    """Yield the sender; nothing is sent where the setup has a recorder."""
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield SlackSender(
+            requests, base_url=setup.settings.base_url(), api_url=setup.settings.slack_api_url, link_key=setup.link_key
+        )

@@ -5,18 +5,14 @@ Next: ``delivery/channels/webhook/sender.py``.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-from tocsin.delivery.channels.channel_type import ChannelType, SenderSetup
+from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.endpoints import check_endpoint, check_header, endpoint_of
 from tocsin.delivery.channels.webhook.authentication import CHALLENGE, check_authentication
 from tocsin.delivery.channels.webhook.filling import check_templates
 from tocsin.delivery.channels.webhook.render import GZIP
-from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination, Gathering
+from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -40,23 +36,12 @@ def _check(destination: Destination, place: str) -> None:
     check_authentication(config, place)
 
 
-@asynccontextmanager
-async def _open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    from tocsin.delivery.channels.webhook.sender import WebhookSender  # the libraries of HTTP, for workers alone
-    from tocsin.delivery.transport.http_requests import open_transport
-
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)
-
-
 WEBHOOK = ChannelType(
     channel=Channel.WEBHOOK,
     phrase="by webhook",
     categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
     check=_check,
     targets=endpoint_of,
-    gathering=Gathering.ARRAYS,
-    open_sender=_open_sender,
     config_keys=frozenset(
         "endpoint headers query_params http_method secret_key auth_type payload_format body_template compression "
         "verification batch_by".split()

@@ -16,13 +16,13 @@ import orjson
 
 from tocsin.delivery.channels.webhook.render import LIMIT_BYTES
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.budget import LIMITS, Budget, RenderLimits
 from tocsin.delivery.templates.message_text import MessagePlace, context_of
 from tocsin.delivery.templates.parse import parse
 from tocsin.delivery.templates.render import Context, render_text
 from tocsin.delivery.templates.rich_text import plain_of
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Channel, DestinationConfig

@@ -7,12 +7,15 @@ Next: ``delivery/transport/http_requests.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 
 from yarl import URL
 
 from tocsin.delivery.channels.endpoints import OWN_HEADERS
+from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.webhook.access_tokens import AccessTokens
 from tocsin.delivery.channels.webhook.authentication import (
     CHALLENGE,
@@ -23,11 +26,12 @@ from tocsin.delivery.channels.webhook.filling import filled_config, is_templated
 from tocsin.delivery.channels.webhook.render import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
 from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.channels.webhook.verification import Verifications
-from tocsin.delivery.dispatch import Dispatch, why
+from tocsin.delivery.dispatch import Dispatch, Sender, why
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.templates.renderings import Renderings
+from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
@@ -141,3 +145,10 @@ def _custom(headers: dict[str, str]) -> dict[str, str]:
 def _reason_line(reasons: tuple[Reason, ...]) -> str:
     """Return reasons as a header can carry them: one line of ASCII."""
     return clean_line(why(reasons), limit=_REASON_LIMIT).encode("ascii", "replace").decode()
+
+
+@asynccontextmanager
+async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
+    """Yield the sender; nothing is sent where the setup has a recorder."""
+    async with open_transport(setup.settings, setup.recorder) as requests:
+        yield WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.catalogue.templates.defaults import reset_of
-from tocsin.delivery.channels.table import WORDED
+from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.functions import HELPERS
 from tocsin.delivery.templates.message_text import MessagePlace
-from tocsin.delivery.templates.rich_text import RichText
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.access import Operation
+from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import Entry

@@ -12,7 +12,9 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.delivery.channels.slack.api import SlackCall
 from tocsin.delivery.channels.slack.interactions import ButtonPress, Signed, press_in
+from tocsin.delivery.channels.slack.replies import replies_of
 from tocsin.errors import Unavailable
 from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
@@ -42,9 +44,6 @@ async def take_interaction(
 
 
 async def _press(press: ButtonPress, button: SlackButton, parts: Parts, root: str) -> str:
-    from tocsin.delivery.channels.slack.api import SlackCall  # the libraries of HTTP, where they are needed
-    from tocsin.delivery.channels.slack.replies import replies_of
-
     call = SlackCall(button.destination, parts.clock.now_ms(), to_person=True)
     try:
         async with replies_of(parts.settings) as slack:
@@ -55,8 +54,6 @@ async def _press(press: ButtonPress, button: SlackButton, parts: Parts, root: st
 
 
 async def _reply(response_url: str, says: str, parts: Parts) -> None:
-    from tocsin.delivery.channels.slack.replies import replies_of
-
     async with replies_of(parts.settings) as slack:
         outcome = await slack.reply(response_url, says, now_ms=parts.clock.now_ms())
     if not isinstance(outcome, Delivered):

@@ -23,10 +23,10 @@ from tests.unit.delivery.events import (
 
 from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.unsubscribe import link_of, notification_of
-from tocsin.delivery.templates.rich_text import RichText
+from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.wording.changes import link_to
-from tocsin.delivery.wording.lines import clean_line
 from tocsin.errors import InvalidInput
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")

@@ -14,7 +14,6 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import TooManyRequests, Unauthenticated
 from tocsin.model.people import SYSTEM, Person
-from tocsin.server.login import throttle
 from tocsin.server.login.throttle import LoginThrottle, source_of
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -28,20 +27,19 @@ PACE = Pace(longest_ms=30_000, forget_ms=600_000)
 class ThrottleSetup:
     """A throttle over a store, a stopped clock, and the number of passwords that were checked."""
 
-    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.clock, self.people, self.checked = FixedClock(1_000_000_000), People(engine), 0
         writes = Writes(SqlCatalogue(engine), self.clock)
         for name in ("alice", "bob"):
             request = {"name": name, "email": f"{name}.smith@example.org"}
             user_id = str(writes.create("user", request, actor=SYSTEM).document["id"])
             self.people.set_password(user_id, HASH)
-        self.throttle = LoginThrottle(self.people, LoginAttempts(engine, PACE), self.clock, free=5)
+        attempts = LoginAttempts(engine, PACE)
+        self.throttle = LoginThrottle(self.people, attempts, self.clock, free=5, is_right=self._is_right)
 
-        def is_right(_people: People, person: Person | None, password: str) -> bool:
-            self.checked += 1
-            return person is not None and password == "right-password"
-
-        monkeypatch.setattr(throttle, "matches_password", is_right)
+    def _is_right(self, _people: People, person: Person | None, password: str) -> bool:
+        self.checked += 1
+        return person is not None and password == "right-password"
 
     def outcome_of(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
         """Return "in", "wrong", or the seconds to wait."""
@@ -55,8 +53,8 @@ class ThrottleSetup:
 
 
 @pytest.fixture
-def door(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ThrottleSetup:
-    return ThrottleSetup(store_engine, monkeypatch)
+def door(store_engine: Engine) -> ThrottleSetup:
+    return ThrottleSetup(store_engine)
 
 
 def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_another(door: ThrottleSetup) -> None:

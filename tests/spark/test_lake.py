@@ -231,7 +231,7 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
     monkeypatch.setenv("TOCSIN_DATA_DIR", str(tmp_path))
     path, stopping = tmp_path / "lake.sock", threading.Event()
     path.write_text("left by a pipeline that was killed")
-    thread = threading.Thread(target=lake_queries.serve, args=(parts, path, stopping))
+    thread = threading.Thread(target=lake_queries.serve, args=(parts, path, stopping, QueryLimits(1, seconds=60)))
     thread.start()
     try:
         until(path.is_socket, within_s=20)
@@ -243,7 +243,6 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
             client.sendall(b"no question\n")
-        monkeypatch.setattr(lake_queries, "LIMITS", QueryLimits(row_count=1, seconds=60))
         assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
         assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
     finally:

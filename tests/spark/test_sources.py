@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -104,15 +103,14 @@ def test_a_micro_batch_is_bounded_by_bytes_as_well(store_engine: Engine) -> None
         source.stop()
 
 
-def test_a_task_holds_few_large_events_at_a_time(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_holds_few_large_events_at_a_time(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
     for number in range(6):
-        company.describe("orders", f"{number}" * 40_000)
-    monkeypatch.setattr(sources, "_ARROW_BATCH", replace(sources._ARROW_BATCH, size=200_000))
+        company.describe("orders", f"{number}" * 900_000)
     logged = EventLog(store_engine).read(0, 1_000)
     batches = list(reader(store_engine).read(OffsetRange(0, logged[-1].offset)))
     assert len(batches) > 1
-    assert max(sum(len(text.encode()) for text in batch["event"].to_pylist()) for batch in batches) <= 200_000
+    assert max(sum(len(text.encode()) for text in batch["event"].to_pylist()) for batch in batches) <= 4 * 2**20
     assert [one for batch in batches for one in batch["log_offset"].to_pylist()] == [one.offset for one in logged]
 
 

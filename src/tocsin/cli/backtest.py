@@ -73,7 +73,7 @@ def backtest(
         except InvalidInput as error:
             raise (error_in_file(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
-            ended = _await_end(client, started, report)
+            ended = await_end(client, started, report)
     if ended["state"] != "done":
         raise Unavailable(ended.get("reason") or ended.get("message") or "The backtest was cancelled.")
     if as_json:
@@ -134,17 +134,24 @@ def bars(per_day: Sequence[Document], period: Document) -> EventBars:
     return EventBars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
-def _await_end(client: Client, started: Document, report: ReportProgress) -> Document:
-    """Wait until it is over; whoever breaks off meanwhile cancels it."""
+def await_end(
+    client: Client, started: Document, report: ReportProgress, *, patience_s: float = _NOBODY_COMES_S
+) -> Document:
+    """Wait until a backtest is over; whoever breaks off meanwhile cancels it, and so does the lack of a pipeline.
+
+    Raises
+    ------
+    Unavailable : no pipeline has been there for ``patience_s``
+    """
     try:
-        return _follow(client, started, report)
+        return _follow(client, started, report, patience_s)
     except (KeyboardInterrupt, TocsinError):
         with contextlib.suppress(TocsinError):  # report the original error
             client.cancel_backtest(started["id"])
         raise
 
 
-def _follow(client: Client, backtest: Document, report: ReportProgress) -> Document:
+def _follow(client: Client, backtest: Document, report: ReportProgress, patience_s: float) -> Document:
     lonely_since_s: float | None = None
     while backtest["state"] in ("waiting", "running"):
         backtest = client.get_backtest(backtest["id"], wait=_WAIT_S)
@@ -154,7 +161,7 @@ def _follow(client: Client, backtest: Document, report: ReportProgress) -> Docum
         if is_lonely and lonely_since_s is None:
             typer.echo(backtest["message"], err=True)
         lonely_since_s = (lonely_since_s or time.monotonic()) if is_lonely else None
-        if lonely_since_s is not None and time.monotonic() - lonely_since_s > _NOBODY_COMES_S:
+        if lonely_since_s is not None and time.monotonic() - lonely_since_s > patience_s:
             raise Unavailable(backtest["message"])
     return backtest
 

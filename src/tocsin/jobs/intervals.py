@@ -47,11 +47,18 @@ class Job:
     after_s: float = 60.0
 
 
-def run_when_due(jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: threading.Event) -> None:
+def run_when_due(
+    jobs: Sequence[Job],
+    memory: Memory,
+    clock: Clock,
+    stopping: threading.Event,
+    *,
+    look_every_s: float = _LOOK_EVERY_S,
+) -> None:
     """Do each of ``jobs`` whenever it is due until ``stopping`` is set."""
     started_ms = clock.now_ms()
     active_jobs = [job for job in jobs if job.every_s > 0]
-    while active_jobs and not stopping.wait(_LOOK_EVERY_S):
+    while active_jobs and not stopping.wait(look_every_s):
         for job in active_jobs:
             try:
                 _do_if_due(job, memory, clock, stopping, started_ms=started_ms)

@@ -42,8 +42,8 @@ class _Server(socketserver.UnixStreamServer):
 
     timeout = _LOOK_EVERY_S
 
-    def __init__(self, path: Path, queries: LakeQueries) -> None:
-        self.queries = queries
+    def __init__(self, path: Path, queries: LakeQueries, limits: QueryLimits) -> None:
+        self.queries, self.limits = queries, limits
         super().__init__(str(path), _Conversation)
 
 
@@ -55,14 +55,14 @@ class _Conversation(socketserver.StreamRequestHandler):
         """Read a question and answer it."""
         with contextlib.suppress(OSError):  # who asked has gone
             question = self.rfile.readline(_LONGEST)
-            self.wfile.write(orjson.dumps(_answer(self.server.queries, question)) + b"\n")
+            self.wfile.write(orjson.dumps(_answer(self.server.queries, question, self.server.limits)) + b"\n")
 
 
-def serve(parts: LakeParts, path: Path, stopping: threading.Event) -> None:
+def serve(parts: LakeParts, path: Path, stopping: threading.Event, limits: QueryLimits = LIMITS) -> None:
     """Answer questions on the socket ``path`` until ``stopping`` is set."""
     work_in_background(parts.session, JOBS)
     try:
-        with _listening(path, LakeQueries(parts)) as server:
+        with _listening(path, LakeQueries(parts), limits) as server:
             _answer_until(stopping, server)
     except OSError as error:  # e.g. its path is too long: questions then start a Spark of their own
         _LOG.warning("lake_queries_not_served", path=str(path), reason=str(error))
@@ -74,13 +74,13 @@ def _answer_until(stopping: threading.Event, server: _Server) -> None:
         server.handle_request()
         if time.monotonic() >= warm_up_at_s:
             warm_up_at_s = math.inf
-            _answer(server.queries, orjson.dumps({"sql": _WARM_UP}))
+            _answer(server.queries, orjson.dumps({"sql": _WARM_UP}), server.limits)
 
 
 @contextmanager
-def _listening(path: Path, queries: LakeQueries) -> Iterator[_Server]:
+def _listening(path: Path, queries: LakeQueries, limits: QueryLimits) -> Iterator[_Server]:
     path.unlink(missing_ok=True)  # of a pipeline that was killed: there is one per data folder
-    with _Server(path, queries) as server:
+    with _Server(path, queries, limits) as server:
         path.chmod(0o600)
         try:
             yield server
@@ -88,9 +88,9 @@ def _listening(path: Path, queries: LakeQueries) -> Iterator[_Server]:
             path.unlink(missing_ok=True)
 
 
-def _answer(queries: LakeQueries, question: bytes) -> Document:
+def _answer(queries: LakeQueries, question: bytes, limits: QueryLimits) -> Document:
     try:
-        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), LIMITS)}
+        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), limits)}
     except TooLarge as error:  # the asker's own Spark has more room
         return {"declined": error.message}
     except InvalidInput as error:

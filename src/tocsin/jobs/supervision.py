@@ -57,6 +57,7 @@ class QueryEnvironment:
     checkpoints: Path
     clock: Clock
     first_wait_s: float = _FIRST_WAIT_S
+    look_every_s: float = _LOOK_EVERY_S
 
     def fault(self, name: str, since_ms: int, noted: str) -> Fault | None:
         """Return what keeps the query of this name from working now, if anything: tried out, not guessed.
@@ -132,7 +133,7 @@ def running_alongside(
     stopping = threading.Event()
 
     def keep() -> None:
-        while not (after.wait(_LOOK_EVERY_S) or stopping.is_set()):
+        while not (after.wait(environment.look_every_s) or stopping.is_set()):
             pass
         while not stopping.is_set():
             try:
@@ -166,7 +167,7 @@ class _QueryWatch:
         self._has_worked = self._is_clear = False
         try:
             with self._query.running() as query:
-                while query.isActive and not self._stopping.wait(_LOOK_EVERY_S):
+                while query.isActive and not self._stopping.wait(self._environment.look_every_s):
                     self._look_at(query)
                 reason = None if self._stopping.is_set() else str(query.exception())
         except FAILURES as error:

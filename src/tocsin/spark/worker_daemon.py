@@ -7,16 +7,17 @@ workers; PySpark's daemon prints a traceback for each one that was about to answ
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 from pyspark import daemon
 
-_work = daemon.worker
+Work = Callable[[socket.socket, bool], int]
 
 
-def work_until_nobody_listens(sock: socket.socket, authenticated: bool) -> int:
+def work_until_nobody_listens(sock: socket.socket, authenticated: bool, work: Work = daemon.worker) -> int:
     """Work as PySpark's worker does; return 1, which ends this process, once nobody reads its answer."""
     try:
-        return _work(sock, authenticated)
+        return work(sock, authenticated)
     except (BrokenPipeError, ConnectionResetError):
         return 1
 

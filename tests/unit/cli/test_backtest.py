@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,8 +11,10 @@ from tests.backtested import RESULT
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli import backtest as command
-from tocsin.cli.backtest import MOST_BARS, bars
+from tocsin.cli.backtest import MOST_BARS, await_end, bars
+from tocsin.client import Client
+from tocsin.errors import Unavailable
+from tocsin.model.entity import Document
 
 PATH = "/api/v1/events/subscriptions/backtest"
 WAITING = {"id": "b0", "alert": {"name": "a"}, "state": "waiting", "progress": {"done": 0, "total": 0}}
@@ -73,31 +74,36 @@ def test_failing_ends_with_the_reason(run: Run, small_server: SmallServer, file:
     assert "no such luck" in ended.err
 
 
-def test_breaking_off_cancels_it(
-    run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Backtests(Client):
+    """A client of a server that has one backtest, in this state."""
+
+    def __init__(self, state: Document) -> None:
+        self._state, self.cancelled_ids = state, list[str]()
+
+    def get_backtest(self, backtest_id: str, *, wait: float | None = None) -> Document:
+        return self._state
+
+    def cancel_backtest(self, backtest_id: str) -> Document:
+        self.cancelled_ids.append(backtest_id)
+        return self._state
+
+
+def test_breaking_off_cancels_it() -> None:
     def break_off(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
-    small_server.answer("POST", PATH, WAITING, status=202)
-    small_server.answer("GET", f"{PATH}/b0", RUNNING)
-    small_server.answer("DELETE", f"{PATH}/b0", {**WAITING, "state": "cancelled"})
-    monkeypatch.setattr(command, "progress_bar", lambda _title: nullcontext(break_off))
-    assert run("alerts", "backtest", file).code != 0
-    assert [(one.method, one.path) for one in small_server.requests][-1] == ("DELETE", f"{PATH}/b0")
+    backtests = Backtests(RUNNING)
+    with pytest.raises(KeyboardInterrupt):
+        await_end(backtests, WAITING, break_off)
+    assert backtests.cancelled_ids == ["b0"]
 
 
-def test_nobody_coming_for_it_ends_it(
-    run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "_NOBODY_COMES_S", 0.0)
-    lonely = {**WAITING, "message": "Waiting for a pipeline"}
-    small_server.answer("POST", PATH, lonely, status=202)
-    small_server.answer("GET", f"{PATH}/b0", lonely)
-    small_server.answer("DELETE", f"{PATH}/b0", lonely)
-    ended = run("alerts", "backtest", file)
-    assert ended.err.count("Waiting for a pipeline") == 2, "at once, and at the end"
-    assert small_server.requests[-1].method == "DELETE"
+def test_nobody_coming_for_it_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    backtests = Backtests({**WAITING, "message": "Waiting for a pipeline"})
+    with pytest.raises(Unavailable, match="Waiting for a pipeline"):
+        await_end(backtests, WAITING, lambda _done, _total: None, patience_s=0.0)
+    assert capsys.readouterr().err == "Waiting for a pipeline\n"
+    assert backtests.cancelled_ids == ["b0"]
 
 
 def test_a_file_of_several_alerts_is_refused(run: Run, tmp_path: Path) -> None:

@@ -6,11 +6,8 @@ import json
 import signal
 from typing import Any
 
-import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
-
-from tocsin.cli import deliveries as command
 
 PATH = "/api/v1/events/deliveries"
 LETTER = {
@@ -68,8 +65,7 @@ def test_one_is_shown_with_its_request_and_answers(run: Run, small_server: Small
     assert "you may not view all" in run("deliveries", "show", "m1").out
 
 
-def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_LOOK_EVERY_S", 0.0)
+def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer) -> None:
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
     small_server.answer("GET", f"{PATH}/replays/r1", SENDING, DONE)
     ended = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")

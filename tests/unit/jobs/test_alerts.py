@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pytest
-import structlog
-from structlog.testing import LogCapture
+from structlog.testing import capture_logs
 
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan, plan_of
@@ -93,11 +92,10 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     assert _anchors(second.index.table.to_pylist(), "04711") == [expected_anchor]
 
 
-def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard = LogCapture()
-    monkeypatch.setattr(alerts, "_LOG", structlog.wrap_logger(None, [heard], structlog.BoundLogger))
-    CurrentAlerts("streak_stream", AlertsInMemory(subscription(1, "owners == 'ann'"))).read()
-    assert [(one["event"], one["query"]) for one in heard.entries] == [("alerts_loaded", "streak_stream")]
+def test_the_log_says_which_query_loaded_them() -> None:
+    with capture_logs() as logged:
+        CurrentAlerts("streak_stream", AlertsInMemory(subscription(1, "owners == 'ann'"))).read()
+    assert [(one["event"], one["query"]) for one in logged] == [("alerts_loaded", "streak_stream")]
 
 
 def test_alerts_come_and_go() -> None:

@@ -11,7 +11,6 @@ pytest.importorskip("pyspark")
 
 from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
-from tocsin.jobs import intervals
 from tocsin.jobs.intervals import Job, run_when_due
 
 
@@ -23,8 +22,7 @@ class Remembered(dict[str, int]):
         return self.get(name, 0)
 
 
-def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "_LOOK_EVERY_S", 0.001)
+def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing() -> None:
     clock, stopping, memory = FixedClock(100_000_000), threading.Event(), Remembered(old=99_995_000)
     calls: list[str] = []
 
@@ -38,7 +36,7 @@ def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing(monkeypatch:
         Job("old", 10, lambda: calls.append("old"), after_s=0),
         Job("late", 10, lambda: calls.append("late"), after_s=3_600),
     ]
-    thread = threading.Thread(target=run_when_due, args=(jobs, memory, clock, stopping))
+    thread = threading.Thread(target=run_when_due, args=(jobs, memory, clock, stopping), kwargs={"look_every_s": 0.001})
     thread.start()
     try:
         until(lambda: calls == ["fails"])

@@ -93,15 +93,9 @@ class Context:
         return self.stopped
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "_LOOK_EVERY_S", 0.001)
-    monkeypatch.setattr(supervision, "_FIRST_WAIT_S", 0.001)
-
-
 def environment(tmp_path: Path, noted: Noted, *, stopped: bool = False) -> QueryEnvironment:
     spark = cast(SparkSession, Context(stopped=stopped))
-    return QueryEnvironment(spark, noted, tmp_path, FixedClock(1_000), first_wait_s=0.001)
+    return QueryEnvironment(spark, noted, tmp_path, FixedClock(1_000), first_wait_s=0.001, look_every_s=0.001)
 
 
 def keep_until_it_works(query: Query, on: QueryEnvironment, tmp_path: Path) -> None:

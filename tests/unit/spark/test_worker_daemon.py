@@ -10,19 +10,17 @@ from tocsin.spark import worker_daemon
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ConnectionResetError(104, "reset")])
-def test_a_worker_whose_driver_has_ended_ends_in_order(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+def test_a_worker_whose_driver_has_ended_ends_in_order(error: OSError) -> None:
     def work(sock: socket.socket, authenticated: bool) -> int:
         raise error
 
-    monkeypatch.setattr(worker_daemon, "_work", work)
     with socket.socket() as unused:
-        assert worker_daemon.work_until_nobody_listens(unused, authenticated=True) == 1
+        assert worker_daemon.work_until_nobody_listens(unused, authenticated=True, work=work) == 1
 
 
-def test_other_errors_of_a_worker_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_of_a_worker_are_shown() -> None:
     def work(sock: socket.socket, authenticated: bool) -> int:
         raise FileNotFoundError(2, "No such file")
 
-    monkeypatch.setattr(worker_daemon, "_work", work)
     with socket.socket() as unused, pytest.raises(FileNotFoundError):
-        worker_daemon.work_until_nobody_listens(unused, authenticated=True)
+        worker_daemon.work_until_nobody_listens(unused, authenticated=True, work=work)

@@ -27,13 +27,17 @@ PER_SOURCE = 10
 _WRONG = "Wrong e-mail address or password."
 _IPV6_NETWORK = 64
 T = TypeVar("T")
+Check = Callable[[People, Person | None, str], bool]
 
 
 class LoginThrottle:
     """Checks passwords; ``free`` attempts at an account are checked at once, further ones after a growing delay."""
 
-    def __init__(self, people: People, attempts: LoginAttempts, clock: Clock, *, free: int) -> None:
+    def __init__(
+        self, people: People, attempts: LoginAttempts, clock: Clock, *, free: int, is_right: Check = matches_password
+    ) -> None:
         self._people, self._attempts, self._clock, self._free = people, attempts, clock, free
+        self._is_right = is_right
 
     def let_in(self, login: str, password: str, address: str) -> Person:
         """Return who logs in.
@@ -49,7 +53,7 @@ class LoginThrottle:
         if wait_ms := self._attempts.reserve(allowances, self._clock.now_ms()):
             wait_s = -(-wait_ms // 1000)
             raise TooManyRequests(f"Too many failed log-ins; try again in {wait_s} s.", retry_after_s=wait_s)
-        if not matches_password(self._people, person, password) or person is None:
+        if not self._is_right(self._people, person, password) or person is None:
             raise Unauthenticated(_WRONG)
         self._attempts.succeed(person.id, source, allowances, self._clock.now_ms())
         return person

@@ -29,8 +29,10 @@ class _Finding:
 class TokenCache:
     """Whom the headers of the last moments belong to; ``revision`` changes whenever this process changes people."""
 
-    def __init__(self, revision: Callable[[], int] = lambda: 0) -> None:
-        self._revision = revision
+    def __init__(
+        self, revision: Callable[[], int] = lambda: 0, *, trusted_s: float = TRUSTED_S, max_count: int = _MOST
+    ) -> None:
+        self._revision, self._trusted_s, self._max_count = revision, trusted_s, max_count
         self._findings: dict[str, _Finding] = {}
 
     def revision(self) -> int:
@@ -39,9 +41,9 @@ class TokenCache:
 
     def keep(self, header: str, actor: Actor, *, revision: int, expires_at_ms: int | None) -> None:
         """Remember whom a header belongs to, as found out after ``revision`` was read."""
-        if len(self._findings) >= _MOST:
+        if len(self._findings) >= self._max_count:
             self._findings.clear()
-        self._findings[header] = _Finding(actor, revision, time.monotonic() + TRUSTED_S, expires_at_ms)
+        self._findings[header] = _Finding(actor, revision, time.monotonic() + self._trusted_s, expires_at_ms)
 
     def find(self, header: str | None, now_ms: int) -> Actor | None:
         """Return the person of the header; None if it is not cached."""

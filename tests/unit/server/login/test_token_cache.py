@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tocsin.model.people import Actor
-from tocsin.server.login import token_cache
 from tocsin.server.login.token_cache import TokenCache
 
 JANE = Actor(id="1", name="jane")
@@ -34,16 +31,14 @@ def test_not_after_people_changed() -> None:
     assert cache.find("Bearer x", 5) is None
 
 
-def test_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = TokenCache()
-    monkeypatch.setattr(token_cache, "TRUSTED_S", -1)
+def test_not_for_long() -> None:
+    cache = TokenCache(trusted_s=-1)
     cache.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
     assert cache.find("Bearer x", 5) is None
 
 
-def test_it_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_cache, "_MOST", 2)
-    cache = TokenCache()
+def test_it_does_not_grow_without_end() -> None:
+    cache = TokenCache(max_count=2)
     for header in "abc":
         cache.keep(header, JANE, revision=0, expires_at_ms=None)
     assert [cache.find(header, 5) for header in "abc"] == [None, None, JANE]

@@ -247,7 +247,7 @@ def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
     assert (notified["operation"], notified["tags"], notified["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
     assert notified["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
     assert not_allowed["entityFullyQualifiedName"] == "OrganizationPolicy"
-    served.app.state.parts.refusals.close()
+    served.app.state.parts.access.refusals.close()
     last = violations()[-1]["changeDescription"]["fieldsAdded"][0]["newValue"]
     assert (last if isinstance(last, dict) else json.loads(last))["repeated"] == 19
 

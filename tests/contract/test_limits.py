@@ -257,7 +257,7 @@ def test_a_header_does_not_say_where_a_log_in_comes_from(small: Served) -> None:
     with small.client() as client:
         for number in range(3):
             client.post("/users/login", json=guess, headers={"X-Forwarded-For": f"10.1.1.{number}"})
-    attempts = small.app.state.parts.logins._attempts._engine
+    attempts = small.app.state.parts.login.logins._attempts._engine
     with attempts.connect() as connection:
         keys = connection.exec_driver_sql("SELECT key FROM login_attempt WHERE key LIKE 'source:%'").scalars().all()
     assert list(keys) == ["source:127.0.0.1"]

@@ -97,8 +97,8 @@ def build_app(
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        await parts.streams.close()
-        await run_in_threadpool(parts.refusals.close)
+        await parts.traffic.streams.close()
+        await run_in_threadpool(parts.access.refusals.close)
 
     app = FastAPI(
         title="Tocsin",
@@ -231,7 +231,7 @@ class StreamingServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
-        self._streams = app.state.parts.streams
+        self._streams = app.state.parts.traffic.streams
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -57,52 +57,101 @@ from tocsin.store.upkeep.health import Health
 
 
 @dataclass(frozen=True)
+class LoginParts:
+    """How people log in, and what they then carry."""
+
+    logins: LoginThrottle
+    passwords: LoginQueue
+    openid: OpenIdConnect
+    openid_queue: LoginQueue
+    sessions: LoginSessions
+
+    @property
+    def tokens(self) -> Tokens:
+        """Return what signs and reads tokens."""
+        return self.sessions.tokens
+
+
+@dataclass(frozen=True)
+class TrafficParts:
+    """What bounds requests, their bodies and streams."""
+
+    bodies: Bodies
+    shares: Shares
+    streams: Streams
+    health_lane: anyio.CapacityLimiter
+
+
+@dataclass(frozen=True)
+class AccessParts:
+    """Who may do what, and who was refused."""
+
+    permission_cache: PermissionCache
+    standing: SqlEntityStates
+    refusals: RefusalLog
+
+
+@dataclass(frozen=True)
+class EntityParts:
+    """Entities beside the catalogue: earlier versions, bulk writes, members of groups, search."""
+
+    history: History
+    bulk: BulkWrites
+    grouped: Grouped
+    search: SearchIndex
+
+
+@dataclass(frozen=True)
+class DiscussionParts:
+    """Threads, and the activity around assets."""
+
+    feed: Feed
+    feed_writes: FeedWrites
+    activity: Activity
+
+
+@dataclass(frozen=True)
+class GraphParts:
+    """Lineage and what it leads to."""
+
+    lineage: Lineage
+    impact: Impact
+
+
+@dataclass(frozen=True)
+class ReportParts:
+    """What is reported about assets: observations, test suites, incidents, usage."""
+
+    observations: ObservationReads
+    incidents: IncidentLog
+    suites: SuiteReader
+    usage: Usage
+
+
+@dataclass(frozen=True)
 class Parts:
     """Everything the routes use."""
 
     settings: Settings
     clock: Clock
     catalogue: SqlCatalogue
-    history: History
     writes: Writes
-    permission_cache: PermissionCache
-    standing: SqlEntityStates
-    refusals: RefusalLog
-    feed_writes: FeedWrites
-    feed: Feed
-    bulk: BulkWrites
+    entities: EntityParts
+    access: AccessParts
+    discussion: DiscussionParts
+    graph: GraphParts
+    reports: ReportParts
     log: EventLog
     health: Health
     people: People
-    bodies: Bodies
-    health_lane: anyio.CapacityLimiter
-    logins: LoginThrottle
-    passwords: LoginQueue
-    openid: OpenIdConnect
-    openid_queue: LoginQueue
-    subscriptions: Subscriptions
+    login: LoginParts
+    traffic: TrafficParts
     inbox: Inbox
-    grouped: Grouped
-    lineage: Lineage
-    impact: Impact
+    subscriptions: Subscriptions
     standings: DestinationStatuses
-    activity: Activity
-    search: SearchIndex
-    sessions: LoginSessions
-    streams: Streams
-    shares: Shares
-    observations: ObservationReads
-    incidents: IncidentLog
-    suites: SuiteReader
-    usage: Usage
     alert_stores: AlertStores
     backtests: Backtests
     quotas: Quotas
-
-    @property
-    def tokens(self) -> Tokens:
-        """Return what signs and reads tokens."""
-        return self.sessions.tokens
 
 
 def build_parts(
@@ -111,51 +160,50 @@ def build_parts(
     """Wire a server over the migrated store behind ``engine``; its other processes share the ``revision``."""
     clock, revision, page_bytes = clock or SystemClock(), revision or PeopleRevision(), settings.page_bytes
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
-    permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
     inbox, plain_writes = Inbox(engine, page_bytes=page_bytes), Writes(catalogue, clock)
-    refusals = RefusalLog(Violations(plain_writes).add, clock)
-    permits, bounds = ActorPermits(permission_cache, refusals), _bounds_of(settings, clock)
+    access = _access_of(engine, plain_writes, clock, revision)
+    permits, bounds = ActorPermits(access.permission_cache, access.refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
+    bulk = BulkWrites(catalogue, clock, permits=permits, bounds=bounds)
+    sessions = _sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now))
     return Parts(
         settings=settings,
         clock=clock,
         catalogue=catalogue,
-        history=History(engine, page_bytes=page_bytes),
         writes=writes,
-        permission_cache=permission_cache,
-        standing=SqlEntityStates(engine),
-        refusals=refusals,
-        feed_writes=FeedWrites(writes),
-        feed=Feed(engine),
-        bulk=BulkWrites(catalogue, clock, permits=permits, bounds=bounds),
+        entities=EntityParts(History(engine, page_bytes=page_bytes), bulk, Grouped(engine), SearchIndex(engine)),
+        access=access,
+        discussion=DiscussionParts(Feed(engine), FeedWrites(writes), Activity(engine, page_bytes=page_bytes)),
+        graph=GraphParts(Lineage(engine), Impact(engine)),
+        reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
         log=EventLog(engine, page_bytes=page_bytes),
         health=Health(engine, settings.data_dir.absolute()),
         people=people,
-        openid=OpenIdConnect(settings, people, plain_writes, clock),
-        openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),
-        bodies=Bodies(settings),
-        health_lane=anyio.CapacityLimiter(1),
-        logins=LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
-        passwords=LoginQueue(settings.login_concurrency, settings.login_waiting),
-        subscriptions=Subscriptions(engine),
+        login=LoginParts(
+            LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
+            LoginQueue(settings.login_concurrency, settings.login_waiting),
+            OpenIdConnect(settings, people, plain_writes, clock),
+            LoginQueue(settings.login_concurrency, settings.login_waiting),
+            sessions,
+        ),
+        traffic=TrafficParts(
+            Bodies(settings),
+            Shares(settings.requests_per_person, settings.requests_waiting_per_person),
+            _streams_of(settings, inbox, people, clock),
+            anyio.CapacityLimiter(1),
+        ),
         inbox=inbox,
-        grouped=Grouped(engine),
-        lineage=Lineage(engine),
-        impact=Impact(engine),
+        subscriptions=Subscriptions(engine),
         standings=DestinationStatuses(engine),
-        activity=Activity(engine, page_bytes=page_bytes),
-        search=SearchIndex(engine),
-        sessions=_sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now)),
-        streams=_streams_of(settings, inbox, people, clock),
-        shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
-        observations=ObservationReads(engine),
-        incidents=IncidentLog(engine),
-        suites=SuiteReader(engine),
-        usage=Usage(engine),
         alert_stores=alert_stores_of(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )
+
+
+def _access_of(engine: Engine, writes: Writes, clock: Clock, revision: PeopleRevision) -> AccessParts:
+    permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
+    return AccessParts(permission_cache, SqlEntityStates(engine), RefusalLog(Violations(writes).add, clock))
 
 
 def _bounds_of(settings: CatalogueSettings, clock: Clock) -> Bounds:

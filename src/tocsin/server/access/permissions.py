@@ -49,10 +49,12 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
     if document is None:
         is_allowed = caller.permissions.scope(resource, operation) is not NEVER
     else:
-        document = caller.parts.standing.as_asked(caller.permissions, operation, resource, document)
+        document = caller.parts.access.standing.as_asked(caller.permissions, operation, resource, document)
         is_allowed = caller.permissions.may(operation, resource, document)
     if not is_allowed:
-        raise refusal(caller.actor, operation, resource, document or {}, (caller.permissions, caller.parts.refusals))
+        raise refusal(
+            caller.actor, operation, resource, document or {}, (caller.permissions, caller.parts.access.refusals)
+        )
 
 
 def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None:
@@ -63,14 +65,14 @@ def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None
     Forbidden : the caller may not do it on an entity of which nothing is said
     """
     if not caller.actor.is_admin and not caller.permissions.may(operation, row.name, {}):
-        raise refusal(caller.actor, operation, row.name, {}, (caller.permissions, caller.parts.refusals))
+        raise refusal(caller.actor, operation, row.name, {}, (caller.permissions, caller.parts.access.refusals))
 
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Return whether the caller may see this document of a type; what no document is known of follows the type."""
     subject_document = document or {}
     if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
-        subject_document = caller.parts.standing.as_asked(
+        subject_document = caller.parts.access.standing.as_asked(
             caller.permissions, Operation.VIEW_BASIC, resource, subject_document
         )
     return may_view(caller.actor, resource, subject_document, caller.policies)
@@ -84,12 +86,16 @@ def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
     NotFound : there never was such an entity of this type
     Forbidden : the caller may not see it
     """
-    entity_type, document = caller.parts.standing.of([entity_id]).get(entity_id, ("", {}))
+    entity_type, document = caller.parts.access.standing.of([entity_id]).get(entity_id, ("", {}))
     if entity_type != row.name:
         raise missing(row.name, Key.by_id(entity_id))
     if not caller.permissions.may(Operation.VIEW_BASIC, entity_type, document):
         raise refusal(
-            caller.actor, Operation.VIEW_BASIC, entity_type, document, (caller.permissions, caller.parts.refusals)
+            caller.actor,
+            Operation.VIEW_BASIC,
+            entity_type,
+            document,
+            (caller.permissions, caller.parts.access.refusals),
         )
 
 

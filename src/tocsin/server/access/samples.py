@@ -87,5 +87,5 @@ def _carries(labels: Collection[Document] | None, tags: Collection[str]) -> bool
 
 
 def _owns(caller: Caller, asset: Document) -> bool:
-    owners = {owner["id"] for owner in caller.parts.observations.owners(asset["id"])}
+    owners = {owner["id"] for owner in caller.parts.reports.observations.owners(asset["id"])}
     return not owners.isdisjoint({caller.actor.id, *caller.permissions.subject.teams})

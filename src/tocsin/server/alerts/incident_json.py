@@ -72,7 +72,7 @@ def _on_wire(incident: AlertIncident, references: dict[str, Document]) -> Docume
 def _with_names(references: Sequence[Document], caller: Caller) -> dict[str, Document]:
     """Return these references with names, those of the deleted as well; without names where they may not be seen."""
     visible_ids = caller.visibility.sees(references)
-    documents = caller.parts.standing.of(
+    documents = caller.parts.access.standing.of(
         {reference["id"] for reference in references if reference["id"] in visible_ids}
     )
     return {

@@ -48,7 +48,7 @@ def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     permissions, assignee = caller.permissions, incident.assignee
     if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
         return
-    documents = caller.parts.standing.of([incident.subscription_id, incident.entity_id])
+    documents = caller.parts.access.standing.of([incident.subscription_id, incident.entity_id])
     maker = caller.parts.alert_stores.events.creator_of(incident.subscription_id)
     for entity_id, operations in (
         (incident.subscription_id, (Operation.EDIT_ALL,)),

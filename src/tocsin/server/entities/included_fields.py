@@ -54,19 +54,19 @@ def included_values(
 
 
 def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
-    return {suite["id"]: parts.suites.tests(suite["id"]) for suite in suites}
+    return {suite["id"]: parts.reports.suites.tests(suite["id"]) for suite in suites}
 
 
 def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
     """Return the test results of suites by suite id, counting tests that these scopes may see."""
-    return parts.suites.summaries([suite["id"] for suite in suites], scopes)
+    return parts.reports.suites.summaries([suite["id"] for suite in suites], scopes)
 
 
 def pipeline_observability(
     parts: Parts, tables: Sequence[Document], visibility: Visibility
 ) -> dict[str, list[Document]]:
     """Return what is known of the pipelines of each table, by table id, counting those that may be seen."""
-    observations = parts.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
+    observations = parts.reports.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
     pipeline_ids = sorted({pipeline for kept in observations.values() for pipeline in kept})
     live = parts.catalogue.live(pipeline_ids) if pipeline_ids else []
     visible = visibility.sees(live)
@@ -76,30 +76,30 @@ def pipeline_observability(
 
 def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
     by_fqn = {table["fullyQualifiedName"]: table["id"] for table in tables}
-    suites = parts.suites.of_tables(list(by_fqn))
+    suites = parts.reports.suites.of_tables(list(by_fqn))
     return {by_fqn[fqn]: suite for fqn, suite in suites.items()}
 
 
 def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.observations.latest([table["id"] for table in tables], TABLE_PROFILE))
+    return dict(parts.reports.observations.latest([table["id"] for table in tables], TABLE_PROFILE))
 
 
 def _config(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.observations.attachments([table["id"] for table in tables], CONFIG))
+    return dict(parts.reports.observations.attachments([table["id"] for table in tables], CONFIG))
 
 
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
-    joins = parts.observations.attachments([table["id"] for table in tables], JOINS)
+    joins = parts.reports.observations.attachments([table["id"] for table in tables], JOINS)
     return {table_id: summary(kept, _today(parts)) for table_id, kept in joins.items()}
 
 
 def _usage(parts: Parts, used: Sequence[Document]) -> Values:
-    return dict(parts.usage.summaries([one["id"] for one in used], _today(parts)))
+    return dict(parts.reports.usage.summaries([one["id"] for one in used], _today(parts)))
 
 
 def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
     """Return the metrics of tables; those of columns are part of the column."""
-    metrics_by_table = parts.observations.attachments([table["id"] for table in tables], METRICS)
+    metrics_by_table = parts.reports.observations.attachments([table["id"] for table in tables], METRICS)
     return {
         table_id: [metric for metric in stored["metrics"] if "columnName" not in metric]
         for table_id, stored in metrics_by_table.items()
@@ -108,7 +108,7 @@ def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
     """Return the columns of each table with their metrics; none of a table that has no metrics."""
-    metrics_by_table = parts.observations.attachments([table["id"] for table in tables], METRICS)
+    metrics_by_table = parts.reports.observations.attachments([table["id"] for table in tables], METRICS)
     return [
         [_with_metrics(column, metrics_by_table[table["id"]]["metrics"]) for column in table.get("columns") or ()]
         if table["id"] in metrics_by_table
@@ -123,17 +123,21 @@ def _with_metrics(column: Document, metrics: Sequence[Document]) -> Document:
 
 
 def _query(parts: Parts, cases: Sequence[Document]) -> Values:
-    queries = parts.observations.attachments([case["id"] for case in cases], QUERY)
+    queries = parts.reports.observations.attachments([case["id"] for case in cases], QUERY)
     return {case_id: kept[QUERY] for case_id, kept in queries.items()}
 
 
 def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
     """Return the state of the last incident of each test case; clients of 1.13 have no such field."""
-    return dict(parts.incidents.latest_of([case["id"] for case in cases])) if parts.settings.is_api_since(2) else {}
+    return (
+        dict(parts.reports.incidents.latest_of([case["id"] for case in cases]))
+        if parts.settings.is_api_since(2)
+        else {}
+    )
 
 
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
-    votes_by_asset = parts.observations.attachments([asset["id"] for asset in assets], votes.KIND)
+    votes_by_asset = parts.reports.observations.attachments([asset["id"] for asset in assets], votes.KIND)
     voters = {user for kept in votes_by_asset.values() for side in kept.values() for user in side}
     users = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
     return {asset["id"]: _vote(votes_by_asset.get(asset["id"], {}), users) for asset in assets}

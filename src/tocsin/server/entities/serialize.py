@@ -76,7 +76,7 @@ def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
     """
     if caller.actor.is_admin or (row.name == "user" and document["id"] == caller.actor.id):
         return True
-    subject_document = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
+    subject_document = caller.parts.access.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
     if caller.permissions.may(Operation.EDIT_ALL, row.name, subject_document):
         return True
     return row.name == ALERT and caller.actor.id == caller.parts.alert_stores.events.creator_of(document["id"])
@@ -86,7 +86,7 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
     """Return connections in clear: bots have to connect."""
     if not views:
         return views
-    stored_secrets = caller.parts.observations.attachments([view["id"] for view in views], secrets.KIND)
+    stored_secrets = caller.parts.reports.observations.attachments([view["id"] for view in views], secrets.KIND)
     return [secrets.in_clear(row, view, stored_secrets.get(view["id"], {})) for view in views]
 
 
@@ -195,7 +195,7 @@ def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, wi
         return
     reported = [view for view in views if kind.held_as in view]
     ids = [view["id"] for view in reported]
-    runs = caller.parts.observations.newest(ids, kind.name, _LISTED_RUNS) if ids and with_earlier else {}
+    runs = caller.parts.reports.observations.newest(ids, kind.name, _LISTED_RUNS) if ids and with_earlier else {}
     for view in reported:
         view[kind.held_as] = runs.get(view["id"]) or [view[kind.held_as]]
 

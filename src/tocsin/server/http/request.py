@@ -60,7 +60,7 @@ class Caller:
     @cached_property
     def policies(self) -> PolicySnapshot:
         """What policies say as this request begins."""
-        return self.parts.permission_cache.now()
+        return self.parts.access.permission_cache.now()
 
     @cached_property
     def permissions(self) -> Permissions:
@@ -70,7 +70,7 @@ class Caller:
     @cached_property
     def visibility(self) -> Visibility:
         """What the sender may see, of things as they are now or were last."""
-        return Visibility(self.permissions, self.parts.standing)
+        return Visibility(self.permissions, self.parts.access.standing)
 
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:
@@ -80,10 +80,10 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     """
     parts = await parts_of(request)
     header = request.headers.get("authorization")
-    actor = parts.tokens.cached_actor(header)
+    actor = parts.login.tokens.cached_actor(header)
     if actor is None:
-        actor = await run_in_threadpool(parts.tokens.actor, header)
-    async with parts.shares.place_for(actor) as place:
+        actor = await run_in_threadpool(parts.login.tokens.actor, header)
+    async with parts.traffic.shares.place_for(actor) as place:
         caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
         request.state.caller = caller
         yield caller
@@ -101,12 +101,12 @@ async def row_of(request: Request) -> EntityType:
 
 async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> str:
     """Return the id of the token that the request was sent with."""
-    return caller.parts.tokens.id_of(request.headers.get("authorization"))
+    return caller.parts.login.tokens.id_of(request.headers.get("authorization"))
 
 
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
-    bodies = (await parts_of(request)).bodies
+    bodies = (await parts_of(request)).traffic.bodies
     async with bodies.reading(request) as text:
         return await bodies.parse(text, _json)
 
@@ -185,7 +185,7 @@ def answer(document: object, status: int = 200, headers: dict[str, str] | None =
 
 async def body_of(request: Request) -> bytes:
     """Return the body, read no further than it may be long."""
-    async with (await parts_of(request)).bodies.reading(request) as read:
+    async with (await parts_of(request)).traffic.bodies.reading(request) as read:
         return read
 
 

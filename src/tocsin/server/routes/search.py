@@ -140,7 +140,7 @@ def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
         for hit in _visible(
-            caller, caller.parts.search.hits(_narrowed_search(caller, parameters.search(query))), fields=None
+            caller, caller.parts.entities.search.hits(_narrowed_search(caller, parameters.search(query))), fields=None
         )
     ]
     suggestion = {"text": parameters.q, "offset": 0, "length": len(parameters.q), "options": hits}
@@ -174,7 +174,7 @@ def _count_answer(caller: Caller, query: Asking, field: str) -> Response:
         raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {valid_fields}", field="field")
     started_s = time.perf_counter()
     search = _narrowed_search(caller, query.search_by_query())
-    total = caller.parts.search.total(search, is_exact=query.track_total_hits)
+    total = caller.parts.entities.search.total(search, is_exact=query.track_total_hits)
     return answer(
         {
             "took": _ms_since(started_s),
@@ -192,7 +192,7 @@ def _aggregations(caller: Caller, search: Search) -> Document:
 
 
 def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Document:
-    counts = caller.parts.search.counts(search, COUNTED_BY[name], limit=limit)
+    counts = caller.parts.entities.search.counts(search, COUNTED_BY[name], limit=limit)
     return {"buckets": [{"key": value, "doc_count": count} for value, count in counts], "sum_other_doc_count": 0}
 
 
@@ -200,7 +200,7 @@ def _hits_json(
     caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
 ) -> Document:
     search = _narrowed_search(caller, search)
-    hits, total = caller.parts.search.page(search, is_exact=is_exact)
+    hits, total = caller.parts.entities.search.page(search, is_exact=is_exact)
     visible = _visible(caller, hits, fields=fields)
     return {
         "took": _ms_since(started_s),
@@ -227,7 +227,7 @@ def _narrowed_search(caller: Caller, search: Search) -> Search:
 
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
     """Return the hits that are still there and that the caller may see."""
-    stored = caller.parts.search.documents([hit.entity_id for hit in hits])
+    stored = caller.parts.entities.search.documents([hit.entity_id for hit in hits])
     visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     visible_hits = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in visible_ids]
     complete = _whole(caller, visible_hits, stored)
@@ -240,7 +240,7 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
 
 def _add_upstream(hits: Sequence[Document], caller: Caller) -> None:
     """Add to the source of each hit the edges that lead to it from what the caller may see."""
-    edges = caller.parts.lineage.leading_to([hit["_id"] for hit in hits])
+    edges = caller.parts.graph.lineage.leading_to([hit["_id"] for hit in hits])
     visible = {end["id"] for end in visible_references(caller, [edge.from_ for edge in edges])}
     visible_edges = [edge for edge in edges if edge.from_["id"] in visible]
     for hit in hits:

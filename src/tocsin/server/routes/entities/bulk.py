@@ -111,7 +111,7 @@ def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, que
     requests = _rows(row, body)
     refused = {at: refusal for at, one in enumerate(requests) if (refusal := _refusal(one)) is not None}
     accepted = [one for at, one in enumerate(requests) if at not in refused]
-    written = iter(write(caller.parts.bulk, row.name, accepted, actor=caller.actor, dry_run=query.dry_run))
+    written = iter(write(caller.parts.entities.bulk, row.name, accepted, actor=caller.actor, dry_run=query.dry_run))
     outcomes = [refused[at] if at in refused else next(written) for at in range(len(requests))]
     status = HTTPStatus.ACCEPTED if query.is_async else HTTPStatus.OK
     return answer(_result(row, requests, outcomes, is_dry=query.dry_run), status)

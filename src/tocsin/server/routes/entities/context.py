@@ -74,7 +74,7 @@ def _member_lines(members: Sequence[Document], prefix: str) -> Iterator[str]:
 
 
 def _lineage(row: EntityType, document: Document, caller: Caller) -> Iterator[str]:
-    graph = caller.parts.lineage.around(row.name, Key.by_id(document["id"]))
+    graph = caller.parts.graph.lineage.around(row.name, Key.by_id(document["id"]))
     nodes = {node["id"]: node for node in visible_references(caller, graph["nodes"])}
     for title, side, end in (
         ("Upstream", "upstreamEdges", "fromEntity"),

@@ -207,8 +207,8 @@ def _read(
 
 
 def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
-    require_now(caller, row, caller.parts.history.identify(row.name, key))
-    document = caller.parts.history.as_of(row.name, key, at_ms)
+    require_now(caller, row, caller.parts.entities.history.identify(row.name, key))
+    document = caller.parts.entities.history.as_of(row.name, key, at_ms)
     if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
         raise NotFound(f"{row.name} {key} did not exist at {at_ms}")
     return answer(past(row, document, caller))

@@ -58,7 +58,7 @@ async def window_of(
 @router.get("/history", openapi_extra=answers("{}Page"))
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
-    page = caller.parts.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
+    page = caller.parts.entities.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
     data = [past(row, document, caller) for document in caller.visibility.visible_documents(page.documents)]
     cursors = {"after": page.after, "before": page.before}
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
@@ -120,7 +120,7 @@ def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_ru
 
 def _difference(row: EntityType, key: Key, caller: Caller, versions: tuple[str | None, str | None]) -> Document:
     from_, to = versions
-    history = caller.parts.history
+    history = caller.parts.entities.history
     require_now(caller, row, history.identify(row.name, key))
     new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
     if from_ is None:

@@ -50,7 +50,7 @@ def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respo
         document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
         require(caller, _EDITS[field], ENTITY_TYPES[asset["type"]], document)
     count_post([body.get("newValue")], caller)
-    written = caller.parts.feed_writes.resolve(thread_id, body, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.resolve(thread_id, body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 
@@ -60,9 +60,9 @@ def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respons
     thread_id = _thread_id(number, caller)
     visible(thread_id, caller)
     count_post([body.get("comment")], caller)
-    written = caller.parts.feed_writes.close(thread_id, body, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.close(thread_id, body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 
 def _thread_id(number: int, caller: Caller) -> str:
-    return caller.parts.feed.id_of_task(number)
+    return caller.parts.discussion.feed.id_of_task(number)

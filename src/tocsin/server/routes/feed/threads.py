@@ -63,7 +63,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
     if filters.before and filters.after:
         raise InvalidInput("give either after or before", field="before")
     query = _query(filters, caller)
-    page = caller.parts.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
+    page = caller.parts.discussion.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
     cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
     paging = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": [on_wire(one, caller) for one in page.threads], "paging": paging})
@@ -75,7 +75,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
     link = parse_link(body.get("about"), "about")
     _document_of(link, caller)
     count_post(texts_of(body), caller)
-    written = caller.parts.feed_writes.create(body, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.create(body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
 
 
@@ -85,10 +85,10 @@ def count_threads(entity_link: Link, caller: Asked) -> Response:
     link = parse_link(entity_link, "entityLink")
     asset = _document_of(link, caller)
     if link.entity_type == "user":
-        return answer(caller.parts.feed.counts_of(asset["id"], str(link), scopes_of(caller)))
+        return answer(caller.parts.discussion.feed.counts_of(asset["id"], str(link), scopes_of(caller)))
     now_ms = caller.parts.clock.now_ms()
     reference = {"id": asset["id"], "type": link.entity_type, "fullyQualifiedName": asset["fullyQualifiedName"]}
-    return answer(caller.parts.feed.counts(reference, link.steps, now_ms=now_ms))
+    return answer(caller.parts.discussion.feed.counts(reference, link.steps, now_ms=now_ms))
 
 
 @router.get("/{thread_id}", openapi_extra=answers("Thread"))
@@ -107,7 +107,7 @@ def patch_thread(thread_id: PathId, body: JsonBody, caller: Asked) -> Response:
 def delete_thread(thread_id: PathId, caller: Asked) -> Response:
     """Hard-delete a thread with its posts; for its author and administrators."""
     visible(str(thread_id), caller)
-    written = caller.parts.feed_writes.delete(str(thread_id), actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.delete(str(thread_id), actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 
@@ -115,7 +115,7 @@ def delete_thread(thread_id: PathId, caller: Asked) -> Response:
 def list_posts(thread_id: PathId, caller: Asked) -> Response:
     """Return the posts of a thread, oldest first."""
     visible(str(thread_id), caller)
-    posts = caller.parts.feed.posts(str(thread_id))
+    posts = caller.parts.discussion.feed.posts(str(thread_id))
     return answer({"data": posts, "paging": {"total": len(posts)}})
 
 
@@ -124,7 +124,7 @@ def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add a post (``message``) to a thread; returns the thread."""
     visible(str(thread_id), caller)
     count_post([body.get("message")], caller)
-    written = caller.parts.feed_writes.reply(str(thread_id), body, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.reply(str(thread_id), body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
 
 
@@ -134,7 +134,9 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
     visible(str(thread_id), caller)
     operations = _operations(body)
     count_post(_texts_in(operations), caller)
-    written = caller.parts.feed_writes.patch_post(str(thread_id), str(post_id), operations, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.patch_post(
+        str(thread_id), str(post_id), operations, actor=caller.actor
+    )
     return answer(written.document)
 
 
@@ -142,13 +144,13 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
 def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
     """Delete a post; for its author and administrators."""
     visible(str(thread_id), caller)
-    written = caller.parts.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
     return answer(written.document)
 
 
 def visible(thread_id: str, caller: Caller, *, posts: int = 0) -> Document:
     """Return a thread, if the caller may see the asset it is about."""
-    thread = caller.parts.feed.get(thread_id, posts=posts)
+    thread = caller.parts.discussion.feed.get(thread_id, posts=posts)
     asset = thread["entityRef"]
     if not sees(caller)(asset["type"], asset["id"]):
         raise NotFound(f"thread {thread_id} not found")
@@ -173,7 +175,7 @@ def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
     visible(thread_id, caller)
     operations = _operations(body)
     count_post(_texts_in(operations), caller)
-    written = caller.parts.feed_writes.patch(thread_id, operations, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.patch(thread_id, operations, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 

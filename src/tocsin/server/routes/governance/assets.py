@@ -70,7 +70,7 @@ def change_assets(
 def _list_answer(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
     _check_groups(row)
     group = visible_document(row, key, caller)
-    assets, total = caller.parts.grouped.assets(row.name, group, scopes_of(caller), limit=limit, offset=offset)
+    assets, total = caller.parts.entities.grouped.assets(row.name, group, scopes_of(caller), limit=limit, offset=offset)
     data = [with_address(one, caller.root) for one in assets]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
 

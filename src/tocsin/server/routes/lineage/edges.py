@@ -63,7 +63,7 @@ def receive_events(body: JsonBody, caller: Asked) -> Response:
 @router.get("/getLineageEdge/{from_id}/{to_id}", openapi_extra=answers("LineageEdge"))
 def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
     """Return the details of one edge."""
-    edge = caller.parts.lineage.edge(str(from_id), str(to_id))
+    edge = caller.parts.graph.lineage.edge(str(from_id), str(to_id))
     for end in (edge.from_, edge.to):
         _checked_end(caller, end, Operation.VIEW_BASIC)
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
@@ -76,7 +76,7 @@ def read_edge_by_name(
     """Return the details of one edge by FQNs."""
     ends = _named_ends(from_type, from_fqn, to_type, to_fqn)
     from_, to = (_checked_end(caller, end, Operation.VIEW_BASIC) for end in ends)
-    edge = caller.parts.lineage.edge(from_["id"], to["id"])
+    edge = caller.parts.graph.lineage.edge(from_["id"], to["id"])
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
@@ -239,7 +239,7 @@ def _checked_end(caller: Caller, reference: object, operation: Operation) -> Doc
 
 
 def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
-    graph = caller.parts.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
+    graph = caller.parts.graph.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
     if not visible_references(caller, [graph["entity"]]):
         raise Forbidden(f"You may not view this {row.name}.")
     nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]

@@ -42,14 +42,14 @@ def read_map(
         raise InvalidInput("is missing: give the fully qualified name of an asset", field="fqn")
     row = row_of_type(entity_type or "table")
     depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
-    graph = caller.parts.lineage.around(row.name, Key.by_name(fqn), **depths)
+    graph = caller.parts.graph.lineage.around(row.name, Key.by_name(fqn), **depths)
     root = graph["entity"]
     if not visible_references(caller, [root]):
         raise Forbidden(f"You may not view this {row.name}.")
     nodes = {one["id"]: with_address(one, caller.root) for one in (root, *visible_references(caller, graph["nodes"]))}
     sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)
-    ways = caller.parts.lineage.ways(sorted(nodes), caller.visibility.sees)
+    ways = caller.parts.graph.lineage.ways(sorted(nodes), caller.visibility.sees)
     nodes_by_fqn = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
     maps = {side: dict(_edge(edge, nodes) for edge in edges) for side, edges in sides.items()}
     return answer({"nodes": nodes_by_fqn, **maps})

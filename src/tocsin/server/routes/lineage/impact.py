@@ -97,7 +97,7 @@ def _of_entity(caller: Caller, which: tuple[str, Key], bounds: tuple[int, int], 
 
 
 def _impact_json(caller: Caller, question: _Question) -> Document:
-    reader = caller.parts.impact
+    reader = caller.parts.graph.impact
     walk = reader.walk(question.root, question.depth, question.limit)
     visible = {
         question.root["id"],

@@ -44,7 +44,7 @@ async def click_of(
 ) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
     incident, actor = await run_in_threadpool(_recipient, token, parts)
-    async with parts.shares.place_for(actor) as place:
+    async with parts.traffic.shares.place_for(actor) as place:
         yield Clicked(incident, Caller(actor, parts, parts.settings.public_url or address_of(request), place))
 
 

@@ -42,7 +42,7 @@ def list_activity(
 
     def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
-        return caller.parts.activity.events_for_follower(
+        return caller.parts.discussion.activity.events_for_follower(
             str(user_id), since_ms=since, event_types=named_types.types, below=below, limit=count
         )
 

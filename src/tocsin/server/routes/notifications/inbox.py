@@ -94,9 +94,9 @@ def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Respon
 
 async def session_of(request: Request, caller: Asked) -> StreamSession:
     """Return the token that a stream is opened with; refuses one stream too many. Streams are counted by themselves."""
-    caller.parts.streams.check_room(caller.actor)
+    caller.parts.traffic.streams.check_room(caller.actor)
     caller.place.give_back()
-    return caller.parts.tokens.session(request.headers.get("authorization"), caller.actor)
+    return caller.parts.login.tokens.session(request.headers.get("authorization"), caller.actor)
 
 
 @router.get("/stream", response_class=EventSourceResponse, openapi_extra=answers("Stream", media="text/event-stream"))
@@ -117,7 +117,7 @@ async def stream(
         if last_seen is not None and not await run_in_threadpool(parts.log.holds, last_seen):
             last_seen = (await run_in_threadpool(parts.inbox.reach)).newest
             yield ServerSentEvent(data={"streamFrom": _event_id(last_seen)}, event="reset", id=_event_id(last_seen))
-        async for entry in parts.streams.listen(owner, last_seen.offset if last_seen else None, session):
+        async for entry in parts.traffic.streams.listen(owner, last_seen.offset if last_seen else None, session):
             visible = await run_in_threadpool(_entry_in_sight, session.actor, entry, parts)
             if visible is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
@@ -170,7 +170,7 @@ def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[Inb
 
 
 def _sight(sender: Actor, parts: Parts) -> Visibility:
-    return Visibility(parts.permission_cache.now().of(sender.id), parts.standing)
+    return Visibility(parts.access.permission_cache.now().of(sender.id), parts.access.standing)
 
 
 def _cursor(entry: InboxEntry) -> str:

@@ -55,7 +55,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
         return put_profile(record, table, body)
 
     written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
-    latest = caller.parts.observations.latest([written.document["id"]], TABLE_PROFILE)
+    latest = caller.parts.reports.observations.latest([written.document["id"]], TABLE_PROFILE)
     return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
 
 
@@ -63,8 +63,8 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return a table with its latest table and column profiles, masked."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    table_profiles = caller.parts.observations.latest([table["id"]], TABLE_PROFILE)
-    profiles = caller.parts.observations.latest_by_part(table["id"], COLUMN_PROFILE)
+    table_profiles = caller.parts.reports.observations.latest([table["id"]], TABLE_PROFILE)
+    profiles = caller.parts.reports.observations.latest_by_part(table["id"], COLUMN_PROFILE)
     masked = masked_columns(table, masked_tags_for(caller, table))
     column_profiles = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
     view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], column_profiles, "")}
@@ -75,7 +75,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a table in a time range, newest first."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return page_answer(caller.parts.observations.page(table["id"], TABLE_PROFILE, window))
+    return page_answer(caller.parts.reports.observations.page(table["id"], TABLE_PROFILE, window))
 
 
 @router.get("/{fqn}/columnProfile", openapi_extra=answers("ColumnProfilePage"))
@@ -83,7 +83,7 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
     """Return the profiles of a column in a time range, newest first, masked."""
     table_fqn, column = _column(fqn)
     table = permitted_document("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    page = caller.parts.observations.page(table["id"], COLUMN_PROFILE, window, part=column)
+    page = caller.parts.reports.observations.page(table["id"], COLUMN_PROFILE, window, part=column)
     if not page.total and f"{table_fqn}.{column}" not in column_fqns("table", table_fqn, table):
         raise NotFound(f"table {table_fqn} has no column {column}")
     if column in masked_columns(table, masked_tags_for(caller, table)):
@@ -95,7 +95,7 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
 def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of statements that changed a table in a time range, newest first."""
     table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return page_answer(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
+    return page_answer(caller.parts.reports.observations.page(table["id"], SYSTEM_PROFILE, window))
 
 
 @of_types.get("/{entity_type}", openapi_extra=answers("EntityProfilePage"))
@@ -108,7 +108,7 @@ def list_of_type(
     """Return the profiles of all tables in a time range, newest first, masked; ``profileType`` narrows them."""
     require(caller, Operation.VIEW_DATA_PROFILE, _TABLE)
     kinds = [KINDS[profile_kind]] if profile_kind else list(KINDS.values())
-    page = caller.parts.observations.across.page(
+    page = caller.parts.reports.observations.across.page(
         entity_type, kinds, window, scope_on(caller, entity_type, Operation.VIEW_DATA_PROFILE)
     )
     masked = {one.entity["id"]: _masked_paths(one.entity, caller) for one in page.reports if one.kind == COLUMN_PROFILE}

@@ -65,7 +65,7 @@ def add_cost(body: DocumentBody, caller: Asked) -> Response:
 def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response:
     """Return the costs of a query in a time range, newest first."""
     query = permitted_document(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")
-    return page_answer(caller.parts.observations.page(query["id"], KIND, window))
+    return page_answer(caller.parts.reports.observations.page(query["id"], KIND, window))
 
 
 def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs: bool = True) -> Response:

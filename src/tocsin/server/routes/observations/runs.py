@@ -94,7 +94,7 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
     pipeline = permitted_document("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     if "\0" in run_id:
         raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
-    page = caller.parts.observations.page(
+    page = caller.parts.reports.observations.page(
         pipeline["id"], REPORTS["ingestionPipeline"].name, ReportWindow(limit=1), part=run_id
     )
     if not page.documents:
@@ -104,4 +104,4 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
 
 def _runs(entity_type: str, fqn: str, caller: Caller, window: ReportWindow) -> Response:
     pipeline = permitted_document(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
-    return page_answer(caller.parts.observations.page(pipeline["id"], REPORTS[entity_type].name, window))
+    return page_answer(caller.parts.reports.observations.page(pipeline["id"], REPORTS[entity_type].name, window))

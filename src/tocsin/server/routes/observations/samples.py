@@ -124,7 +124,7 @@ def _key_of(row: EntityType, entity_id: UUID) -> Key:
 
 def _with_sample(row: EntityType, document: Document, caller: Caller) -> Response:
     view = past(row, document, caller)
-    sample = caller.parts.observations.attachments([document["id"]], SAMPLE).get(document["id"])
+    sample = caller.parts.reports.observations.attachments([document["id"]], SAMPLE).get(document["id"])
     if sample is None:
         return answer(view)
     tags = masked_tags_for(caller, document)
@@ -133,7 +133,7 @@ def _with_sample(row: EntityType, document: Document, caller: Caller) -> Respons
 
 
 def _failed_rows(case: Document, caller: Caller) -> Document:
-    sample = caller.parts.observations.attachments([case["id"]], FAILED_ROWS).get(case["id"])
+    sample = caller.parts.reports.observations.attachments([case["id"]], FAILED_ROWS).get(case["id"])
     if sample is None:
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")

@@ -104,7 +104,7 @@ def _read(entity_type: str, key: Key, caller: Caller, period: tuple[str | None, 
     reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
     date, days = period
     day = day_number(date or day_text(today(caller)))
-    usage = caller.parts.usage.of(document["id"], day, days)
+    usage = caller.parts.reports.usage.of(document["id"], day, days)
     return answer({"entity": with_address(reference, caller.root), "usage": usage})
 
 

@@ -130,7 +130,7 @@ def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Calle
     person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
     if person is None or person.deleted:
         return
-    visibility = Visibility(caller.policies.of(user_id), caller.parts.standing)
+    visibility = Visibility(caller.policies.of(user_id), caller.parts.access.standing)
     if entity_id not in visibility.sees([{"type": row.name, "id": entity_id}]):
         raise Forbidden(f"{person.name} may not view this {row.name}, so cannot follow it; grant access first.")
 

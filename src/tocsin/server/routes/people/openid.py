@@ -29,7 +29,7 @@ async def begin(request: Request, parts: PartsHere) -> Response:
     """Redirect to the OpenID Connect provider; 503 if none is configured."""
     root = parts.settings.public_url or address_of(request)
     callback = f"{root.rstrip('/')}{API}/auth/callback"
-    started = await parts.openid_queue.run(lambda: parts.openid.start(callback), client_address(request))
+    started = await parts.login.openid_queue.run(lambda: parts.login.openid.start(callback), client_address(request))
     redirection = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
     redirection.set_cookie(
         COOKIE,
@@ -58,10 +58,10 @@ async def come_back(
         raise Unauthenticated(f"The provider rejected the log-in: {error or 'no code'}.")
 
     def finish() -> str:
-        person = parts.openid.finish(code, state, tocsin_login)
-        return parts.openid.hand_over.code_for(person, parts.openid.browser_of(tocsin_login))
+        person = parts.login.openid.finish(code, state, tocsin_login)
+        return parts.login.openid.hand_over.code_for(person, parts.login.openid.browser_of(tocsin_login))
 
-    exchangeable = await parts.openid_queue.run(finish, client_address(request))
+    exchangeable = await parts.login.openid_queue.run(finish, client_address(request))
     # A fragment is never sent to a server, so the code is in no log.
     headers = {"Location": f"/#login={exchangeable}", "Cache-Control": "no-store"}
     return Response(status_code=302, headers=headers)
@@ -75,9 +75,11 @@ async def exchange(
     code = text_in(body, "code")
 
     def redeem() -> Token:
-        return parts.sessions.begin(parts.openid.hand_over.redeem(code, parts.openid.browser_of(tocsin_login)))
+        return parts.login.sessions.begin(
+            parts.login.openid.hand_over.redeem(code, parts.login.openid.browser_of(tocsin_login))
+        )
 
-    token = await parts.openid_queue.run(redeem, client_address(request))
+    token = await parts.login.openid_queue.run(redeem, client_address(request))
     logged_in = answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
     logged_in.delete_cookie(COOKIE, path=f"{API}/auth")
     return logged_in

@@ -50,7 +50,7 @@ router = APIRouter(prefix="/users", tags=["tokens"])
 @router.post("/logout", openapi_extra=answers("Said"))
 def log_out(caller: Asked, token_id: TokenId) -> Response:
     """Revoke the token of this request."""
-    caller.parts.sessions.end(token_id, caller.actor)
+    caller.parts.login.sessions.end(token_id, caller.actor)
     return answer({"message": "Logged out."})
 
 
@@ -73,10 +73,10 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
     address = client_address(request)
 
     def confirm_and_make() -> Response:
-        caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), address)
+        caller.parts.login.logins.let_in(caller.actor.name, text_in(body, "password"), address)
         return _make_own(body, caller, None)
 
-    return await caller.parts.passwords.run(confirm_and_make, address)
+    return await caller.parts.login.passwords.run(confirm_and_make, address)
 
 
 def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:
@@ -93,7 +93,7 @@ def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Res
         raise InvalidInput("a personal token must expire: OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
     person = _person(caller.actor.id, caller.parts)
     kind = TokenKind.PERSONAL
-    token = caller.parts.tokens.issue_named(person, kind, name.strip(), lifetime_s=lifetime_s, parent=parent)
+    token = caller.parts.login.tokens.issue_named(person, kind, name.strip(), lifetime_s=lifetime_s, parent=parent)
     return answer(_personal(token.issued) | {"jwtToken": token.text})
 
 
@@ -135,7 +135,7 @@ def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -
     lifetime_s, request_token = _lifetime_s(body), _token(token_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     parent = None if request_token.kind is TokenKind.SESSION else request_token
-    token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
+    token = caller.parts.login.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
     return _mechanism(token.text, token.issued)
 
 
@@ -152,7 +152,7 @@ def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
         raise NotFound(f"The bot {bot.name} has no token.")
     if request_token.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(request_token):
         raise Forbidden(f"The token of the bot {bot.name} is valid for longer than yours; log in with a password.")
-    return _mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1])
+    return _mechanism(caller.parts.login.tokens.text_of(issued[-1], bot), issued[-1])
 
 
 @router.get("/auth-mechanism/{user_id}", openapi_extra=answers("BotMechanism"))

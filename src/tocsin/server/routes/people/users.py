@@ -32,8 +32,8 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
     """Return a token for an e-mail address and password (base64, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")
     address = client_address(request)
-    token = await parts.passwords.run(
-        lambda: parts.sessions.begin(parts.logins.let_in(login, password, address)), address
+    token = await parts.login.passwords.run(
+        lambda: parts.login.sessions.begin(parts.login.logins.let_in(login, password, address)), address
     )
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
@@ -59,12 +59,12 @@ async def change_password(request: Request, body: DocumentBody, caller: Asked, t
 
     def change() -> None:
         if name == sender.name:
-            person = parts.logins.let_in(sender.name, text_in(body, "oldPassword"), address)
+            person = parts.login.logins.let_in(sender.name, text_in(body, "oldPassword"), address)
         else:
             person = _other_person(name, sender.is_admin, parts)
         parts.people.set_password(person.id, hash_password(new), keep_token=token_id)
 
-    await parts.passwords.run(change, address)
+    await parts.login.passwords.run(change, address)
     return answer({"message": "Password changed."})
 
 

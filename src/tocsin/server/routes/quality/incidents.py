@@ -54,13 +54,13 @@ def take(body: DocumentBody, caller: Asked) -> Response:
 def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentStateQuery, Query()]) -> Response:
     """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
-    return page_answer(caller.parts.incidents.page(_filter(query, caller), window))
+    return page_answer(caller.parts.reports.incidents.page(_filter(query, caller), window))
 
 
 @router.get("/stateId/{state_id}", openapi_extra=answers("TestCaseResolutionStatusPage"))
 def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     """Return all steps of an incident, newest first."""
-    steps = caller.parts.incidents.of_state(str(state_id))
+    steps = caller.parts.reports.incidents.of_state(str(state_id))
     if not steps:
         raise NotFound(f"incident {state_id} not found")
     permitted_document(
@@ -72,7 +72,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
 @router.get("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus"))
 def read_step(step_id: PathId, caller: Asked) -> Response:
     """Return one incident step."""
-    step = caller.parts.incidents.get(str(step_id))
+    step = caller.parts.reports.incidents.get(str(step_id))
     permitted_document(
         "testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
     )
@@ -82,7 +82,7 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
 @router.patch("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus", reads="JsonPatch"))
 def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Correct the severity of a step by JSON Patch; other fields are fixed."""
-    step = caller.parts.incidents.get(str(step_id))
+    step = caller.parts.reports.incidents.get(str(step_id))
     case = permitted_document("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []
 

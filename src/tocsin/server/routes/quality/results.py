@@ -47,7 +47,7 @@ def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: S
     """Return the results of a test case in a time range, newest first."""
     case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
     return page_answer(
-        _with_masks(caller.parts.observations.page(case["id"], _KIND, window, status=status), case, caller)
+        _with_masks(caller.parts.reports.observations.page(case["id"], _KIND, window, status=status), case, caller)
     )
 
 
@@ -55,7 +55,7 @@ def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: S
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return the latest result of a test case."""
     case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    page = _with_masks(caller.parts.observations.page(case["id"], _KIND, ReportWindow(limit=1)), case, caller)
+    page = _with_masks(caller.parts.reports.observations.page(case["id"], _KIND, ReportWindow(limit=1)), case, caller)
     if not page.documents:
         raise NotFound(f"testCase {fqn} has no result yet")
     return answer(page.documents[0])
@@ -72,7 +72,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
 
     written = caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor)
     case_id = written.document["id"]
-    page = caller.parts.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
+    page = caller.parts.reports.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
     return answer(_with_masks(page, written.document, caller).documents[0])
 
 

@@ -100,7 +100,7 @@ def _write(setting: str, work: Callable[[Record, Stored], Written], caller: Call
 def _setting(setting: str, caller: Caller) -> Document:
     stored: Document | None = None
     if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
-        stored = caller.parts.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
+        stored = caller.parts.reports.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
     return {"config_type": setting, "config_value": _DEFAULTS[setting] if stored is None else stored}
 
 

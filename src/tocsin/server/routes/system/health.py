@@ -29,7 +29,7 @@ async def healthcheck(parts: PartsHere, *, strict: Annotated[bool, Query()] = Fa
     answer is 503 unless `status` is `ok`: for monitoring, not for load balancers.
     """
     # In a thread of its own: requests that keep all others busy must not make the server look dead.
-    health = await anyio.to_thread.run_sync(_health, parts, limiter=parts.health_lane)
+    health = await anyio.to_thread.run_sync(_health, parts, limiter=parts.traffic.health_lane)
     is_refused = strict and health["status"] != "ok"
     return answer(health, status=HTTPStatus.SERVICE_UNAVAILABLE if is_refused else HTTPStatus.OK)
 

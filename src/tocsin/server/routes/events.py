@@ -61,10 +61,10 @@ class EventQuery(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
-    entity_created: _Csv = None
-    entity_updated: _Csv = None
-    entity_restored: _Csv = None
-    entity_deleted: _Csv = None
+    entity_created: _Csv = Field(default=None, description="Comma list of types; of these, what was created.")
+    entity_updated: _Csv = Field(default=None, description="Comma list of types; of these, what was updated.")
+    entity_restored: _Csv = Field(default=None, description="Comma list of types; of these, what was restored.")
+    entity_deleted: _Csv = Field(default=None, description="Comma list of types; of these, what was deleted.")
     timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS)
     event_type: _Csv = None
     event_types: _Csv = None
@@ -74,7 +74,9 @@ class EventQuery(BaseModel):
     entity_id: UUID | None = None
     user_name: str | None = Field(default=None, max_length=300)
     after: int | None = Field(default=None, ge=0, le=2**62)
-    offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = None
+    offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = Field(
+        default=None, description="The offset to read on from, or `latest`."
+    )
     limit: int = Field(default=1000, ge=0, le=10_000)
     format: Format = "openmetadata"
 

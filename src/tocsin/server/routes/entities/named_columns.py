@@ -26,7 +26,9 @@ from tocsin.server.routes.entities.crud import visible_document
 _TEXTS = ("displayName", "description")
 _CHANGE = shape({}, {**dict.fromkeys(_TEXTS, text), "constraint": text, "removeConstraint": flag})
 
-Holder = Annotated[Literal["table", "dashboardDataModel"], Query(alias="entityType")]
+Holder = Annotated[
+    Literal["table", "dashboardDataModel"], Query(alias="entityType", description="What the column is in.")
+]
 
 router = APIRouter(prefix="/columns", tags=["tables"])
 

@@ -49,12 +49,12 @@ class Filters(BaseModel):
     before: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
     after: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
     entity_link: str | None = Field(default=None, max_length=4_000)
-    user_id: UUID | None = None
-    filter_type: FilterType | None = None
-    resolved: bool = False
-    type: ThreadType | None = None
-    task_status: TaskStatus | None = None
-    active_announcement: bool | None = None
+    user_id: UUID | None = Field(default=None, description="Id of the person whom `filterType` is about.")
+    filter_type: FilterType | None = Field(default=None, description="How the threads concern the person.")
+    resolved: bool = Field(default=False, description="Whether resolved threads are returned, instead of open ones.")
+    type: ThreadType | None = Field(default=None, description="Only threads of this type.")
+    task_status: TaskStatus | None = Field(default=None, description="Only tasks of this status.")
+    active_announcement: bool | None = Field(default=None, description="Whether announcements are active now.")
 
 
 @router.get("", openapi_extra=answers("ThreadPage"))

@@ -32,8 +32,8 @@ router = APIRouter(prefix="/lineage", tags=["lineage"])
 def read_map(
     caller: Asked,
     *,
-    fqn: Annotated[str | None, Query(max_length=4000)] = None,
-    entity_type: Annotated[str | None, Query(alias="type", max_length=40)] = None,
+    fqn: Annotated[str | None, Query(max_length=4000, description="FQN of the asset in the middle.")] = None,
+    entity_type: Annotated[str | None, Query(alias="type", max_length=40, description="Type of the asset.")] = None,
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 3,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 3,
 ) -> Response:

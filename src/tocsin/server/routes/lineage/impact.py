@@ -31,7 +31,7 @@ from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50)]
-Most = Annotated[int, Query(ge=1, le=MOST_ASSETS)]
+Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are looked at.")]
 Columns = Annotated[str | None, Query(max_length=10_000)]
 TypeName = Annotated[str, Path(max_length=40)]
 

@@ -17,7 +17,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
-from tocsin.server.http.request import Asked, PathId, Timestamp, answer
+from tocsin.server.http.request import LATEST_MS, Asked, PathId, answer
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
@@ -30,7 +30,7 @@ def list_activity(
     user_id: PathId,
     caller: Asked,
     *,
-    since: Timestamp = 0,
+    since: Annotated[int, Query(ge=0, le=LATEST_MS, description="Start, epoch milliseconds.")] = 0,
     event_type: Annotated[str | None, Query(alias="eventType", max_length=1000)] = None,
     after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,

@@ -26,8 +26,12 @@ router = APIRouter(tags=["inbox"])
 _log = structlog.get_logger()
 
 Body = Annotated[bytes, Depends(body_of)]
-Timestamp = Annotated[str, Header(alias="X-Slack-Request-Timestamp", max_length=20)]
-Signature = Annotated[str, Header(alias="X-Slack-Signature", max_length=200)]
+Timestamp = Annotated[
+    str, Header(alias="X-Slack-Request-Timestamp", max_length=20, description="When it was sent, epoch seconds.")
+]
+Signature = Annotated[
+    str, Header(alias="X-Slack-Signature", max_length=200, description="Slack's signature of the request.")
+]
 
 
 @router.post("/slack/interactions", openapi_extra=answers("Taken", reads="SlackInteraction"))

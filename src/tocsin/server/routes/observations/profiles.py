@@ -37,7 +37,7 @@ from tocsin.store.catalogue.observations.across import FoundReport
 from tocsin.store.database.cursors import ReportPage
 
 _TABLE = ENTITY_TYPES["table"]
-ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of")]
+ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of", description="What the profile is of.")]
 _OF_KIND = {kind: profile_kind for profile_kind, kind in KINDS.items()}
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 
@@ -103,7 +103,10 @@ def list_of_type(
     entity_type: Annotated[Literal["table"], Path()],
     caller: Asked,
     window: WindowAsked,
-    profile_kind: Annotated[Literal["table", "column", "system"] | None, Query(alias="profileType")] = None,
+    profile_kind: Annotated[
+        Literal["table", "column", "system"] | None,
+        Query(alias="profileType", description="Only profiles of this kind."),
+    ] = None,
 ) -> Response:
     """Return the profiles of all tables in a time range, newest first, masked; ``profileType`` narrows them."""
     require(caller, Operation.VIEW_DATA_PROFILE, _TABLE)

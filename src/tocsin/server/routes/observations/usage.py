@@ -25,13 +25,14 @@ from tocsin.server.routes.people.followers import event_of
 
 TypeName = Annotated[str, Path(max_length=40)]
 Days = Annotated[int, Query(ge=1, le=30)]
+RankedDay = Annotated[str, Path(max_length=10, description="The last of the days, `2026-01-31`.")]
 Day = Annotated[str | None, Query(alias="date", max_length=10)]
 
 router = APIRouter(prefix="/usage", tags=["usage"])
 
 
 @router.post("/compute.percentile/{entity_type}/{date}", status_code=201, openapi_extra=answers("Ranked"))
-def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
+def rank(entity_type: TypeName, date: RankedDay, caller: Asked) -> Response:
     """Compute the usage percentiles of a type up to a day (``2026-01-31``)."""
     name, day = _type_of(entity_type, RANKED_TYPES, "ranked"), day_number(date)
     require_apart(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])

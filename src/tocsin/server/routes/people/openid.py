@@ -17,7 +17,9 @@ from tocsin.server.login.tokens import Token
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.users import client_address, text_in
 
-Text = Annotated[str, Query(max_length=4_000)]
+Code = Annotated[str, Query(max_length=4_000, description="Code for the tokens of the provider.")]
+State = Annotated[str, Query(max_length=4_000, description="The state that the log-in began with.")]
+Failure = Annotated[str, Query(max_length=4_000, description="Why the provider refused, instead of a code.")]
 LoginCookie = Annotated[str | None, Cookie(max_length=8_000)]
 
 open_router = APIRouter(prefix="/auth", tags=["users"])
@@ -48,9 +50,9 @@ async def come_back(
     request: Request,
     parts: PartsHere,
     *,
-    code: Text = "",
-    state: Text = "",
-    error: Text = "",
+    code: Code = "",
+    state: State = "",
+    error: Failure = "",
     tocsin_login: LoginCookie = None,
 ) -> Response:
     """Complete the log-in from the provider and redirect to the web page with a code for one use in this browser."""

@@ -43,7 +43,9 @@ def list_permissions(caller: Asked, *, user: User = None) -> Response:
 
 
 @router.get("/policies", openapi_extra=answers("ResourcePermissionPage"))
-def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_000)] = "") -> Response:
+def list_of_policies(
+    caller: Asked, *, ids: Annotated[str, Query(max_length=4_000, description="Ids of policies.")] = ""
+) -> Response:
     """Return the combined permissions of policies (comma list of ids)."""
     names = [one.strip() for one in ids.split(",") if one.strip()]
     if not names or len(names) > MOST_POLICIES:

@@ -29,10 +29,12 @@ class IncidentStateQuery(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     latest: bool = False
-    test_case_resolution_status_type: str | None = None
+    test_case_resolution_status_type: str | None = Field(default=None, description="Only steps of this status.")
     assignee: str | None = None
-    test_case_fqn: str | None = Field(default=None, alias="testCaseFQN", max_length=10_000)
-    origin_entity_fqn: str | None = Field(default=None, alias="originEntityFQN", max_length=10_000)
+    test_case_fqn: str | None = Field(None, alias="testCaseFQN", max_length=10_000, description="Only this test case.")
+    origin_entity_fqn: str | None = Field(
+        None, alias="originEntityFQN", max_length=10_000, description="Only of this table."
+    )
 
 
 @router.post("", openapi_extra=answers("TestCaseResolutionStatus", reads="CreateTestCaseResolutionStatusRequest"))

@@ -25,7 +25,10 @@ from tocsin.store.database.cursors import ReportPage, ReportWindow
 
 _KIND = REPORTS["testCase"].name
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
-Status = Annotated[Literal["Success", "Failed", "Aborted", "Queued"] | None, Query(alias="testCaseStatus")]
+Status = Annotated[
+    Literal["Success", "Failed", "Aborted", "Queued"] | None,
+    Query(alias="testCaseStatus", description="Only results of this status."),
+]
 
 router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
 

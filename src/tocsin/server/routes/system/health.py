@@ -22,7 +22,9 @@ router = APIRouter(tags=["system"])
 
 
 @router.get("/healthcheck", openapi_extra=answers("Health", or_unavailable="With `strict`: `status` is not `ok`."))
-async def healthcheck(parts: PartsHere, *, strict: Annotated[bool, Query()] = False) -> Response:
+async def healthcheck(
+    parts: PartsHere, *, strict: Annotated[bool, Query(description="Whether only `ok` is answered by 200.")] = False
+) -> Response:
     """Return the health of server, store, pipeline, worker and disk: 200 while the server serves, whatever else fails.
 
     `status` is `ok`, `degraded` or `eventsLost`; `problems` lists what is wrong and what to do. With `strict=true` the

@@ -124,7 +124,7 @@ def _operation(described: Document, enums: Document, route: APIRoute, method: st
         "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, row),
         "responses": {
             **_successes(table, route, name),
-            **errors_of(route, method, is_read=table.body is not None),
+            **errors_of(route, method, table),
             **_unavailable(table),
         },
     }

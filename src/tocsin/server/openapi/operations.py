@@ -30,6 +30,7 @@ class OpenApiOperation:
     or_accepted : what it answers instead with status 202, with ``async``
     or_nothing : when the answer is empty instead (204)
     or_unavailable : when the same answer has status 503
+    refuses, never : statuses of errors that it has besides those of its kind of route, or has not, apart by spaces
     """
 
     answer: str | None
@@ -39,6 +40,8 @@ class OpenApiOperation:
     or_accepted: str = ""
     or_nothing: str = ""
     or_unavailable: str = ""
+    refuses: str = ""
+    never: str = ""
 
 
 def answers(
@@ -83,8 +86,9 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "subscriptions.resume": OpenApiOperation("SubscriptionStatus", "Resumption"),
     "subscriptions.try_one": OpenApiOperation("Trial", "TrialRequest"),
     "subscriptions.try_many": OpenApiOperation("TrialList", "TrialsRequest"),
-    "backtests.ask": OpenApiOperation("Backtest", "BacktestRequest", also=("200", "202")),
-    **dict.fromkeys(("backtests.read", "backtests.cancel"), OpenApiOperation("Backtest")),
+    "backtests.ask": OpenApiOperation("Backtest", "BacktestRequest", also=("200", "202"), never="409"),
+    "backtests.read": OpenApiOperation("Backtest"),
+    "backtests.cancel": OpenApiOperation("Backtest", never="409"),
     "progress.list_all_failed": OpenApiOperation("FailedEventResponseList"),
     **_by_id_or_name("read_diagnosis", OpenApiOperation("EventSubscriptionDiagnosticInfo")),
     **_by_id_or_name("read_record", OpenApiOperation("EventsRecord")),
@@ -116,19 +120,21 @@ OPERATIONS: dict[str, OpenApiOperation] = {
         OpenApiOperation("AlertIncidentWithTimeline", "IncidentComment"),
     ),
     "alert_incidents.assign": OpenApiOperation("AlertIncidentWithTimeline", "IncidentAssignment"),
-    "conditions.validate": OpenApiOperation("ValidatedCondition", "ConditionRequest"),
+    "conditions.validate": OpenApiOperation("ValidatedCondition", "ConditionRequest", never="409"),
     "conditions.validate_in_path": OpenApiOperation(None),
     "conditions.list_functions": OpenApiOperation("EventFilterRuleList"),
     "conditions.list_names": OpenApiOperation("AlertResourceNamePage"),
     "conditions.list_resources": OpenApiOperation("FilterResourceDescriptorPage"),
-    "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection"),
+    "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection", never="409"),
     "templates.list_helpers": OpenApiOperation("TemplateHelperPage"),
     "templates.validate": OpenApiOperation(
-        "NotificationTemplateValidationResponse", "NotificationTemplateValidationRequest"
+        "NotificationTemplateValidationResponse", "NotificationTemplateValidationRequest", never="409"
     ),
-    "templates.render": OpenApiOperation("TemplateRendering", "NotificationTemplateRenderRequest"),
-    "templates.send": OpenApiOperation("TemplateSending", "TemplateSendRequest"),
-    **dict.fromkeys(("templates.reset", "templates.reset_by_name"), OpenApiOperation("NotificationTemplate")),
+    "templates.render": OpenApiOperation("TemplateRendering", "NotificationTemplateRenderRequest", never="409"),
+    "templates.send": OpenApiOperation("TemplateSending", "TemplateSendRequest", never="409"),
+    **dict.fromkeys(
+        ("templates.reset", "templates.reset_by_name"), OpenApiOperation("NotificationTemplate", never="409")
+    ),
 }
 """Operations on alerts whose routes do not say it themselves."""
 

@@ -144,7 +144,7 @@ class EventQuery(BaseModel):
         return {kind: types for name, types in types_by_name.items() for kind in UPSTREAM_FILTERS[name]}
 
 
-@router.get("", openapi_extra=answers("EventPage"))
+@router.get("", openapi_extra=answers("EventPage", refuses="409", never="403"))
 def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
     """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
     end = caller.parts.log.readable_end()

@@ -104,7 +104,7 @@ class ByField(SearchPage):
     field_value: str = Field(alias="fieldValue", max_length=5000)
 
 
-@router.get("/query", openapi_extra=answers("SearchAnswer"))
+@router.get("/query", openapi_extra=answers("SearchAnswer", never="403"))
 def search_by_query(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     """Search entities, best match first: ``q``, ``query_filter``, ``index``, sorting, paging."""
     started_s = time.perf_counter()
@@ -116,7 +116,7 @@ def search_by_query(caller: Asked, parameters: Annotated[Asking, Query()]) -> Re
     )
 
 
-@router.get("/fieldQuery", openapi_extra=answers("SearchAnswer"))
+@router.get("/fieldQuery", openapi_extra=answers("SearchAnswer", never="403"))
 def search_by_field(caller: Asked, parameters: Annotated[ByField, Query()]) -> Response:
     """Search by one field; ``*`` matches any text, ``?`` one character."""
     started_s = time.perf_counter()
@@ -130,7 +130,7 @@ def search_by_field(caller: Asked, parameters: Annotated[ByField, Query()]) -> R
     return answer(_hits_json(caller, search, started_s, fields=None, is_exact=parameters.track_total_hits))
 
 
-@router.get("/suggest", openapi_extra=answers("Suggestions"))
+@router.get("/suggest", openapi_extra=answers("Suggestions", never="403"))
 def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     """Return completions of names for a prefix."""
     words = words_of(parameters.q)
@@ -147,7 +147,7 @@ def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     return answer({"suggest": {"metadata-suggest": [suggestion]}})
 
 
-@router.get("/aggregate", openapi_extra=answers("SearchCounts"))
+@router.get("/aggregate", openapi_extra=answers("SearchCounts", never="403"))
 def count_by_field(
     caller: Asked,
     parameters: Annotated[Asking, Query()],
@@ -157,7 +157,7 @@ def count_by_field(
     return _count_answer(caller, parameters, field)
 
 
-@router.post("/aggregate", openapi_extra=answers("SearchCounts", reads="CountRequest"))
+@router.post("/aggregate", openapi_extra=answers("SearchCounts", reads="CountRequest", never="403 409"))
 def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     """Count as above for ``{"query": …, "index": …, "fieldName": …}`` in the body."""
     parameters = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}

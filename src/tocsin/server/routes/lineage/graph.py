@@ -28,7 +28,7 @@ _OF_AN_EDGE = frozenset(
 router = APIRouter(prefix="/lineage", tags=["lineage"])
 
 
-@router.get("/getLineage", openapi_extra=answers("LineageMap"))
+@router.get("/getLineage", openapi_extra=answers("LineageMap", refuses="404"))
 def read_map(
     caller: Asked,
     *,

@@ -59,7 +59,11 @@ def _recipient(token: str, parts: Parts) -> tuple[str, Actor]:
 ClickedHere = Annotated[Clicked, Depends(click_of)]
 
 
-@router.get("/acknowledge/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
+@router.get(
+    "/acknowledge/{token}",
+    response_class=HTMLResponse,
+    openapi_extra=answers("Html", media="text/html", refuses="403 429"),
+)
 def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     """Return a page that asks to confirm acknowledging an incident."""
     incident = incident_to_acknowledge(clicked.incident, clicked.caller)
@@ -68,7 +72,11 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     return _page(f"{clicked.caller.actor.name} will acknowledge {incident.name}.", form=_FORM)
 
 
-@router.post("/acknowledge/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
+@router.post(
+    "/acknowledge/{token}",
+    response_class=HTMLResponse,
+    openapi_extra=answers("Html", media="text/html", refuses="403 429", never="409"),
+)
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
     """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
     return _page(acknowledge(clicked.incident, clicked.caller))

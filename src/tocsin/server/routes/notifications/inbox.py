@@ -79,13 +79,13 @@ def list_notifications(
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
 
-@router.put("/read", openapi_extra=answers("Marked"))
+@router.put("/read", openapi_extra=answers("Marked", never="409"))
 def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
     """Mark all notifications as read."""
     return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
 
 
-@router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne"))
+@router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne", never="409"))
 def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
     """Mark one notification as read."""
     parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())

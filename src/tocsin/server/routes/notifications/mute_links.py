@@ -36,7 +36,7 @@ def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     return HTMLResponse(_PAGE.format(effect=effect_of(link)), headers=GUARDS)
 
 
-@router.post("/mute/{token}", openapi_extra=answers("MutedByLink"))
+@router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))
 def mute(token: Token, parts: PartsHere) -> Response:
     """Mute the asset of a message for its recipient, for a day from the message on."""
     link, new_mute = _link_and_mute(token, parts)

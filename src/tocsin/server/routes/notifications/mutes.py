@@ -50,7 +50,7 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
     return answer({"data": [_mute_json(one, names) for one in mutes], "paging": {"total": len(mutes)}})
 
 
-@router.put("", openapi_extra=answers("Mute", reads="MuteRequest"))
+@router.put("", openapi_extra=answers("Mute", reads="MuteRequest", never="409"))
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert or an asset, on one channel or all, until a time or forever."""
     request = _parse_request(body)
@@ -74,7 +74,7 @@ def _parse_request(body: Document) -> MuteRequest:
         raise InvalidInput(describe_validation(error.errors())) from error
 
 
-@router.delete("/{about_id}", openapi_extra=answers("Unmuted"))
+@router.delete("/{about_id}", openapi_extra=answers("Unmuted", never="409"))
 def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
     """Unmute an alert or an asset on all channels."""
     if not caller.parts.alert_stores.mutes.remove(owner, str(about_id)):

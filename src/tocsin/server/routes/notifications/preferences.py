@@ -31,7 +31,7 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
     return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
 
 
-@router.put("", openapi_extra=answers("Preferences", reads="PreferencesRequest"))
+@router.put("", openapi_extra=answers("Preferences", reads="PreferencesRequest", never="409"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; what is left out becomes the default."""
     preferences = _parse_preferences(body)

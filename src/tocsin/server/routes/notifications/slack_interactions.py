@@ -34,7 +34,9 @@ Signature = Annotated[
 ]
 
 
-@router.post("/slack/interactions", openapi_extra=answers("Taken", reads="SlackInteraction"))
+@router.post(
+    "/slack/interactions", openapi_extra=answers("Taken", reads="SlackInteraction", refuses="401 429", never="409")
+)
 async def take_interaction(
     request: Request, parts: PartsHere, body: Body, timestamp: Timestamp = "", signature: Signature = ""
 ) -> Response:

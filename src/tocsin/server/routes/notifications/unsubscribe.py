@@ -48,7 +48,7 @@ def ask(token: Token, parts: PartsHere) -> Response:
     return HTMLResponse(page, headers=GUARDS)
 
 
-@router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed"))
+@router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", never="409"))
 def unsubscribe(token: Token, parts: PartsHere) -> Response:
     """Unsubscribe the recipient of a mail from its alerts."""
     notifications, now_ms = _notifications(token, parts), parts.clock.now_ms()

@@ -26,7 +26,7 @@ open_router = APIRouter(prefix="/auth", tags=["users"])
 """What works without a token."""
 
 
-@open_router.get("/login", status_code=302, openapi_extra=answers(None))
+@open_router.get("/login", status_code=302, openapi_extra=answers(None, refuses="401 429"))
 async def begin(request: Request, parts: PartsHere) -> Response:
     """Redirect to the OpenID Connect provider; 503 if none is configured."""
     root = parts.settings.public_url or address_of(request)
@@ -45,7 +45,7 @@ async def begin(request: Request, parts: PartsHere) -> Response:
     return redirection
 
 
-@open_router.get("/callback", status_code=302, openapi_extra=answers(None))
+@open_router.get("/callback", status_code=302, openapi_extra=answers(None, refuses="401 429"))
 async def come_back(
     request: Request,
     parts: PartsHere,
@@ -69,7 +69,7 @@ async def come_back(
     return Response(status_code=302, headers=headers)
 
 
-@open_router.post("/token", openapi_extra=answers("LogIn", reads="LogInCode"))
+@open_router.post("/token", openapi_extra=answers("LogIn", reads="LogInCode", refuses="401 429", never="409"))
 async def exchange(
     request: Request, body: DocumentBody, parts: PartsHere, *, tocsin_login: LoginCookie = None
 ) -> Response:

@@ -35,14 +35,14 @@ Resource = Annotated[str, Path(max_length=60)]
 router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 
-@router.get("", openapi_extra=answers("ResourcePermissionPage"))
+@router.get("", openapi_extra=answers("ResourcePermissionPage", refuses="404"))
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for every type; administrators: those of ``user``."""
     permissions = _permissions(caller, user)
     return _list_answer(permissions)
 
 
-@router.get("/policies", openapi_extra=answers("ResourcePermissionPage"))
+@router.get("/policies", openapi_extra=answers("ResourcePermissionPage", refuses="404"))
 def list_of_policies(
     caller: Asked, *, ids: Annotated[str, Query(max_length=4_000, description="Ids of policies.")] = ""
 ) -> Response:

@@ -47,21 +47,21 @@ MOST_PERSONAL = 100
 router = APIRouter(prefix="/users", tags=["tokens"])
 
 
-@router.post("/logout", openapi_extra=answers("Said"))
+@router.post("/logout", openapi_extra=answers("Said", never="403 409"))
 def log_out(caller: Asked, token_id: TokenId) -> Response:
     """Revoke the token of this request."""
     caller.parts.login.sessions.end(token_id, caller.actor)
     return answer({"message": "Logged out."})
 
 
-@router.get("/security/token", openapi_extra=answers("PersonalAccessTokenPage"))
+@router.get("/security/token", openapi_extra=answers("PersonalAccessTokenPage", never="403"))
 def list_own(caller: Asked) -> Response:
     """Return one's personal tokens with expiry, without their texts."""
     issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
     return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
 
 
-@router.put("/security/token", openapi_extra=answers("PersonalAccessToken", reads="CreatePersonalToken"))
+@router.put("/security/token", openapi_extra=answers("PersonalAccessToken", reads="CreatePersonalToken", never="409"))
 async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create a personal token (``tokenName``, ``JWTTokenExpiry``); its text is shown once.
 
@@ -97,7 +97,10 @@ def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Res
     return answer(_personal(token.issued) | {"jwtToken": token.text})
 
 
-@router.put("/security/token/revoke", openapi_extra=answers("PersonalAccessTokenPage", reads="RevokePersonalToken"))
+@router.put(
+    "/security/token/revoke",
+    openapi_extra=answers("PersonalAccessTokenPage", reads="RevokePersonalToken", never="403 409"),
+)
 def revoke_own(
     body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
 ) -> Response:
@@ -114,7 +117,7 @@ def revoke_own(
     return list_own(caller)
 
 
-@router.put("/generateToken/{user_id}", openapi_extra=answers("BotToken", reads="BotTokenRequest"))
+@router.put("/generateToken/{user_id}", openapi_extra=answers("BotToken", reads="BotTokenRequest", never="409"))
 def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id: TokenId) -> Response:
     """Create a bot's token, valid for ``JWTTokenExpiry``; revokes the previous one.
 
@@ -161,7 +164,7 @@ def read_mechanism(user_id: PathId, caller: Asked, token_id: TokenId) -> Respons
     return answer({"authType": JWT, "config": _own_token(str(user_id), caller, token_id)})
 
 
-@router.put("/revokeToken", openapi_extra=answers("BotToken", reads="RevokeToken"))
+@router.put("/revokeToken", openapi_extra=answers("BotToken", reads="RevokeToken", never="409"))
 def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     """Revoke all tokens of a bot (``id``)."""
     try:

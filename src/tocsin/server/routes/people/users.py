@@ -27,7 +27,7 @@ open_router = APIRouter(tags=["users"])
 router = APIRouter(tags=["users"])
 
 
-@open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LoginRequest"))
+@open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LoginRequest", refuses="401 429", never="409"))
 async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an e-mail address and password (base64, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")
@@ -38,7 +38,7 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
 
-@router.get("/users/loggedInUser", openapi_extra=answers("User"))
+@router.get("/users/loggedInUser", openapi_extra=answers("User", never="403"))
 def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     """Return the user of the token."""
     row = ENTITY_TYPES["user"]
@@ -47,7 +47,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     return answer(view)
 
 
-@router.put("/users/changePassword", openapi_extra=answers("Said", reads="ChangePasswordRequest"))
+@router.put("/users/changePassword", openapi_extra=answers("Said", reads="ChangePasswordRequest", never="409"))
 async def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Change one's own password (``oldPassword``, ``newPassword``); administrators: that of ``username``.
 

@@ -22,7 +22,9 @@ _FOUNDED_MS = 0
 router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"])
 
 
-@router.get("/name/{connector}.testConnectionDefinition", openapi_extra=answers("TestConnectionDefinition"))
+@router.get(
+    "/name/{connector}.testConnectionDefinition", openapi_extra=answers("TestConnectionDefinition", never="403")
+)
 def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], caller: Asked) -> Response:
     """Return the test-connection steps of a connector: none."""
     name = f"{connector}{_SUFFIX}"

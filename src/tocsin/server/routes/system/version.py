@@ -10,7 +10,7 @@ from tocsin.server.openapi.operations import answers
 router = APIRouter(tags=["system"])
 
 
-@router.get("/system/version", openapi_extra=answers("OpenMetadataServerVersion"))
+@router.get("/system/version", openapi_extra=answers("OpenMetadataServerVersion", never="503"))
 def version(parts: PartsHere) -> Response:
     """Return the version of OpenMetadata's API; its client compares major and minor."""
     return answer({"version": parts.settings.api_version, "revision": "tocsin", "timestamp": 0})

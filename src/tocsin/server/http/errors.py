@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 from uuid import uuid4
 
 import orjson
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,7 @@ from tocsin.errors import (
     Unavailable,
 )
 from tocsin.model import fqn as names
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.stored import Key
@@ -67,6 +69,7 @@ _GUARDS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-stor
 """Headers of every answer that does not say otherwise: it is what it says it is, and nobody keeps it."""
 
 _log = structlog.get_logger()
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def status_of(error: TocsinError) -> HTTPStatus:
@@ -193,6 +196,19 @@ def _http(request: Request, error: Exception) -> Response:
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         message = f"{request.method} is not allowed on this path; see docs/api.md."
     return error_answer(error.status_code, message, dict(error.headers or {}))
+
+
+def parse_as(model: type[Model], body: Document) -> Model:
+    """Return the body as a model.
+
+    Raises
+    ------
+    InvalidInput : it is none; the message names each place
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise InvalidInput(describe_validation(error.errors())) from error
 
 
 def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:

@@ -14,7 +14,6 @@ from tocsin.model.preferences import Frequency
 from tocsin.model.replay import ReplayState
 from tocsin.model.subscription import AlertType, Category, Channel
 from tocsin.server.openapi.json_schema import (
-    CLOCK,
     COUNT,
     FLAG,
     ID,
@@ -24,7 +23,6 @@ from tocsin.server.openapi.json_schema import (
     WHOLE,
     array,
     either,
-    mapping,
     nullable,
     page,
     ref,
@@ -113,15 +111,6 @@ ALERTS: dict[str, Document] = {
             "until": nullable(TIME),
             "unsubscribed": FLAG,
         }
-    ),
-    "Preferences": whole(
-        {
-            "timezone": TEXT,
-            "digestAt": CLOCK,
-            "frequency": _FREQUENCY,
-            "categories": mapping(_FREQUENCY),
-        },
-        {"quietHours": whole({"start": CLOCK, "end": CLOCK})},
     ),
     "Unmuted": whole({"id": ID, "muted": {"const": False}}),
     "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),

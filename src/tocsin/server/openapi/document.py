@@ -14,6 +14,7 @@ from dataclasses import replace
 import orjson
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -26,7 +27,7 @@ from tocsin.server.openapi.graph_schemas import GRAPHS
 from tocsin.server.openapi.json_schema import TEXT, array, page, ref
 from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
 from tocsin.server.openapi.parameters import parameters_of
-from tocsin.server.openapi.requests import REQUESTS
+from tocsin.server.openapi.requests import MODELS, REQUESTS
 
 _COLLECTION = "{collection}"
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
@@ -177,7 +178,7 @@ def _unavailable(table: OpenApiOperation) -> Document:
 def _schemas(operations: Iterable[OpenApiOperation]) -> Document:
     """Return every schema: those of the tables, and whatever else operations and schemas name."""
     entities = EntitySchemas()
-    tables = (EVENTS, ALERTS, GRAPHS, REQUESTS, _TEXTS)
+    tables = (EVENTS, ALERTS, GRAPHS, REQUESTS, _TEXTS, *map(_schemas_of, MODELS))
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)
@@ -185,6 +186,13 @@ def _schemas(operations: Iterable[OpenApiOperation]) -> Document:
     for name in used | set(_REFERENCE.findall(orjson.dumps(tables).decode())):
         _add(name, entities)
     return dict(sorted(entities.named.items()))
+
+
+def _schemas_of(model: type[BaseModel]) -> Document:
+    """Return the schema of a model, and of those that it holds, by their names; the first paragraph describes each."""
+    schema = model.model_json_schema(ref_template=ref("{model}")["$ref"])
+    schemas = {**schema.pop("$defs", {}), model.__name__: schema}
+    return {name: one | {"description": one["description"].partition("\n\n")[0]} for name, one in schemas.items()}
 
 
 def _add(name: str, entities: EntitySchemas) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from tocsin.conditions.changes import KNOWN_CATEGORIES
+from pydantic import BaseModel
+
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
-from tocsin.model.mute import MuteKind
-from tocsin.model.preferences import Frequency
+from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.openapi.json_schema import (
-    CLOCK,
     FLAG,
     ID,
     OPEN,
     TEXT,
-    TIME,
     WHOLE,
     array,
     closed_object,
@@ -23,6 +21,7 @@ from tocsin.server.openapi.json_schema import (
     ref,
     whole,
 )
+from tocsin.server.routes.notifications.mutes import MuteRequest
 from tocsin.server.routes.people.tokens import LIFETIMES_S
 
 _EXPIRY = either(*LIFETIMES_S)
@@ -43,6 +42,9 @@ _ALERT_WINDOW: Document = {
     key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
     for key in ("since", "until")
 }
+
+MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences)
+"""Models whose schemas are taken as they are."""
 
 REQUESTS: dict[str, Document] = {
     "JsonPatch": {
@@ -130,25 +132,6 @@ REQUESTS: dict[str, Document] = {
         "required": ["category", "type"],
         "properties": {"category": TEXT, "type": either(*Channel), "config": OPEN, "enabled": FLAG},
     },
-    "MuteRequest": closed_object(
-        {
-            "kind": either(*MuteKind),
-            "id": ID,
-            "type": {"type": "string", "description": "The asset's type; default: table."},
-            "until": {**TIME, "description": "Epoch milliseconds; left out: for good."},
-            "channel": either(Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK),
-        },
-        required=["kind", "id"],
-    ),
-    "PreferencesRequest": closed_object(
-        {
-            "timezone": {**TEXT, "description": "An IANA name; default: UTC."},
-            "quietHours": closed_object({"start": CLOCK, "end": CLOCK}, required=["start", "end"]),
-            "digestAt": CLOCK,
-            "frequency": either(*Frequency),
-            "categories": closed_object({one: either(*Frequency) for one in KNOWN_CATEGORIES}),
-        }
-    ),
     "ResolveRequest": closed_object({"newValue": TEXT}, required=["newValue"]),
     "LineageEvents": {
         "description": "Change events of lineage: one, or a list of them.",

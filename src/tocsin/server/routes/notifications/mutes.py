@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -18,7 +18,7 @@ from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import visible_references
-from tocsin.server.http.errors import describe_validation
+from tocsin.server.http.errors import parse_as
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
@@ -53,7 +53,7 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
 @router.put("", openapi_extra=answers("Mute", reads="MuteRequest", never="409"))
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert or an asset, on one channel or all, until a time or forever."""
-    request = _parse_request(body)
+    request = parse_as(MuteRequest, body)
     now_ms = caller.parts.clock.now_ms()
     if request.until is not None and request.until <= now_ms:
         raise InvalidInput("must not be in the past", field="until")
@@ -65,13 +65,6 @@ def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     mute = Mute(owner, request.kind, document["id"], request.channel or "", now_ms, until_ms)
     caller.parts.alert_stores.mutes.put(mute)
     return answer(_mute_json(mute, {mute.about_id: document}))
-
-
-def _parse_request(body: Document) -> MuteRequest:
-    try:
-        return MuteRequest.model_validate(body)
-    except ValidationError as error:
-        raise InvalidInput(describe_validation(error.errors())) from error
 
 
 @router.delete("/{about_id}", openapi_extra=answers("Unmuted", never="409"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import ValidationError
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
@@ -16,7 +15,7 @@ from tocsin.flow.schedule.wall_clock import zone_named
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
-from tocsin.server.http.errors import describe_validation
+from tocsin.server.http.errors import parse_as
 from tocsin.server.http.request import Asked, DocumentBody, answer
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.notifications.inbox import own_inbox
@@ -31,7 +30,7 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
     return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
 
 
-@router.put("", openapi_extra=answers("Preferences", reads="PreferencesRequest", never="409"))
+@router.put("", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; what is left out becomes the default."""
     preferences = _parse_preferences(body)
@@ -40,10 +39,7 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
 
 
 def _parse_preferences(body: Document) -> Preferences:
-    try:
-        preferences = Preferences.model_validate(body)
-    except ValidationError as error:
-        raise InvalidInput(describe_validation(error.errors())) from error
+    preferences = parse_as(Preferences, body)
     zone_named(preferences.timezone, field="timezone")
     for name in preferences.categories:
         if name not in KNOWN_CATEGORIES:

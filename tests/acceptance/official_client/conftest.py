@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.serving import Json, Served, running_server, server_settings
-from tests.sparksession import SHORT_LIVED
 from tests.startedstore import StartedStore
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,26 +76,6 @@ def flow(served: Served, runner: subprocess.Popen[str], tmp_path: Path) -> Flow:
         return result_of(runner, name, environment, tmp_path / "printed")
 
     return run
-
-
-@pytest.fixture
-def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[None]:
-    """A running pipeline over the same store, whose second query keeps the index of search."""
-    del served  # the schema and the seeds must be there first
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "src"),
-        "TOCSIN_DATABASE_URL": str(sqlite_engine.url),
-        "TOCSIN_DATA_DIR": str(tmp_path / "data"),
-        "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
-    }
-    command = [sys.executable, "-m", "tocsin", "pipeline"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def python_of(environment: Path) -> Path:

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine
 from tests.acceptance.official_client.conftest import ENVIRONMENTS, Flow, events_of
 from tests.acceptance.official_client.indexing import following_index
+from tests.notifying import notify_all
 from tests.serving import Json, Served
-from tests.waiting import until
 
 _RUNS = {
     "name": "runs",
@@ -191,23 +191,25 @@ def test_every_check_of_what_the_client_gets_back_passes(sqlite_engine: Engine, 
     assert len(set(names)) == len(names) > 110
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("pipeline")
-def test_what_is_written_is_found_and_the_clients_workflows_complete(served: Served, flow: Flow) -> None:
+def test_what_is_written_is_found_and_the_clients_workflows_complete(
+    served: Served, sqlite_engine: Engine, flow: Flow
+) -> None:
     with served.administrator() as administrator:
         assert administrator.post("/events/subscriptions", json=_RUNS).status_code == 201
-    assert flow("search") == ["customers", "orders"]
-    assert flow("workflows", is_admin=False) == {
-        "profile": [3, 3],
-        "tests": {"three_rows": "Success", "total_is_there": "Failed"},
-        "usage": 1,
-        "lineage": [2],
-        "dbt": "models/turnover.sql",
-    }
+    with following_index(sqlite_engine):
+        assert flow("search") == ["customers", "orders"]
+        assert flow("workflows", is_admin=False) == {
+            "profile": [3, 3],
+            "tests": {"three_rows": "Success", "total_is_there": "Failed"},
+            "usage": 1,
+            "lineage": [2],
+            "dbt": "models/turnover.sql",
+        }
     turnover, orders = (_changes(served, f"till.default.main.{name}") for name in ("turnover", "orders"))
     assert turnover["lineage"] == 1, "dbt writes two texts of one query to each edge, in every run"
     assert (turnover["dataModel"], orders["dataModel"]) == (1, 1), "metadata workflows patch what dbt found away"
     assert orders["tableConstraints"] == 1
     with served.administrator() as administrator:
         me = administrator.get("/users/loggedInUser").json()["id"]
-        until(lambda: "till.nightly" in administrator.get(f"/users/{me}/notifications").text)
+        notify_all(sqlite_engine)
+        assert "till.nightly" in administrator.get(f"/users/{me}/notifications").text

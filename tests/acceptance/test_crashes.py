@@ -9,15 +9,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import POINTS
 from tests.company import SmallCompany
 from tests.soak import SOAK
-from tests.spark.test_match_stream import expected_notifications, stored_notifications
+from tests.spark.conftest import spark, started_spark
+from tests.spark.test_match_stream import expected_notifications, has_caught_up, running, stored_notifications
+from tests.waiting import until
 
+from tocsin.jobs.match_stream import QUERY_NAME
+from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import message
+
+__all__ = ["spark", "started_spark"]
 
 KILLS = 4 * POINTS if SOAK else ("before-commit", "after-write")
 """By default the two points between which rows may be written and not counted, or counted and not written."""
@@ -42,8 +49,8 @@ def run(folder: Path, point: str, *arguments: str) -> int:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_kills_at_each_point_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
-    """Fault scenario 11."""
+def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine: Engine, tmp_path: Path) -> None:
+    """Fault scenario 11. What goes on at the end uses the Spark that is running already."""
     company = SmallCompany(engine)
     company.clock.advance(1_000)
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
@@ -54,7 +61,8 @@ def test_kills_at_each_point_lose_and_repeat_nothing(engine: Engine, tmp_path: P
         company.describe("orders", f"round {number}")
         assert run(tmp_path, point) == -signal.SIGKILL
         first_written = {**creation_times(engine), **first_written}
-    assert run(tmp_path, "nowhere") == 0
+    with running(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME):
+        until(lambda: has_caught_up(engine), within_s=120)
     notified = stored_notifications(engine)
     assert notified == expected_notifications(company)
     assert len({row[0] for row in notified.values()}) >= len(KILLS)

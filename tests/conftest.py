@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -10,14 +11,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from pydantic import SecretStr
-from sqlalchemy import Engine
+from sqlalchemy import Dialect, Engine
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.util import LRUCache
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.quickspark import make_archive, use_home
 from tests.soak import SOAK
@@ -36,6 +38,10 @@ _NUMBERS = itertools.count(1)
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
+_COLLECTED_AFTER = (10_000, 20, 50)
+_STATEMENTS = 2_000
+_COMPILED: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
+"""Dialect and compiled statements of each kind of store."""
 
 
 def pytest_configure() -> None:
@@ -54,6 +60,13 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
     use_home()
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from what lasts as long as the run: modules, ten thousand tests, their arguments."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED_AFTER)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -190,10 +203,22 @@ def postgres_engine(postgres_url: str) -> Iterator[Engine]:
 
 def _engine_on(url: str) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
+    _share_statements(engine)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     yield engine
     _wait_for_connections(engine)
     engine.dispose()
+
+
+def _share_statements(engine: Engine) -> None:
+    """Let an engine of one test use the statements that those of earlier tests have compiled.
+
+    SQLAlchemy keeps them by dialect, so that is shared as well; one that has never connected knows too little.
+    """
+    with engine.connect():
+        pass
+    dialect, statements = _COMPILED.setdefault(engine.dialect.name, (engine.dialect, LRUCache(_STATEMENTS)))
+    engine.dialect, engine._compiled_cache = dialect, statements
 
 
 def _wait_for_connections(engine: Engine) -> None:

@@ -89,7 +89,7 @@ def test_no_body_breaks_what_is_kept_beside(administrator: httpx.Client, orders:
     administrator.post(_RESULT, json={"timestamp": 1, "testCaseStatus": "Success"})
 
     @settings(
-        max_examples=400 if SOAK else 150,
+        max_examples=400 if SOAK else 60,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.sampled_from(sorted(_ROUTES)), st.data())

@@ -42,7 +42,7 @@ _IN_COLLECTION = re.compile(rf"/api/v1/(?P<collection>{'|'.join(sorted(BY_COLLEC
 _COLLECTIONS = len(BY_COLLECTION) if SOAK else 1
 """Collections, chosen at random for each operation that all have."""
 
-_EXAMPLES = 10 if SOAK else 2
+_EXAMPLES = 10 if SOAK else 1
 """Requests for each operation."""
 
 

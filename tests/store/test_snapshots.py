@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, insert, select, text, update
+from tests.soak import SOAK
 from tests.store.catalogues import JANE, SCHEMA, company
 from tests.store.large import change_word, columns, create, store_bytes, words
 
@@ -146,12 +147,12 @@ def test_what_was_undone_in_a_transaction_is_no_snapshot_for_the_rest_of_it(stor
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=40 if SOAK else 5, deadline=None)
 def test_random_histories_read_back_byte_for_byte(sqlite_url_of: Callable[[], str], seed: int) -> None:
     _check_history(sqlite_url_of(), seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(3 if SOAK else 1))
 def test_a_random_history_reads_back_byte_for_byte(store_url: str, seed: int) -> None:
     _check_history(store_url, seed)
 

@@ -26,7 +26,6 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Return the time now."""
-        ...
 
 
 class SystemClock:

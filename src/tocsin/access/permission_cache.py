@@ -32,23 +32,18 @@ class Subjects(Protocol):
 
     def revision(self) -> int:
         """Return a number that grows with every change of a policy, role, team or user that rules depend on."""
-        ...
 
     def subjects(self, user_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return the people and bots of those ids; unknown and deleted ones have no entry."""
-        ...
 
     def stranger(self) -> Subject:
         """Return what everybody is at least: a person in no team, with no role of their own."""
-        ...
 
     def policies(self) -> Iterable[Policy]:
         """Return all policies."""
-        ...
 
     def policies_in_use(self) -> Collection[str]:
         """Return the ids of the policies that some team or role has."""
-        ...
 
 
 class PolicySnapshot:

@@ -28,15 +28,12 @@ class EntityStates(Protocol):
 
     def of(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return the type and document of each entity, as policies are asked about it; what never was has no entry."""
-        ...
 
     def references_named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return references to all that have each of these full names."""
-        ...
 
     def of_incidents(self, names: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
-        ...
 
 
 class Visibility:

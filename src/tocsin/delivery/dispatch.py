@@ -233,7 +233,6 @@ class Sender(Protocol):
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        ...
 
 
 def why(reasons: tuple[Reason, ...]) -> str:

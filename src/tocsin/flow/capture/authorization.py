@@ -32,39 +32,30 @@ class Permit(Protocol):
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         """Refuse, with ``Forbidden``, operations on this document that the actor may not do."""
-        ...
 
     def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         """Refuse, with ``Forbidden``, what the actor may do with this document only because of who owns it."""
-        ...
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
         """Refuse, with ``Forbidden``, a change that would lift what a rule denies the actor."""
-        ...
 
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
         """Return whether the actor may do this with the document; a denial is not logged."""
-        ...
 
     def may_view(self, entity_type: str, document: Document) -> bool:
         """Return whether the actor may see this document; a denial is not logged."""
-        ...
 
     def denies_some(self, entity_type: str) -> bool:
         """Return whether a rule denies the actor something on some entities of this type and not on others."""
-        ...
 
     def bears(self, entity_type: str, document: Document) -> bool:
         """Return whether a policy rests on this entity."""
-        ...
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         """Return whether the operation is allowed on every document of the type, or on none."""
-        ...
 
     def inheritable_keys(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
         """Return the keys on which these operations depend and which a document may inherit."""
-        ...
 
 
 Permits = Callable[[Actor], Permit]

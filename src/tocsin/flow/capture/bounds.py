@@ -29,11 +29,9 @@ class WriteCounts(Protocol):
 
     def check(self, actor: Actor) -> None:
         """Refuse, with ``TooManyRequests``, one more write of somebody who has written as much as they may."""
-        ...
 
     def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
         """Count what somebody has written."""
-        ...
 
 
 class _Unlimited:

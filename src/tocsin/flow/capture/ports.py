@@ -46,26 +46,21 @@ class Teams(Protocol):
 
     def children(self, team_id: str) -> list[Document]:
         """Return references to the teams directly under one, each with its ``teamType``."""
-        ...
 
     def at_address(self, email: str) -> Document | None:
         """Return a reference to a person with this email address, soft-deleted people included."""
-        ...
 
     def looking_like(self, name: str) -> Document | None:
         """Return a reference to a user, team or bot of another name that can be mistaken for this one."""
-        ...
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do.
 
         It does if the team or one above it, short of the Organization, has roles or policies, or if a rule names it.
         """
-        ...
 
     def domains(self, member_id: str) -> list[Document]:
         """Return the domains that come down to a team or a person from the teams they are in."""
-        ...
 
 
 class Series(Protocol):
@@ -73,19 +68,15 @@ class Series(Protocol):
 
     def put(self, line: Line, report: StoredReport) -> Document | None:
         """Keep a report in place of the one of the same moment, which is returned; None if there was none."""
-        ...
 
     def at(self, line: Line, at_ms: int) -> Document | None:
         """Return what was reported at that moment."""
-        ...
 
     def latest(self, line: Line) -> StoredReport | None:
         """Return the newest report."""
-        ...
 
     def remove(self, line: Line, at_ms: int) -> Document | None:
         """Forget what was reported at that moment, and return it; None if there was nothing."""
-        ...
 
 
 class Attachments(Protocol):
@@ -93,15 +84,12 @@ class Attachments(Protocol):
 
     def get(self, entity_id: str, kind: str) -> Document | None:
         """Return what of this kind is attached to an entity."""
-        ...
 
     def put(self, entity_id: str, kind: str, document: Document) -> None:
         """Attach a document in place of the one of this kind that was there."""
-        ...
 
     def remove(self, entity_id: str, kind: str) -> bool:
         """Take away what of this kind is attached; False if nothing was."""
-        ...
 
 
 class Suites(Protocol):
@@ -109,11 +97,9 @@ class Suites(Protocol):
 
     def add(self, suite_id: str, test_case_id: str) -> bool:
         """Put a test case into a suite; False if it is in it."""
-        ...
 
     def remove(self, suite_id: str, test_case_id: str) -> bool:
         """Take a test case out of a suite that is not its own; False if it is not in it."""
-        ...
 
 
 class SuiteRuns(Protocol):
@@ -121,23 +107,18 @@ class SuiteRuns(Protocol):
 
     def hold(self, test_case_id: str) -> list[SuiteRun]:
         """Return the last run of each live suite of a test case, by the suite's id, and hold them in that order."""
-        ...
 
     def next_end(self, suite_id: str, *, after_ms: int, before_ms: int) -> int | None:
         """Return when each live test of a suite has a result after one moment; None if one has none before another."""
-        ...
 
     def newest_before(self, suite_id: str, at_ms: int) -> int:
         """Return the time of the newest result of a suite's live tests before a moment; 0 if there is none."""
-        ...
 
     def results(self, suite_id: str, until_ms: int) -> list[SuiteResult]:
         """Return the newest result of each live test of a suite until a moment, by the test's FQN."""
-        ...
 
     def end(self, run: SuiteRun) -> None:
         """Remember this run as the last one of its suite, which is held."""
-        ...
 
 
 class UsageCounts(Protocol):
@@ -145,19 +126,15 @@ class UsageCounts(Protocol):
 
     def details(self, entity_id: str, day: int) -> Document | None:
         """Return how often an entity was used up to a day on which its use was reported; else None."""
-        ...
 
     def put(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
         """Keep a count in place of the one of the same day."""
-        ...
 
     def add(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
         """Add to the count of a day; what is added may be less than nothing."""
-        ...
 
     def rank(self, entity_type: str, day: int) -> None:
         """Work out how all entities of a type whose use was reported on a day rank among each other."""
-        ...
 
 
 class Incidents(Protocol):
@@ -165,19 +142,15 @@ class Incidents(Protocol):
 
     def latest(self, test_case_id: str) -> IncidentStep | None:
         """Return the newest step of all incidents of a test case."""
-        ...
 
     def get(self, step_id: str) -> IncidentStep | None:
         """Return one step."""
-        ...
 
     def add(self, step: IncidentStep) -> None:
         """Add a step, the newest of its test case from now on."""
-        ...
 
     def correct(self, step: IncidentStep) -> None:
         """Replace a step's document."""
-        ...
 
 
 class AlertIncidents(Protocol):
@@ -185,11 +158,9 @@ class AlertIncidents(Protocol):
 
     def hold(self, identity: str) -> AlertIncident | None:
         """Return an incident and hold it; None if there is none."""
-        ...
 
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
-        ...
 
 
 class AlertEditors(Protocol):
@@ -197,15 +168,12 @@ class AlertEditors(Protocol):
 
     def of(self, alert_id: str) -> list[str]:
         """Return the ids of an alert's editors."""
-        ...
 
     def add(self, alert_id: str, user_id: str, at_ms: int) -> None:
         """Record an editor; one who is known stays as they are."""
-        ...
 
     def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
         """Make somebody the only editor of an alert, from then on."""
-        ...
 
 
 class ThreadRows(Protocol):
@@ -213,59 +181,45 @@ class ThreadRows(Protocol):
 
     def find(self, thread_id: str) -> StoredThread | None:
         """Return a thread and hold it; None if there is none."""
-        ...
 
     def id_of_task(self, number: int) -> str | None:
         """Return the id of the thread that is the task of this number."""
-        ...
 
     def insert(self, thread: StoredThread) -> None:
         """Add a thread."""
-        ...
 
     def update(self, thread: StoredThread) -> None:
         """Replace a thread's document."""
-        ...
 
     def erase(self, thread_id: str) -> None:
         """Remove a thread with its posts and participants."""
-        ...
 
     def next_task_number(self, thread_id: str) -> int:
         """Return the number of a new task; no number is ever given twice."""
-        ...
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
         """Return whether another announcement about the asset is active at any time between the two."""
-        ...
 
     def post(self, thread_id: str, post_id: str) -> Document | None:
         """Return a post of a thread."""
-        ...
 
     def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
         """Return the latest posts of a thread, oldest first."""
-        ...
 
     def author_of(self, thread_id: str, post_id: str) -> str | None:
         """Return the id of who wrote a post; None if they are deleted for good."""
-        ...
 
     def put_post(self, thread_id: str, post: Document) -> None:
         """Add a post, or replace the one of its id."""
-        ...
 
     def erase_post(self, thread_id: str, post_id: str) -> None:
         """Remove a post and whom it mentions."""
-        ...
 
     def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
-        ...
 
     def teams_of(self, user_id: str) -> frozenset[str]:
         """Return the ids of the teams a user is in, and of all above those."""
-        ...
 
 
 class Transaction(Protocol):
@@ -274,171 +228,132 @@ class Transaction(Protocol):
     @property
     def threads(self) -> ThreadRows:
         """Return the rows of threads."""
-        ...
 
     @property
     def series(self) -> Series:
         """The reports over time."""
-        ...
 
     @property
     def attachments(self) -> Attachments:
         """The attachments of entities."""
-        ...
 
     @property
     def incidents(self) -> Incidents:
         """The incidents of test cases."""
-        ...
 
     @property
     def alert_incidents(self) -> AlertIncidents:
         """The incidents of alerts."""
-        ...
 
     @property
     def alert_editors(self) -> AlertEditors:
         """The editors of alerts."""
-        ...
 
     @property
     def suites(self) -> Suites:
         """The members of logical test suites."""
-        ...
 
     @property
     def suite_runs(self) -> SuiteRuns:
         """The runs of test suites."""
-        ...
 
     @property
     def teams(self) -> Teams:
         """The tree of teams."""
-        ...
 
     @property
     def usage(self) -> UsageCounts:
         """How often entities were used."""
-        ...
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
-        ...
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
-        ...
 
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
-        ...
 
     def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
-        ...
 
     def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, held for change.
 
         They are in the order of their ids; those ``after`` an id, ``limit`` of them.
         """
-        ...
 
     def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
-        ...
 
     def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
-        ...
 
     def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
         """Record that an entity and all below it are called by a new name from the entity's event on."""
-        ...
 
     def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
         """Record what entities were called until now: type, FQN and id of each."""
-        ...
 
     def formerly(self, types: Sequence[str], name: str) -> Document | None:
         """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
-        ...
 
     def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
         """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
-        ...
 
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
-        ...
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
-        ...
 
     def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
         """Replace an entity by one whose labels have new names, without a version; remember which they were."""
-        ...
 
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
-        ...
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return every version of an entity, oldest first, and whether a bot wrote it; labels have names of now."""
-        ...
 
     def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
         """Record the paths of the values of an entity that a person wrote last."""
-        ...
 
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""
-        ...
 
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
-        ...
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
-        ...
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Look up who has to do with these entities, which are about to be erased together."""
-        ...
 
     def erase(self, entity: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
-        ...
 
     def follow(self, entity: Stored, user_id: str) -> bool:
         """Make the user a follower as of the event of this write; False if they already were one."""
-        ...
 
     def unfollow(self, entity: Stored, user_id: str) -> bool:
         """Make the user no follower; False if they were none."""
-        ...
 
     def edge(self, from_id: str, to_id: str) -> Edge | None:
         """Return a lineage edge and lock it; None if there is no such edge."""
-        ...
 
     def edges_of(self, entity_id: str) -> list[Edge]:
         """Return every lineage edge that leads from or to an entity, or whose data it moves."""
-        ...
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
-        ...
 
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
-        ...
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log, in this order."""
-        ...
 
 
 class BatchedTransaction(Transaction, Protocol):
@@ -446,11 +361,9 @@ class BatchedTransaction(Transaction, Protocol):
 
     def row(self) -> AbstractContextManager[None]:
         """Begin one of the writes; an error that leaves it undoes it and nothing else."""
-        ...
 
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
         """Prefetch the entities that will be looked up; others are found as well, only slower."""
-        ...
 
 
 class Catalogue(Protocol):
@@ -463,7 +376,6 @@ class Catalogue(Protocol):
         ------
         Collision : another transaction wrote the same row at the same time; try again.
         """
-        ...
 
 
 class BatchedCatalogue(Protocol):
@@ -476,7 +388,6 @@ class BatchedCatalogue(Protocol):
         ------
         Collision : another transaction wrote the same row at the same time; try again.
         """
-        ...
 
     def rehearsal(self) -> AbstractContextManager[BatchedTransaction]:
         """Open a transaction that is rolled back, without blocking others where possible.
@@ -485,4 +396,3 @@ class BatchedCatalogue(Protocol):
         ------
         MustWriteError : it needs the write lock; an aborted batch raises the same
         """
-        ...

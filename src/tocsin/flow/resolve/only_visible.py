@@ -31,19 +31,15 @@ class Events(Protocol):
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         """Return the subjects of each of these events: a recipient must be able to see all of them."""
-        ...
 
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last; what never was has no entry."""
-        ...
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
         """Return the parts of each of these events that refer to what somebody may not view, as ``parts_read`` does."""
-        ...
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own."""
-        ...
 
 
 @dataclass

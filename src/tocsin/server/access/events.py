@@ -21,7 +21,6 @@ class EventView(Protocol):
     @property
     def event(self) -> ChangeEvent:
         """Return the event."""
-        ...
 
 
 T = TypeVar("T", bound=EventView)

@@ -45,11 +45,9 @@ class ReceiverNames(Protocol):
 
     def by_name(self, name: str, /) -> Person | None:
         """Return the person of that name, deleted ones included."""
-        ...
 
     def team_exists(self, name: str, /) -> bool:
         """Return whether there is a team of that name."""
-        ...
 
 
 def check_destination(destination: Destination, names: ReceiverNames, place: str, *, is_personal: bool = False) -> None:

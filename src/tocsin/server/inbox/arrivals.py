@@ -25,11 +25,9 @@ class Arrivals(Protocol):
 
     def reach(self) -> InboxProgress:
         """Return the progress of notifications."""
-        ...
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         """Return the rows beyond an offset, due or not; whole offsets only."""
-        ...
 
 
 class Arriving:

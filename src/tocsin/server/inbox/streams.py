@@ -43,11 +43,9 @@ class Entries(Arrivals, Protocol):
 
     def entries_at(self, places: list[tuple[int, str]]) -> list[InboxEntry]:
         """Return the entries at these (offset, user id) places."""
-        ...
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         """Return a user's notifications after an offset, oldest first."""
-        ...
 
 
 class TokenSessions(Protocol):
@@ -55,11 +53,9 @@ class TokenSessions(Protocol):
 
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow whenever a token is revoked, or a user changed."""
-        ...
 
     def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
         """Return whose each of these tokens is, those that work."""
-        ...
 
 
 @dataclass(frozen=True)

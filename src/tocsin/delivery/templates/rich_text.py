@@ -1,7 +1,8 @@
 """Rich text: what a template's HTML says, as blocks of spans, for each channel to show in its own format.
 
 The HTML of a template never goes out as it is: what is not in these tables (scripts, styles, images, forms) is left
-out, and links lead to the web or to a mail address only. Next: ``delivery/templates/html_text.py``.
+out, and links lead to the web or to a mail address only. Not by ``html.parser``: it hides ``<!…>`` and ``<?…>``, which
+are text here, and takes tags within titles and scripts otherwise. Next: ``delivery/templates/html_text.py``.
 """
 
 from __future__ import annotations

@@ -185,6 +185,7 @@ def _compare_words(arguments: Arguments, before: Sequence[str], after: Sequence[
 
 
 def _align_words(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Side, str]]:
+    """Yield them aligned; ``difflib`` looks for long blocks instead, and marks one edited text in seven otherwise."""
     common = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         row, below = common[i], common[i + 1]

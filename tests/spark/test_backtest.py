@@ -45,13 +45,14 @@ from tocsin.model.backtest import JOB, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
+from tocsin.model.subscription import alert_of
 from tocsin.spark.lake import HistoryLocation, part
 from tocsin.spark.match import index_of
 from tocsin.spark.match import matches as matches_on_spark
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.catalogue.alerts.backtests import Backtests
-from tocsin.store.catalogue.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog

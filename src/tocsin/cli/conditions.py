@@ -127,11 +127,11 @@ def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
 
 
 def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
-    from tocsin.server.alerts.offers import remarks_on
+    from tocsin.flow.match.remarks import RemarkKind
     from tocsin.server.alerts.request import readable
 
     try:
-        remarks = remarks_on(readable(alert.document))
+        remarks = [one for one in readable(alert.document).remarks if one.kind is not RemarkKind.NO_EFFECT]
     except InvalidCondition as error:
         yield _condition_refused(error, alert)
     except InvalidInput as error:

@@ -35,12 +35,12 @@ from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import EventSubscription, alert_of
 from tocsin.spark.lake import part, status_reports
 from tocsin.spark.match import Index, each_once, index_of, matches, skipping
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.access.subjects import SqlSubjects
-from tocsin.store.catalogue.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.recipients.event_subjects import SqlEvents

@@ -233,6 +233,13 @@ class Destination(WireModel):
         return is_to_people and self.type is not Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT and not self.config.bot_token
 
     @property
+    def has_no_receiver(self) -> bool:
+        """Return whether it is for users or teams, names none of them, and has no flag that selects people."""
+        config = self.config
+        flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
+        return self.category in (Category.USERS, Category.TEAMS) and not (config.receivers or flags)
+
+    @property
     def sends_arrays(self) -> bool:
         """Return whether it is a webhook that gets arrays of events, and not one event per request."""
         return self.type is Channel.WEBHOOK and self.config.batch_by == BATCH_BY_ALL
@@ -329,3 +336,20 @@ class EventSubscription(WireModel):
     def is_critical(self) -> bool:
         """Return whether one of its tags is called ``Critical``, of whatever classification."""
         return any(str(tag.get("tagFQN", "")).rpartition(".")[2].lower() == "critical" for tag in self.tags)
+
+
+_KEYS = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
+
+
+def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
+    """Return what a subscription's document means; keys that only its readers know are left out."""
+    fields = {key: value for key, value in document.items() if key in _KEYS}
+    ours = {
+        "createdAtMs": created_at_ms,
+        "sinceOffset": since_offset,
+        "creatorId": "",
+        "isOfAdministrators": False,
+        "bots": {},
+        "pastRules": (),
+    }
+    return EventSubscription.model_validate(fields | ours)

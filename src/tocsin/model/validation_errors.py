@@ -47,6 +47,25 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 }
 
 
+def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:
+    """Return pydantic's errors as one line: each path once, with its error.
+
+    ``model`` is the validated model; an unknown key is reported with the nearest known one.
+    """
+    messages: dict[str, list[str]] = {}
+    for error in errors:
+        messages.setdefault(_place(error["loc"]), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
+    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
+    remainder = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
+    return "; ".join(lines[:5] + remainder)
+
+
+def _place(path: Sequence[str | int]) -> str:
+    """Return the place; of a parameter only its name, not which of its alternatives was tried."""
+    steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
+    return place_of(steps) or "request"
+
+
 def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
     """Return the message, to follow the name of the wrong field; ``keys`` are the allowed ones."""
     kind, limits = str(finding["type"]), finding.get("ctx") or {}

@@ -11,8 +11,7 @@ pytest.importorskip("pyspark")
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.model.match_result import Pair
-from tocsin.model.subscription import EventSubscription
-from tocsin.store.catalogue.alerts.subscriptions import alert_of
+from tocsin.model.subscription import EventSubscription, alert_of
 
 
 class Incidents:

@@ -9,22 +9,12 @@ import pytest
 
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.model.people import Person
 from tocsin.sample.alerts import alerts
 from tocsin.sample.company import TEAMS
-from tocsin.server.alerts.request import checked_alert
+from tocsin.server.alerts.destinations import Receivers
+from tocsin.server.alerts.request import check_alert, parse_alert
 
 HOOK = "http://127.0.0.1:8586/hook"
-
-
-class Staff:
-    """The people and teams of the sample, as the server asks for them."""
-
-    def by_name(self, name: str) -> Person | None:
-        return None
-
-    def team_exists(self, name: str) -> bool:
-        return name in {team.name for team in TEAMS}
 
 
 def sample_alerts(home_url: str | None = HOOK) -> list[Document]:
@@ -35,7 +25,8 @@ def sample_alerts(home_url: str | None = HOOK) -> list[Document]:
 @pytest.mark.parametrize("request_", sample_alerts(), ids=lambda request: str(request["name"]))
 def test_the_server_takes_the_alert_as_it_is(request_: Document) -> None:
     sent = _with_key(request_)
-    checked = checked_alert(sent, before=None, secrets=dict, names=Staff(), new_id=lambda: "unused")
+    draft = parse_alert(sent, before=None, secrets=None, new_id=lambda: "unused")
+    checked = check_alert(draft, Receivers(teams=frozenset(team.name for team in TEAMS)))
     assert {key: checked.document[key] for key in request_} == request_
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from tocsin.conditions.entity_names import (
     OF_ARGUMENT,
     PEOPLE,
+    Comparing,
     EntityName,
     Rename,
     Types,
@@ -37,6 +38,12 @@ def condition_names(alert: Document) -> Iterator[EntityName]:
     """Yield the names in the conditions of an alert; malformed parts have none."""
     for rule in _rules(alert):
         yield from entity_names(rule["condition"])
+
+
+def exact_names(alert: Document) -> dict[str, list[EntityName]]:
+    """Return the names in an alert, not their beginnings or patterns of them, by the part of it that holds them."""
+    names = [name for name in condition_names(alert) if name.comparing is Comparing.EXACT]
+    return {"destinations": [*receiver_names(alert)], "filteringRules": names}
 
 
 def with_names(alert: Document, rename: Rename) -> Document:

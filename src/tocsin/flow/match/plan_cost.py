@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from pydantic import ValidationError
+
 from tocsin.conditions.methods import steps_on_values
 from tocsin.conditions.nodes import (
     Compare,
@@ -38,8 +40,10 @@ from tocsin.conditions.nodes import (
 from tocsin.conditions.normal_form import Conjunction, Fact, Term
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.indexing import Alternative, ways
-from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.logic import And, Not, Or, leaves
+from tocsin.model.entity import Document
+from tocsin.model.subscription import alert_of
 
 _FEW = 16
 _MANY_MEMBERS = 12
@@ -92,6 +96,10 @@ class CostLimits:
         """Return the name of the first limit that the cost exceeds; None if it keeps within all."""
         return next((name for name in _WORDING if _amount(name, cost) > getattr(self, name)), None)
 
+    def excess_of(self, costs: Iterable[PlanCost]) -> str | None:
+        """Return by what plans exceed the limits together, as ``excess`` does for one."""
+        return self.excess(total(costs))
+
     def excess(self, cost: PlanCost) -> str | None:
         """Return which limit the cost exceeds, and the way out, in a sentence; None if it keeps within all."""
         name = self.exceeded_limit(cost)
@@ -133,6 +141,14 @@ def cost_of(plan: Plan) -> PlanCost:
         pattern_steps=sum(_pattern_steps(leaf) for leaf in tests if isinstance(leaf, TextTest)),
         index_bytes=_small_index_bytes(tests) or sum(_index_bytes(ways(case)) for case in plan.cases()),
     )
+
+
+def cost_of_stored(document: Document) -> PlanCost | None:
+    """Return what a stored alert costs; None if it is disabled, or an older Tocsin stored what is not matched."""
+    try:
+        return cost_of(plan_of(alert_of(document))) if document.get("enabled") else None
+    except (InvalidInput, ValidationError):
+        return None
 
 
 def total(costs: Iterable[PlanCost]) -> PlanCost:

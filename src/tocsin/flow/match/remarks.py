@@ -20,7 +20,7 @@ from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, without_tests
 from tocsin.flow.match.indexing import how_found
-from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.producers import PRODUCERS, possible
 from tocsin.logic import ALWAYS, conjunction_of, leaves
 from tocsin.model.change import EventType
@@ -83,14 +83,8 @@ def of_condition(node: Node) -> Iterator[Remark]:
     yield from certain or _of_index(by_itself(node))
 
 
-def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
-    """Return what is worth knowing about an alert that can be saved: of each rule, then of all of them together.
-
-    Raises
-    ------
-    InvalidInput : it cannot be saved, as ``plan_of`` says
-    """
-    plan = plan_of(subscription)
+def of_alert(subscription: EventSubscription, plan: Plan) -> tuple[Remark, ...]:
+    """Return what is worth knowing about an alert and its plan: of each rule, then of all of them together."""
     remarks = [*_of_rules(subscription.filtering_rules)]
     if not subscription.destinations:
         remarks.append(
@@ -106,14 +100,8 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     return (*remarks, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
 
 
-def can_match(subscription: EventSubscription) -> bool:
-    """Return whether some event may match an alert; False only if that is certain.
-
-    Raises
-    ------
-    InvalidInput : it cannot be saved, as ``plan_of`` says
-    """
-    plan = plan_of(subscription)
+def can_match(plan: Plan) -> bool:
+    """Return whether some event may match an alert; False only if that is certain."""
     node = plan.node or ALWAYS
     return not (is_never(node) or _is_outside(plan, node))
 

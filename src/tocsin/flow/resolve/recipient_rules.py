@@ -138,16 +138,9 @@ def _receivers_of(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
         yield ReasonKind.ADMIN, ""
 
 
-def has_no_receiver(destination: Destination) -> bool:
-    """Return whether a destination for users or teams names none of them and has no flag that selects people."""
-    config = destination.config
-    flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
-    return destination.category in _BY_NAME and not (config.receivers or flags)
-
-
 def _receivers_by_question(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
     """Yield the recipients of a users destination that names none, if the condition is on the recipient."""
-    if destination.category is not Category.USERS or not has_no_receiver(destination):
+    if destination.category is not Category.USERS or not destination.has_no_receiver:
         return
     for question in questions:
         team = team_of(question)

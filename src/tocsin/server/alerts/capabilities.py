@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.producers import produces
 from tocsin.flow.match.remarks import can_match
 from tocsin.model.change import EventType
@@ -48,7 +49,7 @@ class AlertSelection:
         """Return whether the chosen filters and triggers can match an event about a resource."""
         rules = self.alert.filtering_rules or FilteringRules(resources=())
         narrowed = rules.model_copy(update={"resources": (resource,)})
-        return can_match(self.alert.model_copy(update={"filtering_rules": narrowed}))
+        return can_match(plan_of(self.alert.model_copy(update={"filtering_rules": narrowed})))
 
 
 def selection_of(alert_type: AlertType, resources: Sequence[str], alert_input: Document) -> AlertSelection:

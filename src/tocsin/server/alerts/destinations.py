@@ -1,4 +1,4 @@
-"""Validation of destinations when an alert is saved: category, channel and address.
+"""Destinations of an alert request: their ids, their secrets, and whether category, channel and receivers can work.
 
 Whether an address may be connected to is decided when something is sent (``delivery/transport/egress.py``).
 Next: ``server/alerts/request.py``.
@@ -7,169 +7,155 @@ Next: ``server/alerts/request.py``.
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from pydantic.alias_generators import to_camel
-
-from tocsin.delivery.channels.endpoints import check_endpoint, check_header
-from tocsin.delivery.channels.slack.channel import check_bot_token, check_signing_secret
-from tocsin.delivery.channels.table import CHANNELS
-from tocsin.delivery.channels.webhook.authentication import check_credentials
-from tocsin.delivery.channels.webhook.filling import check_templates
+from tocsin.conditions.paths import unquote
+from tocsin.delivery.channels.configuration import check_configuration, check_secrets
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.recipient_rules import has_no_receiver
+from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
-from tocsin.model.people import Person
-from tocsin.model.subscription import (
-    CONNECT_S,
-    READ_S,
-    TO_PEOPLE,
-    Category,
-    Channel,
-    Destination,
-    DestinationConfig,
-)
+from tocsin.model.subscription import Category, Channel, Destination, without_defaults
+from tocsin.store.catalogue.alerts.masking import holds_mask, split_secrets
 
-_NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
-_AT_OWN_ADDRESSES = frozenset({Category.OWNERS, Category.TEAMS})
-"""Categories of recipients who are reached at the addresses in their profiles."""
-_EMPTY = DestinationConfig()
-WITHOUT_REQUESTS = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT})
-"""Channels that make no requests: timeouts have no effect, whatever they say."""
-_TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+SecretsByDestination = Mapping[str, Document]
 
 
-class ReceiverNames(Protocol):
-    """Who exists (``store/catalogue/people/identities.py``)."""
+@dataclass(frozen=True)
+class Receivers:
+    """Which of the names in a request are those of users, and of teams; deleted ones are neither."""
 
-    def by_name(self, name: str, /) -> Person | None:
-        """Return the person of that name, deleted ones included."""
-
-    def team_exists(self, name: str, /) -> bool:
-        """Return whether there is a team of that name."""
+    users: frozenset[str] = frozenset()
+    teams: frozenset[str] = frozenset()
 
 
-def check_destination(destination: Destination, names: ReceiverNames, place: str, *, is_personal: bool = False) -> None:
-    """Report what is wrong with a destination, if anything is.
+def complete_destinations(
+    destinations: Sequence[object], stored: Sequence[Document], new_id: Callable[[], str]
+) -> list[Document]:
+    """Return destinations with an id each: their own, that of the stored one that they repeat, or a new one.
 
-    Users may be omitted if the alert's condition is on the recipient.
+    Raises
+    ------
+    InvalidInput : one is no object, has an id that is no UUID, or the id of another one
+    """
+    free, completed = list(stored), list[Document]()
+    for index, destination in enumerate(destinations):
+        if not isinstance(destination, dict):
+            raise InvalidInput("must be an object", field=f"destinations[{index}]")
+        plain = {key: value for key, value in destination.items() if key != "statusDetails" and value is not None}
+        config = plain.get("config")
+        if isinstance(config, dict) and isinstance(receivers := config.get("receivers"), list):
+            is_quoted = [isinstance(one, str) and one.startswith('"') for one in receivers]
+            names = [unquote(one) if quoted else one for one, quoted in zip(receivers, is_quoted, strict=True)]
+            plain["config"] = {**config, "receivers": names}
+        same = next((one for one in free if _is_same(plain, one)), None)
+        if same is not None:
+            free.remove(same)
+        plain = without_defaults(plain, same)
+        completed.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
+    ids = [one["id"] for one in completed]
+    for index, destination_id in enumerate(ids):
+        if not isinstance(destination_id, str) or not _ID.fullmatch(destination_id):
+            raise InvalidInput("must be a UUID; omit it to have one assigned", field=f"destinations[{index}].id")
+    if len(set(ids)) < len(ids):
+        raise InvalidInput("two destinations have the same id", field="destinations")
+    return completed
+
+
+def split_off_secrets(
+    destinations: Iterable[Document], stored_secrets: Callable[[], SecretsByDestination] | None
+) -> dict[str, Document]:
+    """Put masks into the configurations of destinations and return the secrets that they replace, by destination id.
+
+    Only a mask reads the stored secrets; there are none if ``stored_secrets`` is None.
+
+    Raises
+    ------
+    InvalidInput : a secret is wrong or unknown, or two webhooks have one address
+    """
+    secrets_by_id: dict[str, Document] = {}
+    index_by_endpoint: dict[str, int] = {}
+    for index, destination in enumerate(destinations):
+        config: object = destination.get("config")
+        new_secrets: Document = {}
+        if isinstance(config, dict):
+            is_kept = stored_secrets is not None and holds_mask(config)
+            old_secrets = stored_secrets().get(str(destination["id"]), {}) if stored_secrets and is_kept else {}
+            try:
+                destination["config"], new_secrets = split_secrets(config, old_secrets)
+            except InvalidInput as error:
+                raise InvalidInput(error.message, field=f"destinations[{index}].config.{error.field}") from error
+            check_secrets(new_secrets, f"destinations[{index}].config")
+        secrets_by_id[destination["id"]] = new_secrets
+    for index, new_secrets in enumerate(secrets_by_id.values()):
+        # Of two webhooks with the same visible part of the address nothing else could tell which is meant.
+        endpoint = new_secrets.get("endpoint")
+        if endpoint in index_by_endpoint and masked_url(endpoint, with_path=True) != endpoint:
+            message = f"has the same endpoint as destinations[{index_by_endpoint[endpoint]}]; remove one of them"
+            raise InvalidInput(message, field=f"destinations[{index}].config.endpoint")
+        if endpoint is not None:
+            index_by_endpoint.setdefault(endpoint, index)
+    return secrets_by_id
+
+
+def check_destination(
+    destination: Destination, receivers: Receivers | None, place: str, *, is_personal: bool = False
+) -> None:
+    """Refuse a destination that cannot work, or whose receivers cannot be reached by it.
+
+    Users may be omitted if the alert's condition is on the recipient. Without ``receivers`` every name is one.
 
     Raises
     ------
     InvalidInput : with the place and the way out
     """
-    _check_pair(destination, place)
-    config, inside = destination.config, f"{place}.config"
-    if destination.uses_own_addresses and destination.category in _AT_OWN_ADDRESSES:
-        _check_own(destination, inside)
-    else:
-        CHANNELS[destination.type].check(destination, inside)
-    _check_unused(destination, inside)
-    _check_timeouts(destination, place)
-    if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
-        raise InvalidInput(
-            f"category {destination.category} needs at least one receiver: a name or address",
-            field=f"{inside}.receivers",
-        )
-    for index, receiver in enumerate(config.receivers):
-        _check_receiver(receiver, destination, names, f"{inside}.receivers[{index}]")
-
-
-def _check_own(destination: Destination, place: str) -> None:
-    """Refuse what says how to reach recipients who have an address of their own."""
-    for key in DestinationConfig.model_fields:
-        if key not in _NAMING_PEOPLE and getattr(destination.config, key) != getattr(_EMPTY, key):
-            raise InvalidInput(
-                f"is for category External: {destination.category} are reached at the address in their profile"
-                " (profile.subscription); omit it",
-                field=f"{place}.{to_camel(key)}",
-            )
-
-
-def _check_unused(destination: Destination, place: str) -> None:
-    """Refuse parts of a configuration that this type of destination does not read."""
-    config = destination.config
-    for key in DestinationConfig.model_fields:
-        if getattr(config, key) == getattr(_EMPTY, key) or key in CHANNELS[destination.type].config_keys:
+    check_configuration(destination, place, is_personal=is_personal)
+    for index, receiver in enumerate(destination.config.receivers):
+        inside = f"{place}.config.receivers[{index}]"
+        if "@" in receiver:
+            _check_address(receiver, destination, inside)
             continue
-        if key in _NAMING_PEOPLE:
-            if not _reaches_people(destination):
-                who = (
-                    "its consumers" if destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT else "its endpoint"
-                )
-                raise InvalidInput(
-                    f"a {destination.type} destination like this notifies {who}, not people; omit it, or add a"
-                    " destination for them",
-                    field=f"{place}.{to_camel(key)}",
-                )
+        category = destination.category
+        if category is Category.EXTERNAL:
+            raise InvalidInput(f"{receiver!r} is not an e-mail address; users and teams have categories", field=inside)
+        if receivers is None:
             continue
-        valid_types = ", ".join(name for name, one in CHANNELS.items() if key in one.config_keys)
-        raise InvalidInput(f"is for destinations of type {valid_types}", field=f"{place}.{to_camel(key)}")
+        is_user, is_team = receiver in receivers.users, receiver in receivers.teams
+        if not (is_user or is_team):
+            raise InvalidInput(f"unknown user or team {receiver!r}", field=inside)
+        if category is Category.USERS and not is_user:
+            raise InvalidInput(f"{receiver!r} is a team; choose category Teams", field=inside)
+        if category is Category.TEAMS and not is_team:
+            raise InvalidInput(f"{receiver!r} is a user; choose category Users", field=inside)
 
 
-def _reaches_people(destination: Destination) -> bool:
-    is_by_bot = destination.type is Channel.SLACK and bool(destination.config.bot_token)
-    return destination.type in TO_PEOPLE or is_by_bot or destination.uses_own_addresses
+def _check_address(receiver: str, destination: Destination, place: str) -> None:
+    if destination.uses_own_addresses:
+        raise InvalidInput(f"{receiver!r} has no address for {destination.type}; name a user or team", field=place)
+    if destination.type is Channel.ACTIVITY_FEED:
+        raise InvalidInput(f"{receiver!r} has no inbox; name a user or team, or choose type Email", field=place)
+    if not _ADDRESS.fullmatch(receiver):
+        raise InvalidInput(f"{receiver!r} is not an e-mail address", field=place)
 
 
-def _check_timeouts(destination: Destination, place: str) -> None:
-    for key, (shortest, longest) in () if destination.type in WITHOUT_REQUESTS else _TIMEOUTS.items():
-        if not shortest <= getattr(destination, key) <= longest:
-            raise InvalidInput(f"must be between {shortest} and {longest} seconds", field=f"{place}.{to_camel(key)}")
+def _is_same(destination: Document, stored: Document) -> bool:
+    if "id" in destination:
+        return bool(destination["id"] == stored["id"])
+    return _goal(destination) == _goal(stored)
 
 
-def check_secrets(secrets: Document, place: str) -> None:
-    """Report what is wrong with the secrets of a destination, which ``check_destination`` sees masked."""
-    endpoint = secrets.get("endpoint")
-    if endpoint is not None:
-        check_endpoint(endpoint, f"{place}.endpoint")
-    if "botToken" in secrets:
-        check_bot_token(secrets["botToken"], f"{place}.botToken")
-    if "signingSecret" in secrets:
-        check_signing_secret(secrets["signingSecret"], f"{place}.signingSecret")
-    headers = secrets.get("headers")
-    for name, value in headers.items() if isinstance(headers, dict) else ():
-        check_header(name, value, place)
-    check_templates(secrets, place)
-    auth = secrets.get("authType")
-    if isinstance(auth, dict):
-        check_credentials(auth, f"{place}.authType")
-
-
-def _check_pair(destination: Destination, place: str) -> None:
-    channel = CHANNELS.get(destination.type)
-    if channel is None:
-        valid_types = ", ".join(CHANNELS)
-        raise InvalidInput(
-            f"{destination.type} is not supported yet; valid types: {valid_types}", field=f"{place}.type"
-        )
-    if destination.category not in channel.categories:
-        valid_categories = ", ".join(sorted(channel.categories))
-        raise InvalidInput(
-            f"{destination.type} cannot be used for {destination.category}; valid categories: {valid_categories}",
-            field=f"{place}.category",
-        )
-
-
-def _check_receiver(receiver: str, destination: Destination, names: ReceiverNames, place: str) -> None:
-    """Refuse what is no address where there must be one, and what is no user or team."""
-    if "@" in receiver:
-        if destination.uses_own_addresses:
-            raise InvalidInput(f"{receiver!r} has no address for {destination.type}; name a user or team", field=place)
-        if destination.type is Channel.ACTIVITY_FEED:
-            raise InvalidInput(f"{receiver!r} has no inbox; name a user or team, or choose type Email", field=place)
-        if not _ADDRESS.fullmatch(receiver):
-            raise InvalidInput(f"{receiver!r} is not an e-mail address", field=place)
-        return
-    category = destination.category
-    if category is Category.EXTERNAL:
-        raise InvalidInput(f"{receiver!r} is not an e-mail address; users and teams have categories", field=place)
-    person = names.by_name(receiver)
-    is_user, is_team = person is not None and not person.deleted, names.team_exists(receiver)
-    if not (is_user or is_team):
-        raise InvalidInput(f"unknown user or team {receiver!r}", field=place)
-    if category is Category.USERS and not is_user:
-        raise InvalidInput(f"{receiver!r} is a team; choose category Teams", field=place)
-    if category is Category.TEAMS and not is_team:
-        raise InvalidInput(f"{receiver!r} is a user; choose category Users", field=place)
+def _goal(destination: Document) -> tuple[object, ...]:
+    config = destination.get("config")
+    config = config if isinstance(config, dict) else {}
+    endpoint = config.get("endpoint")
+    masked_endpoint = masked_url(endpoint, with_path=True) if isinstance(endpoint, str) else endpoint
+    return (
+        destination.get("category"),
+        destination.get("type"),
+        masked_endpoint,
+        config.get("channel"),
+        config.get("receivers"),
+    )

@@ -1,26 +1,32 @@
 """Former names in alert requests: an alert file that was written before a rename still means the same entities.
 
-Next: ``store/catalogue/relations/names.py``.
+Next: ``server/alerts/facts.py`` reads which names there are.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from tocsin.catalogue.naming.alert_names import condition_names, receiver_names, with_names
-from tocsin.conditions.entity_names import PEOPLE, Comparing, EntityName, Types
+from tocsin.catalogue.naming.alert_names import condition_names, exact_names, receiver_names, with_names
+from tocsin.conditions.entity_names import PEOPLE, EntityName, Types
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.remarks import Remark, RemarkKind
 from tocsin.model.entity import Document
-from tocsin.server.http.request import Caller
 
-Find = Callable[[Types, set[str]], Mapping[str, Document]]
-_DocumentsByName = Mapping[tuple[Types, str], Document]
+ReferencesByName = Mapping[tuple[Types, str], Document]
+
+
+@dataclass(frozen=True)
+class NamedEntities:
+    """References to the entities that have the names in a request, and to those visible ones that had them before."""
+
+    existing: ReferencesByName = field(default_factory=dict)
+    former: ReferencesByName = field(default_factory=dict)
 
 
 def with_current_names(
-    request: Document, before: Document | None, caller: Caller
+    request: Document, before: Document | None, entities: NamedEntities
 ) -> tuple[Document, tuple[Remark, ...]]:
     """Return a request with the current names of renamed entities, and a remark for each former name.
 
@@ -30,47 +36,28 @@ def with_current_names(
     ------
     InvalidInput : it would let an alert notify another team or user than before, who has been given the former name
     """
-    places = {"destinations": [*receiver_names(request)], "filteringRules": [*_exact(condition_names(request))]}
-    entity_names = [name for many in places.values() for name in many]
-    names = caller.parts.alert_stores.names
-    existing, former = _entities_named(entity_names, names.existing), _entities_named(entity_names, names.formerly)
-    visible_ids = caller.visibility.sees(former.values()) if former else ()
-    former = {key: reference for key, reference in former.items() if reference["id"] in visible_ids}
-    _check_not_reused(request, before, existing, former)
-    current = {key: _name_of(reference) for key, reference in former.items() if key not in existing}
+    _check_not_reused(request, before, entities)
+    current = {key: _name_of(reference) for key, reference in entities.former.items() if key not in entities.existing}
     if not current:
         return request, ()
     remarks = {
         (name.text, place): Remark(
             RemarkKind.RENAMED, f"{name.text!r} is now called {current[name.types, name.text]!r}; write that", place
         )
-        for place, many in places.items()
+        for place, many in exact_names(request).items()
         for name in many
         if (name.types, name.text) in current
     }
     return with_names(request, lambda name: current.get((name.types, name.text))), tuple(remarks.values())
 
 
-def _exact(names: Iterable[EntityName]) -> Iterable[EntityName]:
-    return (name for name in names if name.comparing is Comparing.EXACT)
-
-
-def _entities_named(names: Iterable[EntityName], find: Find) -> dict[tuple[Types, str], Document]:
-    texts: dict[Types, set[str]] = defaultdict(set)
-    for name in names:
-        texts[name.types].add(name.text)
-    return {(types, text): found for types, wanted in texts.items() for text, found in find(types, wanted).items()}
-
-
-def _check_not_reused(
-    request: Document, before: Document | None, existing: _DocumentsByName, former: _DocumentsByName
-) -> None:
+def _check_not_reused(request: Document, before: Document | None, entities: NamedEntities) -> None:
     """Refuse a recipient's former name that somebody else has now, where the alert says the current one."""
     old_names, new_names = (
         {(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request)
     )
     for types, text in sorted(new_names - old_names):
-        was, now = former.get((types, text)), existing.get((types, text))
+        was, now = entities.former.get((types, text)), entities.existing.get((types, text))
         if was is None or now is None or was["id"] == now["id"]:
             continue
         if any(said == _name_of(was) and was["type"] in kinds for kinds, said in old_names - new_names):
@@ -82,7 +69,7 @@ def _check_not_reused(
             )
 
 
-def _recipients(alert: Document) -> Iterable[EntityName]:
+def _recipients(alert: Document) -> Iterator[EntityName]:
     yield from receiver_names(alert)
     yield from (name for name in condition_names(alert) if name.is_recipient)
 

@@ -24,7 +24,11 @@ def with_rules(request: Document, before: Document) -> Document:
     ------
     InvalidInput : the input names an unknown filter, or asks for something else than the rules
     """
-    rules, alert_input, resources = request.get("filteringRules"), _input(request), request.get("resources")
+    rules, alert_input, resources = request.get("filteringRules"), request.get("input"), request.get("resources")
+    if alert_input is not None and not isinstance(alert_input, dict):
+        raise InvalidInput("must be an object with filters and actions", field="input")
+    if alert_input and not any(alert_input.values()):
+        alert_input = None
     other_keys = {key: value for key, value in request.items() if key not in _KEYS}
     if rules is None:
         old_resources = (before.get("filteringRules") or {}).get("resources")
@@ -32,7 +36,8 @@ def with_rules(request: Document, before: Document) -> Document:
         return {**other_keys, "filteringRules": compiled, **({"input": alert_input} if alert_input else {})}
     if not isinstance(rules, dict):
         return {**other_keys, "filteringRules": rules}
-    _check_resources(rules, resources)
+    if resources is not None and resources != rules.get("resources"):
+        raise InvalidInput("differs from filteringRules.resources; send one of them", field="resources")
     if not alert_input:
         return {**other_keys, "filteringRules": rules}
     return {**other_keys, **_rules_and_input(rules, alert_input, before)}
@@ -45,33 +50,15 @@ def _rules_for(resources: object, alert_input: Document) -> Document:
         if choices := alert_input.get(list_key):
             if not isinstance(choices, list) or not all(isinstance(one, dict) for one in choices):
                 raise InvalidInput("must be a list of objects", field=f"input.{list_key}")
-            check_count(choices, f"input.{list_key}")
+            if len(choices) > MOST_RULES:
+                raise too_many(choices, f"input.{list_key}")
             rules[key] = rules_of(choices, f"input.{list_key}")
     return rules
 
 
-def check_count(rules: list[Document], place: str) -> None:
-    """Refuse more rules than can be planned in a moment.
-
-    Raises
-    ------
-    InvalidInput : there are too many
-    """
-    if len(rules) > MOST_RULES:
-        raise InvalidInput(f"must have at most {MOST_RULES} entries, not {len(rules)}", field=place)
-
-
-def _input(request: Document) -> Document | None:
-    """Return the input, if it names any filter or action."""
-    alert_input = request.get("input")
-    if alert_input is not None and not isinstance(alert_input, dict):
-        raise InvalidInput("must be an object with filters and actions", field="input")
-    return alert_input if alert_input and any(alert_input.values()) else None
-
-
-def _check_resources(rules: Document, resources: object) -> None:
-    if resources is not None and resources != rules.get("resources"):
-        raise InvalidInput("differs from filteringRules.resources; send one of them", field="resources")
+def too_many(rules: list[Document], place: str) -> InvalidInput:
+    """Return the refusal of more rules than can be planned in a moment."""
+    return InvalidInput(f"must have at most {MOST_RULES} entries, not {len(rules)}", field=place)
 
 
 def _rules_and_input(rules: Document, alert_input: Document, before: Document) -> Document:

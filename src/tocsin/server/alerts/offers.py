@@ -1,22 +1,36 @@
-"""Resources that an alert can be about, each with its filters and actions.
+"""Resources that an alert of each type can be about, each with its filters and actions.
 
 Source: OpenMetadata 1.13 EventSubResourceDescriptor.json and EntityObservabilityFilterDescriptor.json, and in addition
-every other type of the catalogue. Next: ``server/routes/alerts/conditions.py`` returns them.
+every other type of the catalogue; for types of alerts seeds/001 "Alert Types".
+Next: ``server/routes/alerts/conditions.py`` returns them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 
 from tocsin.flow.match.actions import ACTIONS, ANY_ACTIONS
-from tocsin.flow.match.remarks import Remark, RemarkKind, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.subscription import ALL_RESOURCES, AlertType, EventSubscription
+from tocsin.model.subscription import ALL_RESOURCES, AlertType
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
-from tocsin.server.alerts.alert_types import OBSERVED, RESOURCES_OF
 from tocsin.server.alerts.filters import FILTERS
+
+OBSERVED = (
+    *("table", "topic", "container", "pipeline", "ingestionPipeline", "testCase", "testSuite", "storedProcedure"),
+    *("dashboardDataModel", "searchIndex", "apiEndpoint", "dashboard", "mlmodel"),
+)
+"""What has reports or a schema, and so can be observed."""
+
+GOVERNED = ("policy", "role", "classification", "tag", "glossary", "glossaryTerm", "domain", "dataProduct", "task")
+"""What governance is made of: rules, words, places, and tasks, by which people ask for approval."""
+
+RESOURCES_OF: dict[AlertType, tuple[str, ...]] = {
+    AlertType.OBSERVABILITY: OBSERVED,
+    AlertType.GOVERNANCE_WORKFLOW_CHANGE_EVENT: GOVERNED,
+}
+"""The resources of the types that have only some."""
 
 RESOURCES = (ALL_RESOURCES, *ENTITY_TYPES, THREAD, *THREADS)
 """Everything an alert can be about."""
@@ -41,37 +55,14 @@ _OBSERVED = ("filterByFqn", "filterByDomain", "filterByOwner", "filterByUpdaterI
 
 def offers(alert_type: AlertType) -> list[Document]:
     """Return upstream's ``events/filterResourceDescriptor.json`` for each resource an alert of this type can have."""
-    if alert_type is AlertType.OBSERVABILITY:
-        return [_offer(name, _observability_filters(name), (*ACTIONS[name], *ANY_ACTIONS)) for name in OBSERVED]
-    resources = RESOURCES_OF.get(alert_type, RESOURCES)
-    return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in resources]
+    return [_offer(name, *_names_offered(alert_type, name)) for name in _resources_of(alert_type)]
 
 
-def remarks_on(subscription: EventSubscription) -> tuple[Remark, ...]:
-    """Return what is worth knowing about an alert that can be saved, its named filters included.
-
-    Raises
-    ------
-    InvalidInput : it cannot be saved, as ``plan_of`` says
-    """
-    return (*of_alert(subscription), *_not_offered(subscription))
-
-
-def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
-    """Yield each filter and action that is asked for by name and that no resource of the alert offers."""
-    filtering, alert_input = subscription.filtering_rules, subscription.input or {}
-    resources = filtering.resources if filtering else ()
-    offered = [offer for offer in offers(subscription.alert_type) if offer["name"] in resources]
-    for key, supported in (("filters", "supportedFilters"), ("actions", "supportedActions")):
-        offered_names = {row["name"] for offer in offered for row in offer[supported]}
-        entries = alert_input.get(key)
-        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-            name = entry.get("name") if isinstance(entry, dict) else None
-            if name in FILTERS and name not in offered_names and resources:
-                says = (
-                    f"{key[:-1]} {name} is not available for {', '.join(resources)}, so the condition may never be true"
-                )
-                yield Remark(RemarkKind.NOT_OFFERED, says, f"input.{key}[{index}].name")
+def offered_names(alert_type: AlertType, resources: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the filters, and of the actions, that one of these resources offers."""
+    by_resource = [_names_offered(alert_type, name) for name in resources if name in _resources_of(alert_type)]
+    filters, actions = frozenset[str](), frozenset[str]()
+    return filters.union(*(one for one, _ in by_resource)), actions.union(*(one for _, one in by_resource))
 
 
 def functions() -> list[Document]:
@@ -79,8 +70,16 @@ def functions() -> list[Document]:
     return [row.rule_json(name) for name, row in FILTERS.items()]
 
 
-def _observability_filters(name: str) -> tuple[str, ...]:
-    return (*_OBSERVED, "filterByTableNameTestCaseBelongsTo") if name == "testCase" else _OBSERVED
+def _resources_of(alert_type: AlertType) -> tuple[str, ...]:
+    return RESOURCES_OF.get(alert_type, RESOURCES)
+
+
+def _names_offered(alert_type: AlertType, resource: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the filters and of the actions of a resource, in their order."""
+    if alert_type is not AlertType.OBSERVABILITY:
+        return _NOTIFIED.get(resource, (*_GENERAL, *_OURS)), ()
+    of_tests = ("filterByTableNameTestCaseBelongsTo",) if resource == "testCase" else ()
+    return (*_OBSERVED, *of_tests), (*ACTIONS[resource], *ANY_ACTIONS)
 
 
 def _offer(name: str, filters: tuple[str, ...], actions: tuple[str, ...]) -> Document:

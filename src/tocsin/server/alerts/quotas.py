@@ -1,194 +1,116 @@
-"""Quotas per person: test sends, alerts, destinations, receivers, external addresses.
+"""Quotas per person: destinations, receivers, external addresses, and the cost of conditions.
 
-Administrators are limited only in the number of test sends; what they write is allowed by that.
-Next: ``server/routes/alerts/subscriptions.py``.
+They do not hold for administrators. Next: ``server/alerts/facts.py`` reads what a person has already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from pydantic import ValidationError
-
-from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
-from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.plan_cost import PER_PERSON, PlanCost, cost_of, total
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.plan_cost import PER_PERSON, PlanCost
 from tocsin.model.entity import Document
-from tocsin.model.mentions import mentions_in
-from tocsin.model.subscription import Destination
-from tocsin.server.alerts.trial import trial_targets
-from tocsin.server.http.request import Caller
-from tocsin.store.catalogue.alerts.subscriptions import alert_of
-
-_SECONDS_PER_MINUTE = 60
-_QUOTAS = {
-    "trial": "test messages (trial_messages_per_hour)",
-    "alert": "new alerts (alerts_per_hour)",
-    "post": "threads, posts and mentions (posts_per_hour)",
-}
+from tocsin.settings import Settings
 
 
-def count_alert(caller: Caller) -> None:
-    """Count one more alert of the caller's.
+@dataclass(frozen=True)
+class AlertAllowance:
+    """What a person may put into an alert: the limits, the addresses of users, and what their other alerts have.
 
-    Raises
-    ------
-    Forbidden : they have as many as one person may
-    TooManyRequests : they have made as many in this hour
+    Attributes
+    ----------
+    user_addresses : those of the new addresses that are those of users
+    other_costs : what the conditions of their other alerts cost that are enabled
     """
-    if caller.actor.is_admin:
-        return
-    limit = caller.parts.settings.alerts_per_person
-    if len(caller.parts.subscriptions.alerts_made_by(caller.actor.id)) >= limit:
-        raise Forbidden(f"You have created {limit} alerts, the maximum (alerts_per_person); delete one first.")
-    _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
+
+    settings: Settings
+    user_addresses: frozenset[str] = frozenset()
+    other_external_count: int = 0
+    other_costs: Sequence[PlanCost] = ()
 
 
-def own_address(caller: Caller) -> str | None:
-    """Return the caller's e-mail address, if they have one: a test that has no other recipient goes there."""
-    person = caller.parts.people.by_id(caller.actor.id)
-    return person.email if person else None
+class AlertExtent(NamedTuple):
+    """How far an alert reaches, and what it costs by: nothing, if it is disabled.
+
+    Attributes
+    ----------
+    receivers : those of each destination
+    conditions : its rules and its trigger, None if it is disabled
+    """
+
+    external_count: int
+    receivers: list[list[str]]
+    conditions: tuple[object, object] | None
 
 
-def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
-    """Count the messages of a trial; raise ``TooManyRequests`` where they are too many in this hour."""
-    asker = own_address(caller)
-    messages = [name for one in destinations for name in trial_targets(one, asker)]
-    if messages:
-        _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
+def extent_of(document: Document) -> AlertExtent:
+    """Return the extent of an alert, of a stored one or of an empty document."""
+    destinations = document.get("destinations") or ()
+    return AlertExtent(
+        sum(one.get("category") == "External" for one in destinations),
+        [list((one.get("config") or {}).get("receivers") or ()) for one in destinations],
+        (document.get("filteringRules"), document.get("trigger")) if document.get("enabled") else None,
+    )
 
 
-def count_repeated(caller: Caller) -> None:
-    """Count a message that is sent again although it was delivered, as a test message is counted."""
-    _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
+def is_in_domain(address: str, settings: Settings) -> bool:
+    """Return whether an address is in a domain to which anybody may send."""
+    return address.rpartition("@")[2].lower() in {one.lower() for one in settings.external_mail_domains}
 
 
-def count_post(texts: Iterable[object], caller: Caller) -> None:
-    """Count a thread or post and its mentions; raise ``TooManyRequests`` above the hourly limit."""
-    if not (caller.actor.is_admin or caller.actor.is_bot):
-        _take(caller, "post", 1 + len(mentions_in(*texts)), caller.parts.settings.posts_per_hour)
+def check_quotas(document: Document, cost: PlanCost, before: Document, allowance: AlertAllowance) -> None:
+    """Refuse more destinations or receivers than allowed, addresses that are not, and conditions that cost too much.
 
-
-def check_quotas(document: Document, before: Document | None, caller: Caller) -> None:
-    """Reject more destinations or receivers than allowed, and addresses that are not allowed.
-
-    Existing ones may stay.
+    What the alert had ``before`` may stay.
 
     Raises
     ------
     InvalidInput : with the place, the setting and the way out
     """
-    if caller.actor.is_admin:
-        return
-    settings, old_destinations = caller.parts.settings, (before or {}).get("destinations") or []
-    destinations = document.get("destinations") or []
-    if len(destinations) > max(settings.destinations_per_alert, len(old_destinations)):
-        limit = settings.destinations_per_alert
+    settings, extent, old_extent = allowance.settings, extent_of(document), extent_of(before)
+    limit = settings.destinations_per_alert
+    if len(extent.receivers) > max(limit, len(old_extent.receivers)):
         raise InvalidInput(
             f"must have at most {limit} entries (destinations_per_alert); ask an administrator", field="destinations"
         )
-    _check_external(destinations, before or {}, caller)
-    stood = {receiver.lower() for one in old_destinations for receiver in _receivers(one)}
-    for index, destination in enumerate(destinations):
-        new = [one for one in _receivers(destination) if one.lower() not in stood]
-        _check_receivers(new, _receivers(destination), f"destinations[{index}].config.receivers", caller)
-
-
-def _check_external(destinations: Sequence[Document], before: Document, caller: Caller) -> None:
-    """Refuse more destinations outside, over all alerts that the caller has made, than one person may have."""
-    if _external_count(destinations) <= _external_count(before.get("destinations") or ()):
-        return
-    limit = caller.parts.settings.external_destinations_per_person
-    own_alerts = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
-    other_count = sum(
-        _external_count(alert.get("destinations") or ()) for key, alert in own_alerts.items() if key != before.get("id")
-    )
-    if other_count + _external_count(destinations) > limit:
+    other_count, limit = allowance.other_external_count, settings.external_destinations_per_person
+    if extent.external_count > old_extent.external_count and other_count + extent.external_count > limit:
         raise InvalidInput(
             f"{other_count} of your other destinations are already External; the maximum per person is {limit}"
             " (external_destinations_per_person); ask an administrator",
             field="destinations",
         )
+    old_receivers = {one.lower() for many in old_extent.receivers for one in many}
+    for index, receivers in enumerate(extent.receivers):
+        if new_receivers := [one for one in receivers if one.lower() not in old_receivers]:
+            place = f"destinations[{index}].config.receivers"
+            check_receivers(new_receivers, place, allowance, count=len(receivers))
+    if extent.conditions not in (None, old_extent.conditions):
+        excess = PER_PERSON.excess_of([*allowance.other_costs, cost])
+        if excess is not None:
+            raise InvalidInput(f"{excess} Or disable one of them, or ask an administrator.", field="filteringRules")
 
 
-def check_cost_quota(document: Document, cost: PlanCost, before: Document | None, caller: Caller) -> None:
-    """Refuse an alert with which the conditions of all that the caller has made cost more than one person's may.
-
-    Disabled alerts cost nothing; conditions that stay as they are may stay.
-
-    Raises
-    ------
-    InvalidInput : with the amount and the way out
-    """
-    stored = before or {}
-    is_old = stored.get("enabled") and _conditions(document) == _conditions(stored)
-    if caller.actor.is_admin or is_old or not document.get("enabled"):
-        return
-    own_alerts = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
-    other_costs = (_cost(one) for key, one in own_alerts.items() if key != stored.get("id") and one.get("enabled"))
-    excess = PER_PERSON.excess(total([*filter(None, other_costs), cost]))
-    if excess is not None:
-        raise InvalidInput(f"{excess} Or disable one of them, or ask an administrator.", field="filteringRules")
-
-
-def _conditions(document: Document) -> tuple[object, object]:
-    return document.get("filteringRules"), document.get("trigger")
-
-
-def _cost(document: Document) -> PlanCost | None:
-    try:
-        return cost_of(plan_of(alert_of(document)))
-    except (InvalidInput, ValidationError):  # an older Tocsin stored it; it is not matched
-        return None
-
-
-def _external_count(destinations: Sequence[Document]) -> int:
-    return sum(one.get("category") == "External" for one in destinations)
-
-
-def check_trial(destination: Destination, caller: Caller) -> None:
-    """Refuse to try a destination that the caller might not put into an alert.
+def check_receivers(receivers: Sequence[str], place: str, allowance: AlertAllowance, *, count: int) -> None:
+    """Refuse new receivers of a destination that has ``count``: too many, or an address that is no user's.
 
     Raises
     ------
-    InvalidInput : with the place, the setting and the way out
+    InvalidInput : with the setting and the way out
     """
-    if not caller.actor.is_admin:
-        receivers = destination.config.receivers
-        _check_receivers(receivers, receivers, "destination.config.receivers", caller)
-
-
-def _check_receivers(new: Sequence[str], receivers: Sequence[str], place: str, caller: Caller) -> None:
-    limit = caller.parts.settings.receivers_per_destination
-    if new and len(receivers) > limit:
+    settings = allowance.settings
+    if count > settings.receivers_per_destination:
         raise InvalidInput(
-            f"must have at most {limit} entries (receivers_per_destination); ask an administrator", field=place
+            f"must have at most {settings.receivers_per_destination} entries (receivers_per_destination); ask an"
+            " administrator",
+            field=place,
         )
-    for address in (one for one in new if "@" in one):
-        if not _is_allowed(address, caller):
+    for receiver in receivers:
+        if "@" in receiver and receiver not in allowance.user_addresses and not is_in_domain(receiver, settings):
             raise InvalidInput(
-                f"{address!r} is not the address of a user; an administrator can add it or allow its domain"
+                f"{receiver!r} is not the address of a user; an administrator can add it or allow its domain"
                 " (external_mail_domains)",
                 field=place,
             )
-
-
-def _is_allowed(address: str, caller: Caller) -> bool:
-    domain = address.rpartition("@")[2].lower()
-    if domain in {one.lower() for one in caller.parts.settings.external_mail_domains}:
-        return True
-    person = caller.parts.people.by_email(address)
-    return person is not None and not person.deleted
-
-
-def _receivers(destination: Document) -> list[str]:
-    return list((destination.get("config") or {}).get("receivers") or ())
-
-
-def _take(caller: Caller, kind: str, amount: int, limit: int) -> None:
-    now_ms = caller.parts.clock.now_ms()
-    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, limit=limit, now_ms=now_ms)
-    if wait_s is not None:
-        minutes = -(-wait_s // _SECONDS_PER_MINUTE)
-        message = f"At most {limit} {_QUOTAS[kind]} per hour; try again in {minutes} min."
-        raise TooManyRequests(message, retry_after_s=wait_s)

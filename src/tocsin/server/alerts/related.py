@@ -20,6 +20,8 @@ MOST_RELATED = 20
 """Alerts that one alert may trigger, or depend on, directly."""
 
 _TRIGGERS, _DEPENDS_ON = "triggers", "dependsOn"
+NAMING_ALERTS = frozenset({_TRIGGERS, _DEPENDS_ON})
+"""Keys of an alert that name other alerts."""
 
 
 def check_related(document: Document, before: Document | None, caller: Caller) -> None:

@@ -22,7 +22,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
 from tocsin.server.access.events import shown_event
-from tocsin.server.alerts.request import checked_destination
+from tocsin.server.alerts.facts import read_destination
 from tocsin.server.alerts.template_samples import sample_event
 from tocsin.server.alerts.trial import NOBODY, trial_dispatch
 from tocsin.server.http.request import Caller
@@ -110,7 +110,7 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
         requested = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]
     if not isinstance(requested, list) or not 0 < len(requested) <= MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of 1 to {MOST_DESTINATIONS}", field="destinations")
-    destinations = [checked_destination(destination, caller.parts.people) for destination in requested]
+    destinations = [read_destination(destination, caller) for destination in requested]
     for index, destination in enumerate(destinations):
         if destination.category is not Category.EXTERNAL:
             raise InvalidInput("must be External: others have no address of their own", field=f"destinations[{index}]")

@@ -7,7 +7,7 @@ OpenMetadata's client requires. Next: ``server/http/request.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TypeVar
 from uuid import uuid4
@@ -40,7 +40,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.stored import Key
-from tocsin.model.validation_errors import SchemaError, keys_at, message_of, place_of
+from tocsin.model.validation_errors import describe_validation
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.request import Caller
 from tocsin.server.http.unserved import unserved_hint
@@ -209,25 +209,6 @@ def parse_as(model: type[Model], body: Document) -> Model:
         return model.model_validate(body)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors())) from error
-
-
-def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:
-    """Return pydantic's errors as one line: each path once, with its error.
-
-    ``model`` is the validated model; an unknown key is reported with the nearest known one.
-    """
-    messages: dict[str, list[str]] = {}
-    for error in errors:
-        messages.setdefault(_place(error["loc"]), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
-    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
-    remainder = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
-    return "; ".join(lines[:5] + remainder)
-
-
-def _place(path: Sequence[str | int]) -> str:
-    """Return the place; of a parameter only its name, not which of its alternatives was tried."""
-    steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
-    return place_of(steps) or "request"
 
 
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:

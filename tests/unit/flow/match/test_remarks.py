@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import parse_and_check
+from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import RemarkKind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
@@ -134,12 +135,12 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
     ],
 )
 def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[RemarkKind]) -> None:
-    assert [remark.kind for remark in of_alert(subscription)] == kinds
+    assert [remark.kind for remark in of_alert(subscription, plan_of(subscription))] == kinds
 
 
 def test_an_alert_that_notifies_nobody_gets_a_warning() -> None:
     silent = alert("isBot()").model_copy(update={"destinations": ()})
-    assert [remark.to_wire() for remark in of_alert(silent)] == [
+    assert [remark.to_wire() for remark in of_alert(silent, plan_of(silent))] == [
         {
             "kind": "noDestinations",
             "message": "The alert has no destinations, so it notifies nobody",
@@ -149,7 +150,8 @@ def test_an_alert_that_notifies_nobody_gets_a_warning() -> None:
 
 
 def test_a_remark_has_its_place() -> None:
-    (remark,) = of_alert(alert("isBot()", "false"))
+    odd = alert("isBot()", "false")
+    (remark,) = of_alert(odd, plan_of(odd))
     assert remark.to_wire() == {
         "kind": "neverTrue",
         "message": "This condition is never true",

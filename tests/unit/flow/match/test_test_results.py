@@ -126,11 +126,13 @@ def test_an_alert_that_names_tests_asks_for_nothing_more() -> None:
 
 
 def test_the_seeds_condition_needs_no_remark() -> None:
-    kinds = {one.kind for one in of_alert(subscription([rule(SEED)]))}
+    alert = subscription([rule(SEED)])
+    kinds = {one.kind for one in of_alert(alert, plan_of(alert))}
     assert kinds == {"noDestinations"}
 
 
 @pytest.mark.parametrize("condition", ["filterByTableNameTestCaseBelongsTo('orders')", "entityType == 'testCase'"])
 def test_what_only_tests_have_is_outside_of_tables(condition: str) -> None:
-    kinds = {one.kind for one in of_alert(subscription([rule(condition)]))}
+    alert = subscription([rule(condition)])
+    kinds = {one.kind for one in of_alert(alert, plan_of(alert))}
     assert kinds == {"noDestinations", "outsideResources"}

@@ -7,8 +7,7 @@ import pytest
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import AlertType
-from tocsin.server.alerts.alert_types import GOVERNED, OBSERVED
-from tocsin.server.alerts.offers import RESOURCES, offers
+from tocsin.server.alerts.offers import GOVERNED, OBSERVED, RESOURCES, offers
 from tocsin.server.alerts.request import readable
 
 BELL: Document = {"category": "Owners", "type": "ActivityFeed"}
@@ -34,7 +33,7 @@ def test_an_alert_is_about_what_its_type_offers_and_nothing_else(kind: AlertType
     assert {one["name"] for one in offers(kind)} == resources
     for resource in RESOURCES:
         if resource in resources:
-            assert readable(alert(kind, resource)).alert_type is kind
+            assert readable(alert(kind, resource)).subscription.alert_type is kind
             continue
         with pytest.raises(InvalidInput, match=f"{kind} alerts cannot be about {resource};") as caught:
             readable(alert(kind, *sorted(resources), resource))

@@ -42,5 +42,5 @@ def test_more_rules_than_are_read_in_a_moment_are_refused_unread(
 
 def test_as_many_rules_as_an_alert_may_have_are_read() -> None:
     read = readable(alert(filteringRules={"resources": ["table"], "rules": [RULE] * 100}))
-    assert read.filtering_rules is not None
-    assert len(read.filtering_rules.rules or ()) == 100
+    assert read.subscription.filtering_rules is not None
+    assert len(read.subscription.filtering_rules.rules or ()) == 100

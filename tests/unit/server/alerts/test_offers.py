@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tocsin.model.entity import Document
-from tocsin.server.alerts.offers import remarks_on
 from tocsin.server.alerts.request import readable
 
 ALERT: Document = {"name": "a", "destinations": [{"category": "Owners", "type": "ActivityFeed", "config": {}}]}
@@ -14,8 +13,8 @@ ALERT: Document = {"name": "a", "destinations": [{"category": "Owners", "type": 
 def remarks_of(
     resources: list[str], *, alert_type: str = "Observability", **inputs: list[Document]
 ) -> list[tuple[str, str]]:
-    alert = {**ALERT, "alertType": alert_type, "resources": resources, "input": inputs}
-    return [(one.kind.value, one.field) for one in remarks_on(readable(alert))]
+    alert = readable({**ALERT, "alertType": alert_type, "resources": resources, "input": inputs})
+    return [(one.kind.value, one.field) for one in alert.remarks]
 
 
 def choice(name: str, argument: str | None = None) -> Document:

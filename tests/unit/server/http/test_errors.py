@@ -17,7 +17,8 @@ from structlog.testing import capture_logs
 
 from tocsin import errors
 from tocsin.errors import Conflict, InvalidCondition, InvalidInput, MissingExtra, PreconditionFailed, TocsinError
-from tocsin.server.http.errors import STATUS_OF, Boundary, describe_validation, error_answer, explain, status_of
+from tocsin.model.validation_errors import describe_validation
+from tocsin.server.http.errors import STATUS_OF, Boundary, error_answer, explain, status_of
 from tocsin.server.http.paths import RawPaths
 
 

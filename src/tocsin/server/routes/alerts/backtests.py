@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 from uuid import uuid4
 
@@ -23,8 +24,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
+from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
-from tocsin.server.alerts.request import checked_alert
+from tocsin.server.alerts.request import check_alert, parse_alert
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over
@@ -101,15 +103,12 @@ def _alert(request: Document, caller: Caller) -> Document:
         stored = visible_document(ROW, Key.by_id(request["id"]), caller)
     else:
         require(caller, Operation.CREATE, ROW)
-    draft = {"name": _UNNAMED, "alertType": "Notification", **put_over(stored, request)}
-    alert = checked_alert(
-        draft,
-        before=stored or None,
-        secrets=lambda: caller.parts.subscriptions.secrets_of(stored["id"]) if stored else {},
-        names=caller.parts.people,
-        new_id=new_entity_id,
-    ).document
-    check_resources(alert, caller)
+    fields = {"name": _UNNAMED, "alertType": "Notification", **put_over(stored, request)}
+    secrets = partial(caller.parts.subscriptions.secrets_of, stored["id"]) if stored else None
+    draft = parse_alert(fields, before=stored or None, secrets=secrets, new_id=new_entity_id)
+    checked = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
+    check_resources(checked.resources, caller)
+    alert = checked.document
     check_related(alert, stored or None, caller)
     identity = {"id": stored.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}
     return alert | identity

@@ -31,7 +31,7 @@ from tocsin.server.alerts.dead_letters import (
     request_json,
     shown_letters,
 )
-from tocsin.server.alerts.quotas import count_repeated
+from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace

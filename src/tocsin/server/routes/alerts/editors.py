@@ -14,6 +14,7 @@ from tocsin.errors import Forbidden
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.model.subscription import own_names
 from tocsin.server.alerts.editors import editors_json
 from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at
@@ -46,6 +47,6 @@ def take_alert_over(subscription_id: PathId, caller: Asked) -> Response:
     """
     document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
     check_writer(document, caller, Operation.EDIT_ALL)
-    check_resources(document, caller)
+    check_resources(own_names((document.get("filteringRules") or {}).get("resources") or ()), caller)
     writes_of(caller).within(partial(take_over, alert_id=document["id"]), actor=caller.actor)
     return answer(editors_json(alert_at(Key.by_id(document["id"]), caller), caller))

@@ -7,7 +7,7 @@ Next: ``server/alerts/request.py``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.capture.prepare import merged_tags
 from tocsin.flow.capture.redaction import Redaction
+from tocsin.flow.match.remarks import Remark
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -34,22 +35,16 @@ from tocsin.model.subscription import (
     ALL_RESOURCES,
     Destination,
     SubscriptionState,
-    own_names,
     with_destination_defaults,
 )
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
+from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
 from tocsin.server.alerts.former_names import with_current_names
-from tocsin.server.alerts.quotas import (
-    check_cost_quota,
-    check_quotas,
-    check_trial,
-    count_alert,
-    count_trials,
-    own_address,
-)
-from tocsin.server.alerts.related import check_related
-from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
+from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
+from tocsin.server.alerts.quotas import check_quotas
+from tocsin.server.alerts.related import NAMING_ALERTS, check_related
+from tocsin.server.alerts.request import Alert, changed_secrets, check_alert, parse_alert
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
@@ -77,7 +72,7 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 @router.post("", status_code=201)
 def create(body: DocumentBody, caller: Asked) -> Response:
     """Create an alert; every field is validated."""
-    require(caller, Operation.CREATE, ROW)
+    require_on(caller, Operation.CREATE, ROW.name)
     alert = _alert_of_request(body, None, caller)
     return _alert_answer(_create(alert, caller), alert, caller)
 
@@ -192,7 +187,7 @@ async def _try_all(requested: list[object], caller: Caller) -> list[Document]:
 def _to_be_tried(requested: list[object], caller: Caller) -> list[Destination]:
     """Return the destinations when all may be tried, and count what that sends: all of it or none."""
     require(caller, Operation.CREATE, ROW)
-    destinations = [checked_destination(one, caller.parts.people) for one in requested]
+    destinations = [read_destination(one, caller) for one in requested]
     for destination in destinations:
         check_trial(destination, caller)
     count_trials(destinations, caller)
@@ -223,20 +218,21 @@ def _find_by_name(name: str, caller: Caller) -> Document | None:
 
 
 def _alert_of_request(request: Document, before: Document | None, caller: Caller) -> Alert:
-    request, renamed = with_current_names(request, before, caller)
-    alert = checked_alert(
-        request,
-        before=before,
-        secrets=lambda: caller.parts.subscriptions.secrets_of(before["id"]) if before else {},
-        names=caller.parts.people,
-        new_id=new_entity_id,
-    )
+    renamed: tuple[Remark, ...] = ()
+    entities = read_names(request, caller)
+    if entities.former:
+        request, renamed = with_current_names(request, before, entities)
+    secrets = partial(caller.parts.subscriptions.secrets_of, before["id"]) if before else None
+    draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
+    alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
-    check_resources(alert.document, caller)
-    check_related(alert.document, before, caller)
-    check_quotas(alert.document, before, caller)
-    check_cost_quota(alert.document, alert.cost, before, caller)
+    check_resources(alert.resources, caller)
+    if NAMING_ALERTS & alert.document.keys():
+        check_related(alert.document, before, caller)
+    if not caller.actor.is_admin:
+        stored = before or {}
+        check_quotas(alert.document, alert.cost, stored, read_allowance(alert.document, stored, caller))
     return replace(alert, remarks=(*renamed, *alert.remarks))
 
 
@@ -368,13 +364,10 @@ def _delete(key: Key, caller: Caller) -> Response:
     return answer(past(ROW, written.document, caller))
 
 
-def check_resources(alert: Document, caller: Caller) -> None:
+def check_resources(resources: Iterable[str], caller: Caller) -> None:
     """Refuse an alert on what its maker may not view at all; what they may view in part, resolving narrows."""
-    for resource in own_names((alert.get("filteringRules") or {}).get("resources") or ()):
-        if resource == ALL_RESOURCES:
-            require(caller, Operation.VIEW_BASIC, ROW)
-        else:
-            require_on(caller, Operation.VIEW_BASIC, resource)
+    for resource in resources:
+        require_on(caller, Operation.VIEW_BASIC, ROW.name if resource == ALL_RESOURCES else resource)
 
 
 def check_writer(document: Document, caller: Caller, operation: Operation) -> None:

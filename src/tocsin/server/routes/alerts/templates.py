@@ -23,7 +23,8 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
 from tocsin.model.template import NOTIFICATION_TEMPLATE
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.quotas import check_trial, count_trials, own_address
+from tocsin.server.alerts.facts import check_trial
+from tocsin.server.alerts.hourly_counts import count_trials, own_address
 from tocsin.server.alerts.template_previews import (
     channel_of,
     destinations_of,

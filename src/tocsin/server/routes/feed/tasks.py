@@ -14,7 +14,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.quotas import count_post
+from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible

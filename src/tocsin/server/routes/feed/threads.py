@@ -23,7 +23,7 @@ from tocsin.model.stored import Key
 from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
 from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of
-from tocsin.server.alerts.quotas import count_post
+from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer

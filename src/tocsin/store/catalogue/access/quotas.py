@@ -1,6 +1,6 @@
 """Quotas per person and hour, counted in the store and shared by all server processes.
 
-Next: ``server/alerts/quotas.py``.
+Next: ``server/alerts/hourly_counts.py``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.subscription import EventSubscription, bot_of
+from tocsin.model.subscription import EventSubscription, alert_of, bot_of
 from tocsin.store.catalogue.alerts.masking import with_secrets
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
@@ -41,7 +41,6 @@ ENTITY_TYPE = "eventsubscription"
 _MOST_BY_ID = 500
 """More subscriptions than these are read together with all others, faster than one by one."""
 
-_MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
 )
@@ -255,20 +254,6 @@ def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str
         for row in connection.execute(query.where(secret.subscription_id.in_(chunk))):
             bots.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
     return bots
-
-
-def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
-    """Return what a subscription's document means; keys that only its readers know are left out."""
-    fields = {key: value for key, value in document.items() if key in _MEANT}
-    ours = {
-        "createdAtMs": created_at_ms,
-        "sinceOffset": since_offset,
-        "creatorId": "",
-        "isOfAdministrators": False,
-        "bots": {},
-        "pastRules": (),
-    }
-    return EventSubscription.model_validate(fields | ours)
 
 
 def _subscription(

@@ -1,11 +1,11 @@
 """Names of entities: which there are, and what entities were called before they were renamed.
 
-Next: ``server/alerts/former_names.py``, ``jobs/lost_names.py``.
+Next: ``server/alerts/facts.py``, ``jobs/lost_names.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,10 @@ from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.tables import entity, entity_version
 
 _ENTITY, _FORMER, _EARLIER, _VERSION = entity.c, former_name.c, earlier_holder.c, entity_version.c
+
+
+TypedName = tuple[tuple[str, ...], str]
+"""The types of entities that a text may name, and the text."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,23 @@ class Names:
         with reading(self._engine) as connection:
             return _existing(connection, types, texts)
 
-    def formerly(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-        """Return references to the entities of these types that were called so, by what they were called."""
+    def now_and_formerly(
+        self, texts: Mapping[tuple[str, ...], Collection[str]]
+    ) -> tuple[dict[TypedName, Document], dict[TypedName, Document]]:
+        """Return references to the entities that are called so, and to those that were, by types and what they say.
+
+        ``texts`` are by the types of what they may name.
+        """
         with reading(self._engine) as connection:
-            return _formerly(connection, types, texts)
+            existing, former = (
+                {
+                    (types, text): reference
+                    for types, wording in texts.items()
+                    for text, reference in find(connection, types, wording).items()
+                }
+                for find in (_existing, _formerly)
+            )
+            return existing, former
 
     def lost_names(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
         """Return those of these texts that were names and are no longer, with the type of what had them."""

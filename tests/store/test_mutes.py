@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
 from tests.notifying import dependencies_of
 
 from tocsin.flow.once import notifications_for
 from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.access_tables import quota_use
+from tocsin.store.database.schema import migrate
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.mutes import Mutes
@@ -111,3 +115,29 @@ def test_what_is_muted_of_an_alert_ends_with_it(company: SmallCompany) -> None:
     mute(company, "ana", "bell")
     Subscriptions(company.engine).forget(company.ids["bell"])
     assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
+
+
+def test_whoever_is_erased_leaves_no_mutes_and_no_use_of_quotas(company: SmallCompany) -> None:
+    now_ms = company.clock.now_ms()
+    mute(company, "ana", "bell")
+    mute(company, "cem", "bell")
+    quotas = Quotas(company.engine)
+    assert quotas.take(company.ids["ana"], "alerts", 1, limit=1, now_ms=now_ms) is None
+    company.writes.delete("user", company.key("ana"), actor=SYSTEM, hard=True)
+    assert Mutes(company.engine).of(company.ids["ana"], now_ms) == []
+    assert Mutes(company.engine).counts([company.ids["bell"]], now_ms) == {company.ids["bell"]: (1, 0)}
+    with company.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(quota_use)).scalar_one() == 0
+
+
+def test_an_upgrade_deletes_the_mutes_of_users_erased_before_and_keeps_those_of_addresses(
+    company: SmallCompany,
+) -> None:
+    now_ms = company.clock.now_ms()
+    for who in ("ana", "out@example.com", "01a21a39-3702-765e-8682-eb3b7c3bd7d6"):
+        mute(company, who, "bell")
+    with company.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0031_suite_runs'"))
+    migrate(company.engine)
+    assert Mutes(company.engine).counts([company.ids["bell"]], now_ms) == {company.ids["bell"]: (2, 0)}
+    assert len(Mutes(company.engine).of("out@example.com", now_ms)) == 1

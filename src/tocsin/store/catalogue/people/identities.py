@@ -21,6 +21,8 @@ from tocsin.model.people import Person
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
+from tocsin.store.database.access_tables import quota_use
+from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
 from tocsin.store.database.tables import credential, entity, person, server_secret
@@ -178,10 +180,11 @@ def ensure_administrator(
 
 
 def forget(connection: Connection, user_id: str) -> None:
-    """Remove what proves who somebody is, where they logged in from and what they prefer, as they are removed."""
+    """Delete the credentials, login sources, preferences, mutes and use of quotas of a user who is erased."""
     login_attempts.forget(connection, user_id)
-    for table in (credential, login_source, notification_preference, openid_identity):
+    for table in (credential, login_source, notification_preference, openid_identity, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
+    connection.execute(mute.delete().where(mute.c.who == user_id))
 
 
 def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value

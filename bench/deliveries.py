@@ -33,7 +33,7 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
-from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.merge import Recipient
 from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.entity import Document

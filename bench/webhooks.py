@@ -28,7 +28,7 @@ from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.merge import Recipient
 from tocsin.flow.schedule.messages import scheduled_notifications
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonKind

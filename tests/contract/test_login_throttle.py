@@ -44,7 +44,7 @@ class ThrottleSetup:
     def outcome_of(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
         """Return "in", "wrong", or the seconds to wait."""
         try:
-            self.throttle.let_in(login, password, address)
+            self.throttle.authenticate(login, password, address)
         except TooManyRequests as refused:
             return refused.retry_after_s
         except Unauthenticated:

@@ -10,7 +10,7 @@ from tests.store.catalogues import company
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.model.subscription import bot_of
+from tocsin.model.subscription import bot_key_of
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.sealing import seal_alerts
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -81,8 +81,8 @@ def test_bodies_in_clear_are_sealed_and_masked_in_all_versions_and_events(older:
         versions = [from_text(one) for one in connection.execute(select(entity_version.c.document)).scalars()]
         assert {"description": "long " * 2_000} in [{"description": one.get("description")} for one in versions]
         bots = dict(connection.execute(select(destination_secret.c.destination_id, destination_secret.c.bot)).all())
-    assert Subscriptions(older).with_secrets(alert_id) == sent.model_copy(update={"bots": {BOT_ID: bot_of(TOKEN)}})
-    assert bots == {HOOK_ID: None, BOT_ID: bot_of(TOKEN)}
+    assert Subscriptions(older).with_secrets(alert_id) == sent.model_copy(update={"bots": {BOT_ID: bot_key_of(TOKEN)}})
+    assert bots == {HOOK_ID: None, BOT_ID: bot_key_of(TOKEN)}
 
 
 def test_doing_it_again_changes_nothing(older: Engine) -> None:

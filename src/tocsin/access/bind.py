@@ -59,7 +59,7 @@ def _answer(leaf: Asks, subject: Subject, grant: Grant, resource: str) -> Condit
         case Question.HAS_DOMAIN:
             return _shares_domain(subject, resource)
         case Question.MATCH_TEAM:
-            return _same_team(subject, grant)
+            return _owner_within_policy_team(subject, grant)
         case _:
             return _about_document(leaf, subject)
 
@@ -89,7 +89,7 @@ def _shares_domain(subject: Subject, resource: str) -> Condition:
     return InDomain(subject.domains) if subject.domains else Not(HasDomain())
 
 
-def _same_team(subject: Subject, grant: Grant) -> Condition:
+def _owner_within_policy_team(subject: Subject, grant: Grant) -> Condition:
     """Return "an owner is under the team of this policy", which those who are not under it never match."""
     if grant.team_id is None or grant.is_foreign:
         return NEVER

@@ -87,9 +87,9 @@ class _History:
 
     def write(self, line: Document) -> Written | None:
         actor = self._actor(line["user"], line["timestamp"])
-        return self._edge(line, actor) if "toEntity" in line else self._state(line, actor)
+        return self._apply_edge_line(line, actor) if "toEntity" in line else self._apply_state_line(line, actor)
 
-    def _state(self, line: Document, actor: Actor) -> Written:
+    def _apply_state_line(self, line: Document, actor: Actor) -> Written:
         entity_type, fqn, at_ms = line["entityType"], line["fullyQualifiedName"], line["timestamp"]
         if line["op"] == "delete":
             return self.writes.remove(entity_type, fqn, at_ms, actor=actor)
@@ -101,7 +101,7 @@ class _History:
                 self._put_edge((entity_type, fqn), to, actor, at_ms)
         return written
 
-    def _edge(self, line: Document, actor: Actor) -> Written | None:
+    def _apply_edge_line(self, line: Document, actor: Actor) -> Written | None:
         from_, to = _end(line["fromEntity"]), _end(line["toEntity"])
         if line["op"] == "put":
             self.edges[from_][to] = None

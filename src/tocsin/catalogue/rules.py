@@ -13,13 +13,13 @@ from tocsin.catalogue.governance.labels import with_certificate_dates, with_chec
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expand, with_query_name
 from tocsin.catalogue.lineage import edges
-from tocsin.catalogue.naming.follow import follow_renaming, leave_alerts, renaming_of
+from tocsin.catalogue.naming.follow import follow_renaming, remove_from_alerts, renaming_of
 from tocsin.catalogue.naming.policy_names import (
     NAMED_IN_POLICIES,
     POLICY,
     as_of_now,
     follow_in_policies,
-    leave_policies,
+    remove_from_policies,
 )
 from tocsin.catalogue.observations.life_cycle import with_newest
 from tocsin.catalogue.observations.table_details import put_config_given
@@ -79,7 +79,7 @@ class CatalogueRules(Rules):
             case "team":
                 completed = teams.with_checked_parents(transaction, completed, old)
             case "user":
-                completed = teams.with_checked_teams(transaction, completed, old)
+                completed = teams.without_root_team(transaction, completed, old)
             case "testCase":
                 check_purpose(transaction, completed, old)
             case "eventsubscription":
@@ -116,12 +116,12 @@ class CatalogueRules(Rules):
             check_unused(record, target)
 
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
-        """Write the loss of its lineage edges; take what it is called out of alerts and policies."""
+        """Write the loss of its lineage edges; remove its name from alerts and policies."""
         edges.leave_edges(record, entity, also_gone)
         if entity.entity_type in PEOPLE:
-            leave_alerts(record, entity)
+            remove_from_alerts(record, entity)
         if entity.entity_type in NAMED_IN_POLICIES:
-            leave_policies(record, entity)
+            remove_from_policies(record, entity)
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Let alerts and policies say the new names, and remember the old ones."""

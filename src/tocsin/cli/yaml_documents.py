@@ -61,7 +61,7 @@ class YamlDocument:
         if not isinstance(node, yaml.ScalarNode) or not isinstance(value, str):
             return self.place(field)
         before = "\n".join([*value.split("\n")[: line - 1], value.split("\n")[line - 1][: column - 1]])
-        return self._at(_position(self._text, node, len("".join(before.split()))))
+        return self._place_at(_position(self._text, node, len("".join(before.split()))))
 
     def _find(self, field: str) -> tuple[Node, Node, Any]:
         """Return what marks a field (its key, or the member of a list), its node and its value."""
@@ -79,9 +79,9 @@ class YamlDocument:
         return mark, node, value
 
     def _place_of(self, node: Node) -> FilePlace:
-        return self._at(node.start_mark.index)
+        return self._place_at(node.start_mark.index)
 
-    def _at(self, index: int) -> FilePlace:
+    def _place_at(self, index: int) -> FilePlace:
         start = self._text.rfind("\n", 0, index) + 1
         end = self._text.find("\n", index)
         source = self._text[start : end if end >= 0 else len(self._text)]

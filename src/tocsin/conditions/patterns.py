@@ -307,11 +307,11 @@ class _PatternReader:
         return _Piece(text, Characters(complement(ranges) if is_negated else ranges))
 
     def _class_member(self) -> tuple[str, Ranges]:
-        low, ranges = self._class_sign()
+        low, ranges = self._read_class_atom()
         if self._peek() != "-" or self._pattern[self._next + 1 : self._next + 2] in ("]", ""):
             return _plain(low), ranges
         self._next += 1
-        high, upper = self._class_sign()
+        high, upper = self._read_class_atom()
         (first, last), (above, top) = ranges[0], upper[0]
         if first != last or above != top or len(ranges) + len(upper) > 2:
             raise PatternError("a range in [ ] needs a single character on both sides")
@@ -319,7 +319,7 @@ class _PatternReader:
             raise PatternError(f"the range {low}-{high} is reversed")
         return f"{_plain(low)}-{_plain(high)}", ((first, top),)
 
-    def _class_sign(self) -> tuple[str, Ranges]:
+    def _read_class_atom(self) -> tuple[str, Ranges]:
         """Read a member of a class: its spelling for both engines, and the characters it matches."""
         sign = self._peek()
         self._next += 1

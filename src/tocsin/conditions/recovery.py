@@ -1,8 +1,8 @@
-"""Recovery of what an alert on failures reports: the condition of its "resolved" notifications.
+"""Recovery conditions: derived from the condition of an alert on failures, for its "resolved" notifications.
 
-It asks for a success after failures, and of everything else what the alert asks: whatever the alert says about the
-report itself (status, streak, values) is about the failure and left out; of how many failures there must be, that many
-must have been before. Next: ``flow/match/plan.py``.
+A recovery condition requires a success after failures. It leaves out what the alert requires of the failure itself
+(status, streak, values), keeps everything else, and requires as many failures before as the alert does. Next:
+``flow/match/plan.py``.
 """
 
 from __future__ import annotations

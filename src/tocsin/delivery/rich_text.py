@@ -1,4 +1,4 @@
-"""Rich text: what a template says of a notification, as blocks of spans, for each channel to show in its own format.
+"""Types of rich text: blocks of spans, which each channel shows in its own format.
 
 Next: ``delivery/templates/rich_text.py``, which reads it from HTML.
 """

@@ -29,7 +29,7 @@ from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import PipelineSettings
 from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
-from tocsin.spark.lake import between, is_between, status_reports
+from tocsin.spark.lake import between, is_between, status_events
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.catalogue.alerts.audit import AuditRows
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -167,7 +167,7 @@ def _matched_at_reports(parts: AuditParts, plans: Sequence[Plan], span: tuple[in
     asking = at_reports(plans)
     if not asking or parts.reports.first_between(*span) is None:
         return None
-    reports = status_reports(parts.history.session, parts.history.place, span[1]).where(F.col("log_offset") > span[0])
+    reports = status_events(parts.history.session, parts.history.place, span[1]).where(F.col("log_offset") > span[0])
     return matches(reports, index_of(asking), columns=("event_id",)).toArrow()
 
 

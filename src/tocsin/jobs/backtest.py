@@ -36,7 +36,7 @@ from tocsin.model.match_result import Pair
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription, alert_of
-from tocsin.spark.lake import part, status_reports
+from tocsin.spark.lake import part, status_events
 from tocsin.spark.match import Index, each_once, index_of, matches, skipping
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -108,7 +108,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
         done_count += step.event_count
         report(done_count, total)
     if run.at_reports is not None:
-        reports = status_reports(parts.session, parts.history.place, extent.log_end, run.window)
+        reports = status_events(parts.session, parts.history.place, extent.log_end, run.window)
         run.count(reports, run.at_reports, lambda: report(done_count, total))
     return run.result(count) | {"tookMs": parts.clock.now_ms() - began_ms}
 
@@ -163,14 +163,14 @@ class _Run:
                 if self._sees_all(policies)
                 else matches_part.filter(pa.array(self._sees(matches_part, policies)))
             )
-            if hidden := self._withheld(visible_matches["log_offset"].to_pylist(), policies):
+            if hidden := self._withheld_offsets(visible_matches["log_offset"].to_pylist(), policies):
                 visible_matches = visible_matches.filter(
                     pc.invert(pc.is_in(visible_matches["log_offset"], pa.array(hidden, pa.int64())))
                 )
             if visible_matches.num_rows:
                 yield visible_matches
 
-    def _withheld(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
+    def _withheld_offsets(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
         """Return those of these events that the alert would not match because an editor may not view them."""
         alert_id = self.alerts.own_id
         if alert_id in self.alerts.facts.of_tocsin:

@@ -70,7 +70,7 @@ def read_committed_position(checkpoint: Path) -> LogPosition | None:
         return None
 
 
-def mend(checkpoint: Path, clock: Clock) -> None:
+def set_aside_if_damaged(checkpoint: Path, clock: Clock) -> None:
     """Set a damaged checkpoint aside, so that its query begins anew where the store knows how far it was."""
     reason = damage(checkpoint)
     if reason is not None:

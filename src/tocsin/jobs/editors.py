@@ -1,6 +1,6 @@
-"""Editors job: tells the owners of alerts, every minute, whose editors were deleted or may view less than before.
+"""Editors job: every minute, notifies the owners of alerts whose editors were deleted or may view less than before.
 
-What is said depends on policies alone, never on what an alert matched. Next: ``catalogue/alerts/narrowing.py``.
+The notification depends on policies alone, never on what an alert matched. Next: ``catalogue/alerts/narrowing.py``.
 """
 
 from __future__ import annotations

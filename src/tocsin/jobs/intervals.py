@@ -70,7 +70,7 @@ def run_when_due(
 def _do_if_due(job: Job, memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int) -> None:
     now_ms = clock.now_ms()
     waits = ((memory.ran_at_ms(job.name), job.every_s), (started_ms, job.after_s))
-    # What was noted by a clock that has been set back since would put the job off until it is that time again.
+    # A time in the future was stored before the clock was set back: the job would wait until then.
     due_ms = max((since_ms + wait_s * 1000 for since_ms, wait_s in waits if since_ms <= now_ms), default=0)
     if now_ms >= due_ms and not stopping.is_set():
         _do(job, stopping)

@@ -1,7 +1,7 @@
-"""Lost names job: reports on each alert the names in it that were something's and are nothing's any more.
+"""Lost names job: reports, per alert, the names in it of entities that no longer exist.
 
-Conditions cannot say it themselves: they just match no longer. Renames are followed when they happen
-(``catalogue/naming/follow.py``); what is left are deletions, and prefixes and patterns.
+A condition with such a name no longer matches anything. Renames are followed when they happen
+(``catalogue/naming/follow.py``); deletions, prefixes and patterns remain.
 Next: ``catalogue/alerts/findings.py``.
 """
 

@@ -30,7 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import Clock
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.checkpoint import mend, read_committed_position, set_aside
+from tocsin.jobs.checkpoint import read_committed_position, set_aside, set_aside_if_damaged
 from tocsin.jobs.intervals import FAILURES
 from tocsin.settings import Settings
 from tocsin.spark.session import register_source
@@ -116,7 +116,7 @@ def following_the_log(
     checkpoint begins after.
     """
     register_source(session, LogSource)
-    mend(Path(reported.checkpoint), reported.clock)
+    set_aside_if_damaged(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
     position = _position_of(reported)
     with reporting(session, reported, position):

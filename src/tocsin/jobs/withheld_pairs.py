@@ -1,4 +1,4 @@
-"""Pairs of an event and an alert that are withheld before the condition is evaluated, where a micro-batch fails.
+"""Withheld pairs of event and alert, found before any condition is evaluated, after a micro-batch has failed.
 
 Otherwise conditions come first and rights later (``flow/pipeline.py``). But whether an alert is set aside must not
 tell what its editors may not view, so an alert that fails or is slow there is only ``Unevaluated``: on events that are

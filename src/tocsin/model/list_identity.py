@@ -1,6 +1,6 @@
-"""Table of lists that are compared member by member, with the identity of a member: name, tag or target.
+"""Identity of list members (name, tag or target), keys of references, and keys that only the server writes.
 
-All other lists are compared as a whole. Next: ``flow/capture/diff.py``.
+Lists without an identity of members are compared as a whole. Next: ``flow/capture/diff.py``.
 """
 
 from __future__ import annotations

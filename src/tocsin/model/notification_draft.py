@@ -1,6 +1,6 @@
 """Notification drafts: what *resolve* decides about each recipient of an event, before *schedule* gives it a time.
 
-Source: ``flow/resolve/local.py``. Next: ``flow/schedule/messages.py``.
+Source: ``flow/resolve/merge.py``. Next: ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Reasons(NamedTuple):
 class NotificationDraft(NamedTuple):
     """One notification before it has a time: one per (event, channel, key).
 
-    ``key`` is notified once (``flow/resolve/local.Recipient``), ``target`` is where it goes. ``recipient_id`` is None
+    ``key`` is notified once (``flow/resolve/merge.Recipient``), ``target`` is where it goes. ``recipient_id`` is None
     for an address that an alert names. ``assets_by_group`` holds, by grouping key, the asset that alerts group it under
     in place of the event's own (``flow/schedule/roots.py``).
     """

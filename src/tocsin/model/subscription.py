@@ -273,20 +273,20 @@ def without_defaults(destination: Document, stored: Document | None = None) -> D
     }
 
 
-def bot_of(token: str) -> str:
-    """Return what tells the bot with this token from others: nothing that leads back to the token, which is random."""
+def bot_key_of(token: str) -> str:
+    """Return a hash of a bot's token, by which bots are told apart; the token cannot be derived from it."""
     return sha256(f"bot {token}".encode()).hexdigest()[:32]
 
 
 class EventSubscription(WireModel):
     """A stored alert: what to match, whom to notify, over which channels.
 
-    ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
-    first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
-    when it was created, ``creator_id`` by whom (empty: by Tocsin itself); ``is_of_administrators`` says whether nobody
-    but administrators, or Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart
-    (``bot_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the alerts
-    that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
+    ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the first log
+    offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is when it was
+    created, ``creator_id`` by whom (empty: by Tocsin itself); ``is_of_administrators`` says whether nobody but
+    administrators, or Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart
+    (``bot_key_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the
+    alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
     """
 
     id: str

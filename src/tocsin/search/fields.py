@@ -199,7 +199,7 @@ def equals(name: str, value: str | int | bool) -> Node:
     """Return what is true of the entries whose field is ``value`` as a whole; of a field of words, has its words."""
     field = FIELDS.get(f"{name}.keyword") or field_of(name)
     if field.column == "deleted":
-        return CompareColumn("deleted", "=", _truth(value))
+        return CompareColumn("deleted", "=", _parse_deleted_flag(value))
     if field.column == "updated_at_ms":
         return CompareColumn("updated_at_ms", "=", whole_number(value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -281,7 +281,7 @@ def _field_name(name: str) -> str:
     return field_of(name).name
 
 
-def _truth(value: object) -> bool:
+def _parse_deleted_flag(value: object) -> bool:
     text = str(value).lower()
     if text not in ("true", "false"):
         raise InvalidInput(f"deleted must be true or false, not {str(value)[:100]!r}")

@@ -35,7 +35,7 @@ def texts_of(field: str) -> Column:
     if field in CLOSURES:
         return _closure(field)
     if field in CHANGE_SETS:
-        return _changes(CHANGE_SETS[field])
+        return _change_parts_column(CHANGE_SETS[field])
     if kind_of(field) is Kind.TEXTS:
         return F.coalesce(column_of(field), no_texts())
     return F.array_compact(F.array(text_of(field)))
@@ -113,7 +113,7 @@ def _changed_fields_text() -> Column:
     return F.when(F.size(changed) > 0, joined).otherwise(no_texts())
 
 
-def _changes(places: tuple[int, ...]) -> Column:
+def _change_parts_column(places: tuple[int, ...]) -> Column:
     """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
 
     def choose_parts(change: Column) -> list[Column]:

@@ -116,7 +116,7 @@ def log_events(session: SparkSession, place: HistoryLocation, after: int, throug
     return reader.option("after", after).option("through", through).load()
 
 
-def status_reports(session: SparkSession, place: HistoryLocation, through: int, window: Window = ALWAYS) -> DataFrame:
+def status_events(session: SparkSession, place: HistoryLocation, through: int, window: Window = ALWAYS) -> DataFrame:
     """Return the events that report a status up to an offset and in ``window``, with their streak facts.
 
     One row per report, columns of ``EVENTS``, unordered. The log has them all, so the lake is not read. Shuffles by

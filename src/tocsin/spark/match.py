@@ -105,7 +105,10 @@ class Index:
 
     @property
     def holds(self) -> Column:
-        """Return whether a candidate matches. The document is parsed once a candidate, unless it was for each event."""
+        """Return whether a candidate matches.
+
+        The document is parsed once per candidate, or once per event if paths were extracted.
+        """
         numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.table["program"]), "shape")).to_pylist())
 
         def rest(document: Column) -> Column:
@@ -135,7 +138,7 @@ class Index:
         return self.with_plans(set(self.subscription_ids()).difference(subscription_ids), ())
 
     def by_facts(self) -> Index:
-        """Return the index without residual conditions: what may match by its facts does. No condition is evaluated."""
+        """Return the index without residual conditions: every alert whose facts are present matches."""
         unconditional = {
             "guard_shape": pa.repeat(pa.scalar(UNGUARDED, pa.int32()), self.table.num_rows),
             "program": pa.array([[]] * self.table.num_rows, ROWS.field("program").type),

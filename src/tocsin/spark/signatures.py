@@ -69,7 +69,7 @@ _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
 
 @dataclass(frozen=True)
 class ConditionTest(Formula["ConditionTest"]):
-    """Test of a signature with its constants, as ``TEST_FIELDS`` of a row: it passes if it does for one of them."""
+    """Test of a signature with its constants, as ``TEST_FIELDS`` of a row; one constant that holds is enough."""
 
     shape: int
     texts: tuple[Scalar, ...] = ()
@@ -86,7 +86,7 @@ class ConditionSignature:
     ----------
     leaf : the leaf, with ``_CONSTANT`` in place of its constant, and other placeholders for the steps of its paths
     slot : ``texts`` or ``numbers``, the field of a test that has the constants; None when it has none
-    step_count : how many paths a test of this signature has
+    step_count : number of steps of the path in a test of this signature
     is_joined : a test of this signature stands for several, which must all pass
     """
 

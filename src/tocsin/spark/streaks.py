@@ -53,12 +53,12 @@ STATE_CONF = {
 
 _VARIABLE = "streak"
 _FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
-_SPOKEN = ("testStatus", "pipelineStatus", "reportedAt")
+_REPORT_FIELDS = ("testStatus", "pipelineStatus", "reportedAt")
 
 
 def is_report() -> Column:
     """Return whether a row of ``EVENTS`` reports something."""
-    return reduce(or_, (F.col(COLUMNS[name]).isNotNull() for name in _SPOKEN))
+    return reduce(or_, (F.col(COLUMNS[name]).isNotNull() for name in _REPORT_FIELDS))
 
 
 def kept_streaks(reports: DataFrame) -> DataFrame:
@@ -127,7 +127,7 @@ def _with_facts(reports: pa.Table) -> pa.Table:
     ordered = reports.take(pc.sort_indices(reports["log_offset"]))
     facts_of_reports: list[Facts] = []
     streak: Streak | None = None
-    for columns in ordered.select([*(COLUMNS[name] for name in _SPOKEN), "timestamp_ms"]).to_pylist():
+    for columns in ordered.select([*(COLUMNS[name] for name in _REPORT_FIELDS), "timestamp_ms"]).to_pylist():
         streak, facts = advance(streak, _report(columns))
         facts_of_reports.append(facts)
     for name, column in _FACTS.items():
@@ -145,7 +145,7 @@ def _report(columns: Mapping[str, Any]) -> StatusReport:
 
 def _report_in(columns: Mapping[str, Any]) -> StatusReport | None:
     """Return what a row of ``EVENTS`` reports; None when it is no report."""
-    derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
+    derived = {name: columns[COLUMNS[name]] for name in _REPORT_FIELDS}
     return report_in(derived, columns["timestamp_ms"])
 
 

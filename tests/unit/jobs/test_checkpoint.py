@@ -9,7 +9,7 @@ import pytest
 
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.checkpoint import damage, mend, read_committed_position
+from tocsin.jobs.checkpoint import damage, read_committed_position, set_aside_if_damaged
 
 HEAD = '{"batchWatermarkMs":0,"conf":{}}'
 
@@ -38,13 +38,13 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def test_a_sound_checkpoint_stays_and_says_how_far_it_is(checkpoint: Path) -> None:
-    mend(checkpoint, FixedClock(0))
+    set_aside_if_damaged(checkpoint, FixedClock(0))
     assert (damage(checkpoint), read_committed_position(checkpoint)) == (None, LogPosition(20))
     assert [one.name for one in checkpoint.parent.iterdir()] == ["match_stream"]
 
 
 def test_one_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
-    mend(tmp_path / "none", FixedClock(0))
+    set_aside_if_damaged(tmp_path / "none", FixedClock(0))
     assert (damage(tmp_path / "none"), read_committed_position(tmp_path / "none")) == (None, None)
 
 
@@ -82,7 +82,7 @@ def test_a_damaged_one_is_set_aside_and_only_the_last_of_them_is_kept(checkpoint
     for content in ("first", "second"):
         (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
         (checkpoint / "offsets/2").write_text(content)
-        mend(checkpoint, clock)
+        set_aside_if_damaged(checkpoint, clock)
         clock.advance(1)
     (set_aside,) = checkpoint.parent.iterdir()
     assert set_aside.name.startswith("match_stream.damaged-19700101T000001")

@@ -1,4 +1,4 @@
-"""A skipped backlog of an alert: it is switched off and on again, and covers events from then on.
+"""Skips the backlog of an alert by disabling and enabling it: it starts again at the current offset.
 
 Next: ``store/catalogue/alerts/subscriptions.py``, where an alert's first offset follows from that.
 """

@@ -14,7 +14,7 @@ from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold, ThreadRows
-from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
+from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -69,7 +69,7 @@ class FeedWrites:
             thread, asset = _find_thread(record, thread_id)
             shown_thread = events.whole_thread(record, thread, asset)
             redaction = Redaction(record.ids.event())
-            covered = redaction.hide(shown_thread, hidden_keys_in(shown_thread, record.permit, record.transaction))
+            covered = redaction.hide(shown_thread, hidden_references(shown_thread, record.permit, record.transaction))
             patched_thread = redaction.restore(json_patch.apply_to_copy(covered, operations, record.bounds))
             requests.check_unchanged(shown_thread, patched_thread, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited_thread(record, thread, asset, patched_thread)
@@ -235,7 +235,9 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
     document["reactions"] = _reactions(record, old, patched_thread)
     document["resolved"] = patched_thread.get("resolved") is True
     if thread.kind == ThreadType.TASK:
-        document["task"] = old["task"] | {"assignees": _new_assignees(record, old["task"], patched_thread.get("task"))}
+        document["task"] = old["task"] | {
+            "assignees": _patched_assignees(record, old["task"], patched_thread.get("task"))
+        }
     if thread.kind == ThreadType.ANNOUNCEMENT:
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
         document["announcement"] = requests.checked_announcement(patched_thread.get("announcement"))
@@ -249,7 +251,7 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
     return document
 
 
-def _new_assignees(record: Record, old: Document, patched_task: object) -> list[Document]:
+def _patched_assignees(record: Record, old: Document, patched_task: object) -> list[Document]:
     references = requests.checked_assignees(patched_task.get("assignees") if isinstance(patched_task, dict) else None)
     before: list[Document] = old["assignees"]
     if {one.get("id") for one in references} == {one["id"] for one in before}:

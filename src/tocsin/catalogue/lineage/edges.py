@@ -22,7 +22,7 @@ from tocsin.flow.capture.authorization import check_view
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.json_patch import apply_to_copy
 from tocsin.flow.capture.ports import Hold
-from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
+from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -73,7 +73,7 @@ def patch_edge(record: Record, from_entity: Document, to_entity: Document, opera
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
     redaction = Redaction(record.ids.event())
-    shown_details = redaction.hide(readable, hidden_keys_in(readable, record.permit, record.transaction))
+    shown_details = redaction.hide(readable, hidden_references(readable, record.permit, record.transaction))
     return _put(record, ends, old, redaction.restore(apply_to_copy(shown_details, operations, record.bounds)))
 
 

@@ -88,7 +88,7 @@ def follow_renaming(record: Record, renaming: Renaming) -> None:
             by_tocsin(record).change(alert, after, beside=renaming.because)
 
 
-def leave_alerts(record: Record, entity: Stored) -> None:
+def remove_from_alerts(record: Record, entity: Stored) -> None:
     """Take a user or team that goes for good out of what selects the recipients of alerts, and tell the owners.
 
     A team of the same name that is created later is another team: it inherits nothing.

@@ -59,7 +59,7 @@ def follow_in_policies(record: Record, renaming: Renaming) -> None:
             by_tocsin(record).change(policy, after, beside=renaming.because)
 
 
-def leave_policies(record: Record, entity: Stored) -> None:
+def remove_from_policies(record: Record, entity: Stored) -> None:
     """Let policies grant nothing by the name of an entity that is deleted for good.
 
     Raises

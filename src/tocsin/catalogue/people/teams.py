@@ -56,8 +56,8 @@ def with_checked_parents(transaction: Transaction, team: Document, old: Document
     return placed_team
 
 
-def with_checked_teams(transaction: Transaction, user: Document, old: Document) -> Document:
-    """Return somebody with the teams they store.
+def without_root_team(transaction: Transaction, user: Document, old: Document) -> Document:
+    """Return a user without the root team among their teams, which is implied; check that the address is theirs.
 
     Raises
     ------

@@ -65,7 +65,7 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     return _note_step(record, case, (latest, step), new_case)
 
 
-def resolve_open(record: Record, case: Stored, details: Document) -> Document | None:
+def resolve_open_incident(record: Record, case: Stored, details: Document) -> Document | None:
     """Resolve the open incident of a test case with these details; return the test case's document, None if none is."""
     latest = record.transaction.incidents.latest(case.id)
     if latest is None or not latest.is_open:

@@ -97,7 +97,7 @@ def _without_incident(record: Record, case: Stored, written: Written, result: Do
     is_newest = held_result.get("timestamp") == result["timestamp"]
     if not (is_newest and result["testCaseStatus"] == _SUCCEEDED and case.document.get("autoCloseIncident")):
         return written
-    resolved = incidents.resolve_open(record, replace(case, document=written.document), _RESOLUTION)
+    resolved = incidents.resolve_open_incident(record, replace(case, document=written.document), _RESOLUTION)
     return written if resolved is None else replace(written, document=resolved)
 
 

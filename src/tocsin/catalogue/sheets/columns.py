@@ -79,7 +79,7 @@ def _name(table: Stored, row: Row) -> str:
 
 
 def bring_column(transaction: Transaction, column: Document, values: dict[str, str]) -> bool:
-    """Bring a column to what differs in its row; say whether anything did. Refused, it stays as it was."""
+    """Apply the cells that differ to a column; return whether it changed. If they are refused, it is unchanged."""
     cells = column_cells(column)
     differing = {name: text for name, text in values.items() if name != _NAME and text != cells[name]}
     new_column = dict(column)

@@ -14,7 +14,7 @@ from tocsin.flow.capture import renames
 from tocsin.flow.capture.diff import is_empty
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.prepare import patched_fields
-from tocsin.flow.capture.redaction import hidden_keys_in
+from tocsin.flow.capture.redaction import hidden_references
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -54,7 +54,7 @@ def rewritten(
     The row is compared with the cells that the actor may see; hidden values stay unchanged.
     """
     shown_document = without(
-        old.document, hidden_keys_in(old.document, record.permit, record.transaction), old.document
+        old.document, hidden_references(old.document, record.permit, record.transaction), old.document
     )
     shown_cells, document = cells(shown_document), dict(shown_document)
     for name, text in row.values.items():

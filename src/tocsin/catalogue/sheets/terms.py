@@ -70,7 +70,9 @@ def import_terms(record: Record, glossary: Stored, sheet_rows: tuple[Row, ...]) 
     reported: dict[str, Row] = {}
     places = sorted(range(len(sheet_rows)), key=lambda at: _depth(sheet_rows[at]))
     links = RowLinks(
-        partial(_full_name, glossary), partial(_unknown, record.transaction, glossary), frozenset({"relatedTerms"})
+        partial(_full_name, glossary),
+        partial(_missing_terms, record.transaction, glossary),
+        frozenset({"relatedTerms"}),
     )
     sorted_outcomes = import_rows(
         record, [sheet_rows[at] for at in places], partial(_import_one, record, glossary, reported), links
@@ -87,7 +89,7 @@ def _full_name(glossary: Stored, row: Row) -> str | None:
         return None
 
 
-def _unknown(transaction: Transaction, glossary: Stored, row: Row) -> Iterator[str]:
+def _missing_terms(transaction: Transaction, glossary: Stored, row: Row) -> Iterator[str]:
     """Yield the FQNs of terms that a row names and that are not there."""
     related = [_relation(part)[1] for part in split_parts(row.values.get("relatedTerms", ""))]
     parent = _parent(glossary, row.values.get("parent", ""))

@@ -1,4 +1,4 @@
-"""Rules of notification templates: they can be read, and who provides them is not what somebody says.
+"""Rules of notification templates: they must parse, and a request cannot set their provider.
 
 Next: ``delivery/templates/parse.py``.
 """

@@ -1,4 +1,4 @@
-"""Accounts of the time that templates take: of each alert, and of all alerts of a person, in the present minute.
+"""Processor time used by templates in the current minute, per alert and per person.
 
 Only processor time counts, so that nobody pays for a busy machine. Next: ``delivery/templates/renderings.py``.
 """

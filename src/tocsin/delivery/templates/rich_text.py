@@ -1,4 +1,4 @@
-"""Rich text: what a template's HTML says, as blocks of spans, for each channel to show in its own format.
+"""Parser of a template's HTML to rich text, which each channel shows in its own format.
 
 The HTML of a template never goes out as it is: what is not in these tables (scripts, styles, images, forms) is left
 out, and links lead to the web or to a mail address only. Not by ``html.parser``: it hides ``<!…>`` and ``<?…>``, which

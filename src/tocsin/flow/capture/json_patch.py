@@ -1,9 +1,9 @@
 """JSON Patch (RFC 6902) of entities, applied to the document that a client has read.
 
 A client that read ``owners: []`` sends ``/owners/0``, so lists that a document omits when empty are added before the
-patch and removed after it (those of members by ``normalize.py``). Paths that end in ``/href``, or in ``/deleted``
-below a reference, are ignored: both are made for every answer, and a test compares without them. How much an operation
-copies is checked first, because a short patch can double the document with every line.
+patch and removed after it (those of members by ``normalize.py``). Paths that end in ``/href``, or in ``/deleted`` below
+a reference, are ignored: the server computes both for each response, and ``test`` operations ignore them. How much an
+operation copies is checked first, because a short patch can double the document with every line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def apply(
     """
     patched = _in_place(_with_empty_lists(entity_type, _copy_of(document)), operations, bounds)
     for operation in operations:
-        if _empties_description(entity_type, operation):
+        if _empties_optional_description(entity_type, operation):
             _remove_empty(patched, operation["path"])
     return {key: value for key, value in patched.items() if key in document or value not in ([], {})}
 
@@ -134,7 +134,7 @@ def _stored_part(value: Any) -> Any:  # Any: whatever JSON a document holds
     return {key: _stored_part(inner) for key, inner in value.items() if key not in computed_keys}
 
 
-def _empties_description(entity_type: str, operation: PatchOperation) -> bool:
+def _empties_optional_description(entity_type: str, operation: PatchOperation) -> bool:
     """Return whether an operation sets a description to an empty text, which removes it where it may be missing."""
     if not _is_about(operation, "description") or operation.get("value") != "":
         return False

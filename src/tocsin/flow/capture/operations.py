@@ -22,7 +22,7 @@ from tocsin.flow.capture.authorization import Permits, check_delete, check_resto
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched_fields, whole_state
-from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
+from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.rollback import RolledBack, roll_back
 from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
@@ -148,7 +148,7 @@ class EntityWrites:
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
             readable = self.rules.view_of(record, record.as_read(old), old, paths)
-            hidden = hidden_keys_in(readable, record.permit, record.transaction)
+            hidden = hidden_references(readable, record.permit, record.transaction)
             document = redaction.restore(patching.of(redaction.hide(readable, hidden)))
             fields = patched_fields(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0

@@ -85,12 +85,12 @@ def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, La
                 key: documents_by_version[after][key] for key in _STAMPED if key in documents_by_version.get(after, {})
             }
         else:
-            document |= _stamps(event)
+            document |= _server_written_values(event)
         documents_by_version[after] = document
     return list(documents_by_version.values())
 
 
-def _stamps(event: ChangeEvent) -> Document:
+def _server_written_values(event: ChangeEvent) -> Document:
     """Return the keys that the server writes into every version, as the event has them."""
     stamps: Document = {
         "id": event.entity_id,

@@ -67,7 +67,7 @@ class Redaction:
         return isinstance(value, dict) and value.get("id") in self._kept
 
 
-def hidden_keys_in(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
+def hidden_references(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
     """Return the ids and the full names of tables in a document that the owner of ``permit`` may not see.
 
     Types of which they see all, or nothing, need no lookup.

@@ -1,4 +1,4 @@
-"""Named actions (triggers) of alerts: which resources have them, and so what each says something about.
+"""Named actions (triggers) of alerts, and the resources that each applies to.
 
 Source: OpenMetadata 1.13 EntityObservabilityFilterDescriptor.json; ``GetSchemaChanges``, ``GetOwnershipChanges`` and
 ``GetTagChanges`` are ours. Next: ``flow/match/plan.py``, ``server/alerts/offers.py``.

@@ -1,7 +1,7 @@
 """Audience of changed entities: everything recipient resolution needs, looked up by key.
 
 Queries the directory level by level (lineage, relations, teams, people), once per level for all entities.
-Next: ``flow/resolve/local.py`` for one event, ``flow/resolve/portions.py`` for many.
+Next: ``flow/resolve/merge.py`` for one event, ``flow/resolve/portions.py`` for many.
 """
 
 from __future__ import annotations

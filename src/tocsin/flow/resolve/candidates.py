@@ -1,6 +1,6 @@
 """Candidates for one event: every way an alert reaches a person, and what suppresses it.
 
-Candidates that nothing suppresses are the recipients (``flow/resolve/local.py``); explanations list the others. One
+Candidates that nothing suppresses are the recipients (``flow/resolve/merge.py``); explanations list the others. One
 event may have a million: what is made for each is a tuple, and reasons that are equal are one object.
 """
 
@@ -138,7 +138,7 @@ class IndexedAudience:
     def _members(self, way: _Way, context: _EventContext) -> Iterator[Candidate]:
         for user_id, spans in self.teams.get(way.principal.principal_id, {}).items():
             if user_id in self.people:
-                yield _candidate(way.of(_at(context.head.offset, spans)), self.people[user_id], context)
+                yield _candidate(way.of(_nearest_span(context.head.offset, spans)), self.people[user_id], context)
 
 
 class _EventContext(NamedTuple):
@@ -235,7 +235,7 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
         for step in _within(steps, rule.downstream_depth, offset):
             reason = _reason(rule, None, step.node_fqn if step.hops else None, step.hops)
             for spans in audience.placed.get((rule.relation, step.node_id), ()):
-                yield _Way(rule, _at(offset, spans), reason, step.node_id)
+                yield _Way(rule, _nearest_span(offset, spans), reason, step.node_id)
 
 
 def _group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -245,7 +245,7 @@ def _group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return groups
 
 
-def _at(offset: int, spans: Sequence[_Span]) -> _Span:
+def _nearest_span(offset: int, spans: Sequence[_Span]) -> _Span:
     """Return the span that an offset lies in, else the first after it, else the last before it."""
     if len(spans) == 1:
         return spans[0]

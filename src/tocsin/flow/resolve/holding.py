@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.merge import Recipient
 from tocsin.flow.resolve.portions import ResolvedEvent
 from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.model.match_result import Pair

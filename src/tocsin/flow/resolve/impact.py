@@ -1,7 +1,7 @@
 """Impact of a change: downstream assets, narrowed to the affected columns and counted.
 
-``store/recipients/impact.py`` walks the graph, ``server/routes/lineage/impact.py`` answers. Notifications do not use
-this: ``recipient_rules.py`` resolves ``notifyDownstream``.
+``store/recipients/impact.py`` walks the graph, ``server/routes/lineage/impact.py`` answers. Notifications
+find downstream assets by ``reach`` in ``store/recipients/relations_over_time.py``.
 """
 
 from __future__ import annotations

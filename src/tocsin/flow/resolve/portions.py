@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.candidates import IndexedAudience
 from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
-from tocsin.flow.resolve.local import Recipient, merge_candidates
+from tocsin.flow.resolve.merge import Recipient, merge_candidates
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import EventHead

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
 from tocsin.model.address import MASK
 from tocsin.model.notification import ReasonKind
-from tocsin.model.subscription import Category, Channel, Destination, EventSubscription, bot_of
+from tocsin.model.subscription import Category, Channel, Destination, EventSubscription, bot_key_of
 
 NO_DEPTH_LIMIT = 2**31 - 1
 """Downstream depth of a destination that sets none: as far as lineage goes."""
@@ -111,7 +111,7 @@ def _has_bot(destination: Destination) -> bool:
 def _bot(subscription: EventSubscription, destination: Destination) -> str:
     """Return what tells the bot of a destination from others; of an unknown one, that it is this destination's."""
     token = destination.config.bot_token or MASK
-    return subscription.bots.get(destination.id) or (f"of {destination.id}" if MASK in token else bot_of(token))
+    return subscription.bots.get(destination.id) or (f"of {destination.id}" if MASK in token else bot_key_of(token))
 
 
 def _depth(destination: Destination) -> int:

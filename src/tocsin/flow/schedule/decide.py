@@ -55,7 +55,7 @@ def timing_of(subscription: EventSubscription) -> Timing:
 
 
 def rank_of(subscription: EventSubscription) -> Rank:
-    """Return the place of an alert among others: nobody but administrators gets before those of administrators."""
+    """Return the rank of an alert: alerts of administrators come first, then the oldest."""
     return not subscription.is_of_administrators, subscription.created_at_ms, subscription.id
 
 

@@ -156,9 +156,9 @@ def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:
 
 
 def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
-    """Return what the slots of a notification are ordered by, those of leading alerts being first in any case.
+    """Return the sort key of a notification's slots among alerts of equal rank.
 
-    The earliest is first; of several at one time one without others, in which nothing is only counted.
+    The earliest is first; of several at one time an ungrouped one, because a group may show only a count.
     """
     return max(slot.due_at_ms, now_ms), slot.grouping_key is not None
 

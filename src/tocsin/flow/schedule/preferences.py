@@ -92,12 +92,12 @@ class PreferredWait:
     digest: DailyTime | None = None
 
     def due_at_ms(self, at_ms: int) -> int:
-        """Return when is sent what would be sent at ``at_ms`` (both epoch milliseconds)."""
+        """Return the due time of a message that would otherwise be sent at ``at_ms`` (both epoch milliseconds)."""
         moment_ms = at_ms if self.digest is None else self.digest.next_ms(at_ms)
         return moment_ms if self.quiet is None else self.quiet.ends_after(moment_ms)
 
     def following_ms(self, due_at_ms: int) -> int:
-        """Return when is sent what comes too late for the message that was due at ``due_at_ms``."""
+        """Return the due time of what comes too late for the message that was due at ``due_at_ms``."""
         return due_at_ms + _MOMENT_MS if self.digest is None else self.due_at_ms(due_at_ms)
 
 
@@ -126,9 +126,9 @@ NO_PREFERENCES = Preferred()
 
 
 def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> PreferredWait | None:
-    """Return what somebody waits for who is notified of changes of these categories; None if for nothing.
+    """Return the wait for changes of these categories, None if they are sent at once.
 
-    For what is never to come nobody waits: it is dropped when it would be sent (``store/outbox/send_permission.py``).
+    ``never`` gives no wait: it is dropped when it would be sent (``store/outbox/send_permission.py``).
     """
     frequency, quiet = preferences.frequency_of(categories), quiet_period_of(preferences)
     if frequency in _DIGEST_WEEKDAYS:

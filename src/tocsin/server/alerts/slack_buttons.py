@@ -19,7 +19,7 @@ from tocsin.delivery.links.acknowledge import AcknowledgeLink
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.model.notification import Notification
-from tocsin.model.subscription import Channel, Destination, bot_of
+from tocsin.model.subscription import Channel, Destination, bot_key_of
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller
@@ -79,7 +79,7 @@ def _is_administrators(alert_id: str, destination: Destination, parts: Parts) ->
     if alert is not None and alert.is_of_administrators:
         return True
     config = destination.config
-    alerts = parts.subscriptions.of_administrators_by(bot_of(config.bot_token or ""))
+    alerts = parts.subscriptions.administrator_alerts_of_bot(bot_key_of(config.bot_token or ""))
     routes = (route for other in alerts for route in parts.alert_stores.routes.of(other.id).values())
     configs = (one.destination.config for one in routes if one.waits_because is None)
     return any((one.bot_token, one.signing_secret) == (config.bot_token, config.signing_secret) for one in configs)

@@ -43,7 +43,7 @@ def views_of(
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
     entities = _with_heritage(row, documents, caller) if is_asked else documents
     entities = in_tree(row, entities, caller, fields) if row.name in IN_TREE else entities
-    extras = caller.visibility.visible_documents(with_relations(row, entities, caller, fields or frozenset()))
+    extras = caller.visibility.visible_documents(requested_relations(row, entities, caller, fields or frozenset()))
     entities = caller.visibility.visible_documents(entities)
     views = [view_of(row, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)]
     _describe(views, caller)
@@ -90,7 +90,7 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
     return [secrets.in_clear(row, view, stored_secrets.get(view["id"], {})) for view in views]
 
 
-def with_relations(
+def requested_relations(
     row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> list[Document]:
     """Return for each document its requested relations: followers, followed assets, and more."""

@@ -1,7 +1,8 @@
-"""Throttle for log-ins: attempts are counted before a password is checked, and delay later attempts.
+"""Throttle for log-ins: after failed attempts, later ones are refused (429) until a growing delay has passed.
 
-Nobody is locked out: the delay is bounded, and a person who has logged in from a source before is not delayed by
-attempts from other sources. Next: ``store/catalogue/people/login_attempts.py``.
+Attempts are counted before a password is checked. Nobody is locked out: the delay is bounded, and a person who has
+logged in from a source before is not delayed by attempts from other sources. Next:
+``store/catalogue/people/login_attempts.py``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class LoginThrottle:
         self._people, self._attempts, self._clock, self._free = people, attempts, clock, free
         self._is_right = is_right
 
-    def let_in(self, login: str, password: str, address: str) -> Person:
+    def authenticate(self, login: str, password: str, address: str) -> Person:
         """Return who logs in.
 
         Raises

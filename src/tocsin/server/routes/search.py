@@ -154,7 +154,7 @@ def count_by_field(
     field: Annotated[str, Query(max_length=200)] = "entityType",
 ) -> Response:
     """Count the entities of a query by the values of ``field``: a type, service, tier."""
-    return _count_answer(caller, parameters, field)
+    return _aggregation_response(caller, parameters, field)
 
 
 @router.post("/aggregate", openapi_extra=answers("SearchCounts", reads="CountRequest", never="403 409"))
@@ -164,10 +164,10 @@ def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     texts = {key: value for key, value in parameters.items() if not isinstance(value, str) and key != "size"}
     if texts or not isinstance(parameters["size"], int) or not 0 <= parameters["size"] <= LARGEST_PAGE:
         raise InvalidInput(f"query and index must be strings, size an integer up to {LARGEST_PAGE}")
-    return _count_answer(caller, Asking(**parameters), str(body.get("fieldName") or "entityType"))
+    return _aggregation_response(caller, Asking(**parameters), str(body.get("fieldName") or "entityType"))
 
 
-def _count_answer(caller: Caller, query: Asking, field: str) -> Response:
+def _aggregation_response(caller: Caller, query: Asking, field: str) -> Response:
     name = field.removesuffix(".keyword")
     if name not in COUNTED_BY:
         valid_fields = ", ".join(COUNTED_BY)

@@ -267,7 +267,7 @@ destination_secret = Table(
 )
 """What a destination must not show: its secret key and headers. Never part of a version or an event.
 
-``bot`` tells the bot of the destination from others (``model/subscription.bot_of``).
+``bot`` tells the bot of the destination from others (``model/subscription.bot_key_of``).
 """
 
 destination_status = Table(

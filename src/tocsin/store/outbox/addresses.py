@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from tocsin.delivery.dispatch import RenderingAccount, Route, Share
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
-from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of
+from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_key_of
 from tocsin.model.template import Template
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.alerts.templates import Templates
@@ -67,7 +67,7 @@ class Routes:
         token = destination.config.bot_token
         if token is None or subscription.is_of_administrators:
             return True
-        return bool(self._subscriptions.of_administrators_by(bot_of(token)))
+        return bool(self._subscriptions.administrator_alerts_of_bot(bot_key_of(token)))
 
     def system_templates(self) -> dict[str, Template]:
         """Return the system templates that somebody has changed, by name."""

@@ -32,7 +32,7 @@ Group = tuple[str, str, str]
 _Groups = Mapping[Group, Sequence[ScheduledNotification]]
 
 _LOOK_BACK_MS = 86_400_000
-"""How long a message that nobody could send yet takes what follows, in real time."""
+"""How long an unsent message of a real-time alert accepts further notifications."""
 
 
 class Gathered(NamedTuple):

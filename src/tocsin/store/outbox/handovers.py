@@ -1,7 +1,7 @@
-"""Handovers of shared messages: what waits at a destination that is paused, stopped or behind goes out by another one.
+"""Handovers of shared messages: messages of a paused, stopped or delayed destination are sent by another one.
 
-A message that several alerts share waits in the queue of one of their destinations. Without the alert of that
-destination it would wait in the queue of another one, so that is where it is put
+A message that several alerts share waits in the queue of one of their destinations. If that destination does not send,
+the message moves to the queue of another one
 (``docs/decisions/0108-shared-messages-change-queues.md``). Next: ``delivery/worker/deliver.py``.
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, exists, or_, select
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.resolve.local import reason_order
+from tocsin.flow.resolve.merge import reason_order
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason

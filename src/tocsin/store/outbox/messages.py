@@ -60,10 +60,10 @@ from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.status import Key, count_in, plan_again
 
 SHOWN_BYTES = 16 * 2**20
-"""Of a message for people, as many bytes of events (JSON) are read whole; in memory they are four times as large."""
+"""Maximum bytes of events (JSON) read for one message to people; in memory they take four times as much."""
 
 SENT_BYTES = 64 * 2**20
-"""Of a message for machines, as many bytes of events (JSON) are read whole."""
+"""Maximum bytes of events (JSON) read for one message to machines."""
 
 Which = ColumnElement[bool] | TextClause
 _WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
@@ -207,7 +207,7 @@ class Messages:
         return claimed_ids
 
 
-def _is_free(which: Which) -> ColumnElement[bool]:
+def _is_claimable(which: Which) -> ColumnElement[bool]:
     """Return the condition for a message to be due at ``now_ms`` and claimed under no session."""
     claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
     return and_(which, message.c.due_at_ms <= bindparam("now_ms"), or_(message.c.lease_owner.is_(None), ~claimed))
@@ -227,7 +227,7 @@ def _destinations_of(which: Which) -> Select[tuple[str]]:
         .scalar_subquery()
     )
     walk = first.union_all(select(following).where(first.c.id.is_not(None)))
-    free = exists(literal(1)).where(_is_free(which), message.c.destination_id == walk.c.id).correlate(walk)
+    free = exists(literal(1)).where(_is_claimable(which), message.c.destination_id == walk.c.id).correlate(walk)
     return select(walk.c.id).where(free).order_by(walk.c.id)
 
 
@@ -235,7 +235,7 @@ def _free_of(which: Which) -> Select[Any]:
     """Return the query of a destination's due messages, locked."""
     return (
         select(*_COLUMNS)
-        .where(_is_free(which), message.c.destination_id == bindparam("destination_id"))
+        .where(_is_claimable(which), message.c.destination_id == bindparam("destination_id"))
         .order_by(message.c.due_at_ms)
         .limit(bindparam("most"))
         .with_for_update(skip_locked=True)

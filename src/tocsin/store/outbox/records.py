@@ -82,7 +82,7 @@ class Records:
 
 def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
     messages = _messages(connection, {row.message_id for row in notification_rows if row.message_id})
-    names = _names(connection, {row.recipient_id for row in notification_rows if row.recipient_id})
+    names = _user_names(connection, {row.recipient_id for row in notification_rows if row.recipient_id})
     return {
         row.id: NotificationRecord(
             _notification(row), row.read_at_ms, messages.get(row.message_id), names.get(row.recipient_id)
@@ -91,7 +91,7 @@ def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> d
     }
 
 
-def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
+def _user_names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for chunk in chunks_of(sorted(user_ids)):
         query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(chunk))

@@ -23,8 +23,8 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import is_one_of
 from tocsin.store.database.tables import entity, follow, past_relation, person
 from tocsin.store.recipients import relations_over_time
-from tocsin.store.recipients.assets import Assets, assets_of
 from tocsin.store.recipients.mutes import mutes_in
+from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
 _KEYS_PER_STATEMENT = 20_000
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
@@ -47,7 +47,7 @@ class SqlDirectory:
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
         with reading(self._engine) as connection:
-            assets = assets_of(connection, node_ids)
+            assets = find_subject_assets(connection, node_ids)
             nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
             is_node = is_one_of(connection, follow.c.entity_id, nodes)
             few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
@@ -70,7 +70,7 @@ class SqlDirectory:
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
-            assets = assets_of(connection, entity_ids) if depth else Assets({}, {})
+            assets = find_subject_assets(connection, entity_ids) if depth else SubjectAssets({}, {})
             starts = {
                 root: assets.of(root) for root in entity_ids
             }  # the ways of threads and tests begin at their asset
@@ -96,7 +96,7 @@ class SqlDirectory:
                 if relation is ReasonKind.ASSIGNEE:
                     yield from self._among(assignees_at(connection, node_ids, self._from))
                 return
-            assets = assets_of(connection, node_ids)
+            assets = find_subject_assets(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)
         for node in node_ids:
             places[assets.of_threads.get(node, node)].append(node)

@@ -1,8 +1,7 @@
-"""Alerts that are held back while an alert that they depend on has an open incident upstream.
+"""Look-up of the incidents that hold alerts back, and of the event that each lets pass.
 
-An incident holds back what happens after its beginning, to its asset and all that is made from it. The first event of
-each alert that is held back passes, and names the incident: that is written down once, so that repeating events lets
-the same one pass. Next: ``store/recipients/roots.py``, which asks for the same incidents.
+``flow/resolve/holding.py`` has the rules. The first event of each alert that is held back is stored once, so that a
+repeated micro-batch lets the same event pass. Next: ``store/recipients/roots.py``, which asks for the same incidents.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tocsin.store.database.alert_tables import alert_held_back, alert_incident, 
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.tables import change_event
 from tocsin.store.recipients import relations_over_time
-from tocsin.store.recipients.assets import Assets, assets_of
+from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
 MOST_HOPS = 20
 """How far an incident reaches downstream."""
@@ -105,7 +104,7 @@ def _behind(
 ) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
     begun = {root.entity_id for root in roots}
-    assets = assets_of(connection, begun | {candidate.entity_id for candidate in waiting})
+    assets = find_subject_assets(connection, begun | {candidate.entity_id for candidate in waiting})
     reached = reach_by_asset(connection, begun, assets, min(candidate.log_offset for candidate in waiting))
     roots_by_pair: dict[Pair, Incident] = {}
     for candidate in waiting:
@@ -121,7 +120,7 @@ def _behind(
     return roots_by_pair
 
 
-def reach_by_asset(connection: Connection, begun: Collection[str], assets: Assets, from_offset: int) -> Reached:
+def reach_by_asset(connection: Connection, begun: Collection[str], assets: SubjectAssets, from_offset: int) -> Reached:
     """Return, by asset, from which of these it is made, and between which offsets."""
     starts = {one: assets.of(one) for one in begun}
     spans: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))

@@ -18,7 +18,7 @@ from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.assets import assets_of
+from tocsin.store.recipients.subject_assets import find_subject_assets
 
 
 class Mutes:
@@ -86,7 +86,7 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
     if theirs == []:
         return
     about: dict[str, list[str]] = {}
-    for part_id, asset_id in assets_of(connection, about_ids).items():
+    for part_id, asset_id in find_subject_assets(connection, about_ids).items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
     for row in _rows(connection, mute.c.about_id, ids) if theirs is None else theirs:

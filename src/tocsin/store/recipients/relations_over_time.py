@@ -1,6 +1,6 @@
 """Owners, members and lineage with the offsets between which they held, looked up by key.
 
-Relations that ended before ``from_offset`` are left out: no event that is asked about saw them.
+Relations that ended before ``from_offset`` are left out: they ended before the first event in question.
 Next: ``store/recipients/directory.py``.
 """
 

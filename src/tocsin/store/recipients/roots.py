@@ -20,8 +20,8 @@ from tocsin.model.status import is_failure
 from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import entity
-from tocsin.store.recipients.assets import Assets, assets_of
 from tocsin.store.recipients.holding import Incident, Reached, incidents_of, reach_by_asset
+from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
 
 class _IncidentContext(NamedTuple):
@@ -31,7 +31,7 @@ class _IncidentContext(NamedTuple):
     """
 
     incidents: Sequence[Incident]
-    assets: Assets
+    assets: SubjectAssets
     reached: Reached
     hidden: AlertAssets = frozenset()
 
@@ -71,7 +71,7 @@ def _incident_context(
     waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
     incidents = incidents_of(connection, waiting) if waiting else []
     begun = {one.entity_id for one in incidents}
-    assets = assets_of(connection, begun | {one.entity_id for one in matched})
+    assets = find_subject_assets(connection, begun | {one.entity_id for one in matched})
     first = min(one.log_offset for one in matched)
     return _IncidentContext(incidents, assets, reach_by_asset(connection, begun, assets, first) if incidents else {})
 

@@ -74,7 +74,7 @@ class Health:
         with reading(self._engine) as connection:
             heartbeat = select(scheduled_job.c.seen_at_ms).where(scheduled_job.c.name == PIPELINE)
             seen_at_ms = int(connection.execute(heartbeat).scalar_one_or_none() or 0)
-            waiting_ms = _waiting_ms(connection, now_ms)
+            waiting_ms = _match_lag_ms(connection, now_ms)
         if now_ms - seen_at_ms > LATE_AFTER_MS:
             yield Problem("pipelineStopped", _STOPPED)
         elif waiting_ms > LATE_AFTER_MS:
@@ -122,8 +122,8 @@ class _Disk:
         return None
 
 
-def _waiting_ms(connection: Connection, now_ms: int) -> int:
-    """Return for how long the first event that is not matched yet has waited, and the pipeline reported nothing."""
+def _match_lag_ms(connection: Connection, now_ms: int) -> int:
+    """Return the age of the oldest unmatched event, or of the pipeline's last progress if that is newer, in ms."""
     event, query_progress = change_event.c, pipeline_progress.c
     progress = select(query_progress.log_offset, query_progress.updated_at_ms).where(
         query_progress.query_name == MATCH_STREAM

@@ -73,7 +73,7 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
     address = client_address(request)
 
     def confirm_and_make() -> Response:
-        caller.parts.login.logins.let_in(caller.actor.name, text_in(body, "password"), address)
+        caller.parts.login.logins.authenticate(caller.actor.name, text_in(body, "password"), address)
         return _make_own(body, caller, None)
 
     return await caller.parts.login.passwords.run(confirm_and_make, address)

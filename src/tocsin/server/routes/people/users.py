@@ -33,7 +33,7 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
     login, password = text_in(body, "email"), text_in(body, "password")
     address = client_address(request)
     token = await parts.login.passwords.run(
-        lambda: parts.login.sessions.begin(parts.login.logins.let_in(login, password, address)), address
+        lambda: parts.login.sessions.begin(parts.login.logins.authenticate(login, password, address)), address
     )
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
@@ -59,7 +59,7 @@ async def change_password(request: Request, body: DocumentBody, caller: Asked, t
 
     def change() -> None:
         if name == sender.name:
-            person = parts.login.logins.let_in(sender.name, text_in(body, "oldPassword"), address)
+            person = parts.login.logins.authenticate(sender.name, text_in(body, "oldPassword"), address)
         else:
             person = _other_person(name, sender.is_admin, parts)
         parts.people.set_password(person.id, hash_password(new), keep_token=token_id)

@@ -45,14 +45,14 @@ router = APIRouter(prefix="/system/settings", tags=["system"])
 @router.get("", openapi_extra=answers("SettingPage"))
 def list_settings(caller: Asked) -> Response:
     """Return every setting of OpenMetadata that there is."""
-    data = [_setting(setting, caller) for setting in _DEFAULTS]
+    data = [_read_setting(setting, caller) for setting in _DEFAULTS]
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
 @router.get("/{name}", openapi_extra=answers("Setting"))
 def read_setting(name: PathText, caller: Asked) -> Response:
     """Return a setting of OpenMetadata: ``profilerConfiguration`` or ``assetCertificationSettings``."""
-    return answer(_setting(_existing_setting(name), caller))
+    return answer(_read_setting(_existing_setting(name), caller))
 
 
 @router.put("", openapi_extra=answers("Setting", reads="SettingRequest"))
@@ -94,10 +94,10 @@ def _write(setting: str, work: Callable[[Record, Stored], Written], caller: Call
     if not caller.actor.is_admin:
         raise Forbidden("Only administrators may change system settings.")
     caller.parts.writes.on_entity("team", Key.by_name(ORGANIZATION), work, actor=caller.actor)
-    return answer(_setting(setting, caller))
+    return answer(_read_setting(setting, caller))
 
 
-def _setting(setting: str, caller: Caller) -> Document:
+def _read_setting(setting: str, caller: Caller) -> Document:
     stored: Document | None = None
     if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
         stored = caller.parts.reports.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])

@@ -1,4 +1,4 @@
-"""Reads incidents of alerts: a page of them, one by number or id, and what was done to it.
+"""Reader of alert incidents: pages of them, one by number or id, and its steps.
 
 Next: ``server/routes/alerts/alert_incidents.py``.
 """

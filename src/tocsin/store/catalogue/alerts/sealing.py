@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, select, update
 
 from tocsin.errors import InvalidInput, WrongKey
 from tocsin.model.entity import Document
-from tocsin.model.subscription import bot_of
+from tocsin.model.subscription import bot_key_of
 from tocsin.store.catalogue.alerts.masking import split_secrets
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.database.documents import from_text, to_text
@@ -72,7 +72,7 @@ def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # 
 def _keep(connection: Connection, alert_id: str, destination_id: str, secrets: Document) -> None:
     values = {
         "document": to_text(vault_of(connection).seal(secrets)),
-        "bot": bot_of(secrets["botToken"]) if "botToken" in secrets else None,
+        "bot": bot_key_of(secrets["botToken"]) if "botToken" in secrets else None,
     }
     row = {"subscription_id": alert_id, "destination_id": destination_id, **values}
     insert = inserting(connection, destination_secret).values(row)

@@ -19,7 +19,7 @@ from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.subscription import EventSubscription, alert_of, bot_of
+from tocsin.model.subscription import EventSubscription, alert_of, bot_key_of
 from tocsin.store.catalogue.alerts.masking import with_secrets
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
@@ -167,8 +167,8 @@ class Subscriptions:
             secrets = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
             return {destination: vault_of(connection).open(from_text(text)) for destination, text in secrets}
 
-    def of_administrators_by(self, bot: str) -> list[EventSubscription]:
-        """Return the alerts of administrators that send by this bot (``bot_of``), secrets masked."""
+    def administrator_alerts_of_bot(self, bot: str) -> list[EventSubscription]:
+        """Return the alerts of administrators that send by this bot (``bot_key_of``), secrets masked."""
         query = select(destination_secret.c.subscription_id).where(destination_secret.c.bot == bot)
         return [one for one in self._read(entity.c.id.in_(query)) if one.is_of_administrators]
 
@@ -180,7 +180,7 @@ class Subscriptions:
                     "subscription_id": subscription_id,
                     "destination_id": destination_id,
                     "document": to_text(vault_of(connection).seal(document)),
-                    "bot": bot_of(document["botToken"]) if "botToken" in document else None,
+                    "bot": bot_key_of(document["botToken"]) if "botToken" in document else None,
                 }
                 for destination_id, document in secrets.items()
                 if document

@@ -117,7 +117,7 @@ class SqlBatch(SqlTransaction):
         """Fetch together the entities of these names, and remember which there are not."""
         names = list(dict.fromkeys(fqns))
         for chunk in chunks_of(names):
-            self._fetch(entity_type, "fqn", chunk, Hold.CHANGE)
+            self._prefetch(entity_type, "fqn", chunk, Hold.CHANGE)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
@@ -125,7 +125,7 @@ class SqlBatch(SqlTransaction):
         for value in values:
             entry = self._known.get((entity_type, column, value))
             if entry is None or _STRENGTH[entry.hold] < _STRENGTH[hold]:
-                self._fetch(entity_type, column, [value], hold)
+                self._prefetch(entity_type, column, [value], hold)
                 entry = self._known[entity_type, column, value]
             if entry is not None and entry.stored is not None:
                 return entry.stored
@@ -169,7 +169,7 @@ class SqlBatch(SqlTransaction):
         self._row.events += events
 
     def write_out(self) -> None:
-        """Write everything that was kept back."""
+        """Write everything that was cached."""
         for unwritten in (self._before.take(), self._row.take()):
             if unwritten.changes:
                 changes.write(self._opened, unwritten.changes, self._relations)
@@ -209,8 +209,8 @@ class SqlBatch(SqlTransaction):
             self._known[place] = _Known(new, Hold.REMOVE)
             self._references.pop(place, None)
 
-    def _fetch(self, entity_type: str, column: str, values: Sequence[str], hold: Hold) -> None:
-        """Look up these values, none of which is kept back, and remember what is there."""
+    def _prefetch(self, entity_type: str, column: str, values: Sequence[str], hold: Hold) -> None:
+        """Look up these values, none of which is cached, and cache what is there."""
         entity_rows = self._opened.execute(_FETCH[column, hold], {"entity_type": entity_type, "values": list(values)})
         stored_by_key = {
             stored.id if column == "id" else stored.fqn: stored for stored in (entity_of(*row) for row in entity_rows)

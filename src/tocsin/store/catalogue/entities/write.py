@@ -290,7 +290,7 @@ class SqlTransaction:
         self._renamed.add(new, relabelling)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
-        """Look up who has to do with these entities, which are about to be erased together."""
+        """Load owners, followers, downstream assets and ancestors of entities that are about to be erased together."""
         self._remembered |= past.relations_of(self._connection, set(entity_ids))
 
     def erase(self, entity: Stored) -> None:

@@ -1,4 +1,4 @@
-"""Ancestors of entities: those in their FQNs, or, of what nothing contains, those of what it refers to.
+"""Ancestors of entities: from the FQN; for an entity without a parent, those of the entities it refers to.
 
 Next: ``store/catalogue/relations/inheritance.py``, ``store/recipients/relations_over_time.py``.
 """

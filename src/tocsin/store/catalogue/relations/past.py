@@ -54,7 +54,7 @@ _NAMES = ("entity_id", "relation", "other_id", "other_type", "since_offset")
 
 
 class _Rows(NamedTuple):
-    """The rows of a table as relations: of which column to which other."""
+    """How the rows of a table map to relations: from the column ``key`` to the column ``other_key``."""
 
     relation: str
     table: Table
@@ -171,7 +171,7 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
     """Return the owners, followers, downstream assets and ancestors of each of these entities."""
     relations: dict[str, list[Relation]] = {one: [] for one in entity_ids}
     for chunk in chunks_of(sorted(entity_ids)):
-        for query in _own(chunk):
+        for query in _outgoing_relations(chunk):
             for row in connection.execute(query):
                 relations[row.entity_id].append(dict(row._mapping))
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
@@ -197,7 +197,7 @@ def forget(connection: Connection, through: int) -> None:
 
 
 def missing(connection: Connection, offsets: Collection[int]) -> dict[int, int]:
-    """Return, of the deletions at these offsets that have lost some of their relations, how many each has lost."""
+    """Return the number of lost relations of each deletion at these offsets that has lost any."""
     if not offsets:
         return {}
     stone, past = tombstone.c, past_relation.c
@@ -212,7 +212,7 @@ def missing(connection: Connection, offsets: Collection[int]) -> dict[int, int]:
     return {int(offset): int(count) for offset, count in connection.execute(counted) if count > 0}
 
 
-def _own(ids: Sequence[str]) -> Iterator[Select[Any]]:
+def _outgoing_relations(ids: Sequence[str]) -> Iterator[Select[Any]]:
     yield _relations(_OWNERS, "entity_id", ids)
     yield _relations(_FOLLOWERS, "entity_id", ids)
     edges = _relations(_EDGES, "from_id", ids)

@@ -97,7 +97,7 @@ def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -
 
     def expand(leaf: Leaf) -> Node:
         if isinstance(leaf, OfService):
-            service_fqns = connection.scalars(_services(leaf.display_key).limit(_MOST_SERVICES))
+            service_fqns = connection.scalars(_select_service_fqns(leaf.display_key).limit(_MOST_SERVICES))
             return disjunction_of(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in service_fqns))
         if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
             return leaf
@@ -108,7 +108,7 @@ def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -
     return replace_leaves(node, expand)
 
 
-def _services(display_key: str) -> Select[Any]:  # Any: one column
+def _select_service_fqns(display_key: str) -> Select[Any]:  # Any: one column
     """Return a query for the FQNs of the services that are shown under this name: by it, or by their own."""
     by_its_name = and_(_ENTRY.display_key == "", _ENTRY.name_key == display_key)
     return select(_ENTRY.fqn).where(

@@ -21,7 +21,7 @@ _TEST, _TABLE = "testCase", "table"
 _TABLE_PARTS = 4
 
 
-class Assets(NamedTuple):
+class SubjectAssets(NamedTuple):
     """The id of the asset that each thing is about, by its own: that of threads, and the table of test cases."""
 
     of_threads: Mapping[str, str]
@@ -36,7 +36,7 @@ class Assets(NamedTuple):
         return [*self.of_threads.items(), *self.of_tests.items()]
 
 
-def assets_of(connection: Connection, ids: Collection[str]) -> Assets:
+def find_subject_assets(connection: Connection, ids: Collection[str]) -> SubjectAssets:
     """Return, for those of ``ids`` that are threads or test cases, what each is about, or was before a hard delete."""
     threads: dict[str, str] = {}
     tests: dict[str, str] = {}
@@ -44,7 +44,7 @@ def assets_of(connection: Connection, ids: Collection[str]) -> Assets:
     for chunk in chunks_of(sorted(ids)):
         for kind, entity_id, about in connection.execute(union_all(*_queries(connection, chunk))):
             {"thread": threads, "name": tested, "table": tests}[kind][entity_id] = about
-    return Assets(threads, tests | _tables(connection, tested))
+    return SubjectAssets(threads, tests | _tables(connection, tested))
 
 
 def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:

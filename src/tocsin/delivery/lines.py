@@ -28,9 +28,13 @@ class ChangeLine:
     new: str | None = None
 
 
-def clean_line(text: str, *, limit: int = HEADLINE_LIMIT) -> str:
-    """Return ``text`` on one line, without control and direction characters, cut at ``limit`` characters."""
-    return cut(CONTROL.sub(" ", text).strip(), limit=limit)
+def clean_line(text: str, *, limit: int = HEADLINE_LIMIT, strips: bool = True) -> str:
+    """Return ``text`` on one line, without control and direction characters, cut at ``limit`` characters.
+
+    ``strips``: without blanks at its ends.
+    """
+    line = CONTROL.sub(" ", text).strip() if strips else CONTROL.sub(" ", text)
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:

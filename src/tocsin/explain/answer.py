@@ -219,7 +219,11 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int, logged: Logged
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        because = nearest.reached[0].ways[0].reason.because(name, is_inherited=inherits_owners(logged.event))
+        because = (
+            nearest.reached[0]
+            .ways[0]
+            .reason.sentence(name, is_inherited=inherits_owners(logged.event), names_alert=False)
+        )
         return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_mismatch(nearest)}"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:

@@ -46,6 +46,17 @@ def split(fqn: str) -> list[str]:
     return _split_quoted(fqn)
 
 
+def steps_of(path: str) -> list[str]:
+    """Return the names of which ``path`` is made, as ``split`` does; a text that is no path is its own only name."""
+    if '"' not in path:
+        names = path.split(".")
+        return names if all(names) else [path]
+    try:
+        return _split_quoted(path)
+    except InvalidInput:
+        return [path]
+
+
 def parent(fqn: str) -> str | None:
     """Return the FQN one name shorter, or None for a single name."""
     names = split(fqn)

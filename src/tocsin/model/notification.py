@@ -68,26 +68,23 @@ class Reason(WireModel):
         """Return whether it concerns an owner of the changed asset itself."""
         return self.kind is ReasonKind.OWNER and self.hops == 0
 
-    def sentence(self, name: str | None = None, *, is_inherited: bool = False) -> str:
-        """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
-        until = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
-        upstream = self.downstream_of or "an asset upstream"
-        after = "" if self.downstream_of is None else f"; {upstream} failed first"
-        return f"{self.because(name, is_inherited=is_inherited)} (alert {self.subscription_name}{after}{until})"
-
-    def because(self, name: str | None = None, *, is_inherited: bool = False) -> str:
-        """Return the reason without its alert: ``ana owns it``.
+    def sentence(self, name: str | None = None, *, is_inherited: bool = False, names_alert: bool = True) -> str:
+        """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``.
 
         ``is_inherited``: the owners of the changed asset are those of its container.
         """
         distance = "1 hop" if self.hops == 1 else f"{self.hops} hops"
         asset = "it" if self.hops == 0 else f"{self.via or 'an asset'}, {distance} downstream"
-        through = f" through team {self.team}" if self.team else ""
-        if is_inherited and self.is_of_owner:
-            through += " by inheritance"
+        inherited = " by inheritance" if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0 else ""
+        through = f" through team {self.team}{inherited}" if self.team else inherited
         to_reader, about = _SENTENCES[self.kind]
-        sentence = to_reader if name is None else about
-        return sentence.format(asset=asset, through=through, team=self.team, name=name)
+        because = (to_reader if name is None else about).format(asset=asset, through=through, team=self.team, name=name)
+        if not names_alert:
+            return because
+        until = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
+        upstream = self.downstream_of or "an asset upstream"
+        after = "" if self.downstream_of is None else f"; {upstream} failed first"
+        return f"{because} (alert {self.subscription_name}{after}{until})"
 
 
 _SENTENCES = {

@@ -28,4 +28,4 @@ def notification_of(token: str, key: bytes) -> str | None:
 
 def link_of(notification_id: str, key: bytes, base_url: str) -> str:
     """Return the address to follow, or to post to, at the server at ``base_url``."""
-    return f"{base_url}/api/v1/unsubscribe/{token_of(notification_id, key)}"
+    return f"{base_url}/api/v1/unsubscribe/{sign_token(_PURPOSE, notification_id, key)}"

@@ -20,7 +20,7 @@ from tocsin.delivery.templates.budget import Budget
 from tocsin.delivery.templates.parse import parse
 from tocsin.delivery.templates.render import Context, render_html, render_line
 from tocsin.delivery.templates.rich_text import blocks_of
-from tocsin.delivery.wording.changes import change_lines, headline, link_to
+from tocsin.delivery.wording.changes import asset_of, change_lines, headline
 from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import InvalidTemplate
 from tocsin.model.message import Entry
@@ -87,7 +87,7 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
         "headline": headline(event, entry.reasons),
         "changes": [{"text": line.text, "oldValue": line.old, "newValue": line.new} for line in change_lines(event)],
         "reason": why(entry.reasons),
-        "link": link_to(event, place.base_url),
+        "link": place.base_url + asset_of(event).page,
     }
 
 

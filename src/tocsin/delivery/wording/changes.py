@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
-from tocsin.delivery.lines import CONTROL, ChangeLine, clean_line, cut
-from tocsin.delivery.wording.reports import is_headed_by_report, report_line
+from tocsin.delivery.dispatch import FailureContext
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.wording.reports import HEADS, REPORTS, failure_lines, report_line
 from tocsin.delivery.wording.threads import subject_of, thread_headline, thread_lines
-from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
@@ -78,17 +78,37 @@ _REPORTS = {"quality": "test", "run": "run"}
 _STATUSES = frozenset({*RESULT_STATUSES, *RUN_STATUSES, *INGESTION_STATES})
 _BECOMES = frozenset({TIER, "certification", "quality"})
 """Categories of which an asset has one value at a time; where it changes, that is the new one."""
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_LABEL = re.compile(r"tagFQN|\btags\b")
+"""What is found in a change of labels, or of members that bring some."""
+_SHORT = (",", ":")
 _GONE_TIER = re.compile(r"tier \S+ removed")
 Value = Any  # Any: a JSON value of whatever field changed
 
 
-def name_of(event: ChangeEvent) -> str:
-    """Return what people call the changed asset, or the one that a thread is about."""
-    if event.entity_type == THREAD:
-        return subject_of(event)
-    entity = event.entity or {}
-    last = _path(event.entity_fully_qualified_name or event.entity_id)[-1]
-    return clean_line(str(entity.get("displayName") or entity.get("name") or last))
+class ChangedAsset(NamedTuple):
+    """A changed asset, or the one that a thread is about: its type and id, and what people call it.
+
+    ``page`` is the address of its page below that of the server; the first page for a type that has none.
+    """
+
+    entity_type: str
+    entity_id: str
+    name: str
+    page: str
+
+
+def asset_of(event: ChangeEvent) -> ChangedAsset:
+    """Return the asset that changed, or the one that a thread is about."""
+    entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
+    if entity_type == THREAD:
+        about, name = entity.get("entityRef"), subject_of(event)
+        entity_type, entity_id = (about["type"], about["id"]) if about else (entity_type, entity_id)
+    else:
+        own_name = entity.get("displayName") or entity.get("name")
+        name = clean_line(str(own_name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]))
+    row = ENTITY_TYPES.get(entity_type)
+    return ChangedAsset(entity_type, entity_id, name, f"/#/{row.collection}/{entity_id}" if row else "/")
 
 
 def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
@@ -100,44 +120,35 @@ def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
         return thread_headline(event, {reason.kind for reason in reasons})
     lines = [] if event.event_type in _WHOLE else change_lines(event)
     summary = _WHOLE.get(event.event_type) or (lines[0].text if lines else _in_words(event.event_type))
-    fields = event.change_description.paths() if event.change_description else ()
-    if is_headed_by_report(fields):
-        return f"{name_of(event)}: {clean_line(summary)}"
-    more_text = f" and {len(lines) - 1} more change{'s'[: len(lines) - 2]}" if len(lines) > 1 else ""
-    return f"{name_of(event)}: {clean_line(summary)}{more_text}"
+    more_count, described = len(lines) - 1, event.change_description
+    is_counted = more_count > 0 and not (described and HEADS.intersection(described.paths()))
+    more_text = f" and {more_count} more change{'s'[: more_count - 1]}" if is_counted else ""
+    return f"{asset_of(event).name}: {clean_line(summary)}{more_text}"
 
 
-def change_lines(event: ChangeEvent) -> list[ChangeLine]:
+def change_lines(event: ChangeEvent, failure: FailureContext | None = None) -> list[ChangeLine]:
     """Return one line for each change of the event: a test result or run first, then added, updated, deleted.
 
-    The labels that were added or removed with columns come last.
+    The labels that were added or removed with columns come next, last what surrounds the ``failure`` that it reports.
     """
-    if event.entity_type == THREAD and (thread_changes := thread_lines(event)):
-        return thread_changes
-    if event.change_description is None:
-        return []
-    lines = list(_tiers_moved(event, _description_lines(event.change_description)))
-    texts = {line.text for line in lines}
-    return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in texts]
-
-
-def link_to(event: ChangeEvent, base_url: str) -> str:
-    """Return the address of the changed asset's page; of the first page for a type that has none."""
-    entity_type, entity_id = asset_of(event)
-    row = ENTITY_TYPES.get(entity_type)
-    return f"{base_url}/#/{row.collection}/{entity_id}" if row else f"{base_url}/"
-
-
-def asset_of(event: ChangeEvent) -> tuple[str, str]:
-    """Return type and id of the changed asset, or of the one that a thread is about."""
-    asset = (event.entity or {}).get("entityRef") if event.entity_type == THREAD else None
-    return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
+    lines = thread_lines(event) if event.entity_type == THREAD else []
+    if not lines and event.change_description is not None:
+        lines = _description_lines(event.change_description)
+        lines = _with_labels(event, lines) if _LABEL.search(repr(event.change_description)) else lines
+    return [*lines, *failure_lines(failure)] if failure else lines
 
 
 def version_lines(version: Document) -> list[str]:
     """Return the changes of a stored version in words: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
     return [line.text for line in _description_lines(described)] or ["created"]
+
+
+def _with_labels(event: ChangeEvent, lines: Sequence[ChangeLine]) -> list[ChangeLine]:
+    """Return ``lines`` with the labels of members, and a tier that was replaced as one change."""
+    moved = list(_tiers_moved(event, lines))
+    texts = {line.text for line in moved}
+    return moved + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in texts]
 
 
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
@@ -173,7 +184,7 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
 def description_of(change: EventChange) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
     value, verb = change.value or "", _DONE[change.operation]
-    where = "" if change.target == ASSET else _subject(_path(change.target))
+    where = "" if change.target == ASSET else _subject(fqn.steps_of(change.target))
     if change.category == "schema":
         return f"{where or clean_line(f'schema {value}'.rstrip())} {verb}"
     if where:
@@ -207,7 +218,7 @@ def _description_lines(described: ChangeDescription) -> list[ChangeLine]:
         *((change, "changed") for change in described.fields_updated),
         *((change, "removed") for change in described.fields_deleted),
     ]
-    changes.sort(key=lambda one: not is_headed_by_report((one[0].name,)))
+    changes.sort(key=lambda one: one[0].name not in HEADS)
     return [line for change, verb in changes for line in _lines(change, verb)]
 
 
@@ -225,40 +236,39 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
 
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
-    path = _path(change.name)
-    if report := report_line(path[-1], _parse_value(change.old_value), _parse_value(change.new_value)):
-        yield report
-        return
-    value = _parse_value(change.old_value if verb == "removed" else change.new_value)
-    if path == ["deleted"]:
-        yield ChangeLine("deleted" if value is True else "restored")
-        return
+    path = fqn.steps_of(change.name)
+    old, new = (
+        _parse_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+        for value in (change.old_value, change.new_value)
+    )
+    value = old if verb == "removed" else new
     members = value if isinstance(value, list) else [value]
-    if verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
+    if path[-1] in REPORTS and (report := report_line(path[-1], old, new)):
+        yield report
+    elif path == ["deleted"]:
+        yield ChangeLine("deleted" if value is True else "restored")
+    elif verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
-        for member in members:
-            yield ChangeLine(f"{_noun(path[-1], member)} {_identity(member)} {verb}{where}")
-        return
-    if path[0] in PARTS:  # may contain secrets next to the change
+        yield from (ChangeLine(f"{_member_text(path[-1], member)} {verb}{where}") for member in members)
+    elif path[0] in PARTS:  # may contain secrets next to the change
         yield ChangeLine(f"{_subject(path)} {verb}")
-        return
-    if verb == "changed" and _is_same_set(_parse_value(change.old_value), value):
-        verb = "reordered"
-    yield ChangeLine(f"{_subject(path)} {verb}", _value_text(change.old_value), _value_text(change.new_value))
+    else:
+        verb = "reordered" if verb == "changed" and isinstance(old, list) and _is_same_set(old, new) else verb
+        texts = (
+            text if text is None or isinstance(text, str) else json.dumps(text, ensure_ascii=False, separators=_SHORT)
+            for text in (change.old_value, change.new_value)
+        )
+        values = (text if text is None else clean_line(text, limit=SHOWN_LIMIT, strips=False) for text in texts)
+        yield ChangeLine(f"{_subject(path)} {verb}", *values)
 
 
-def _noun(key: str, member: Value) -> str:
-    """Return what a member of the list ``key`` is called."""
-    is_label = key == "tags" and isinstance(member, dict) and isinstance(member.get("tagFQN"), str)
-    return _in_words(kind_of(member)) if is_label else _MEMBERS[key]
-
-
-def _path(name: str) -> list[str]:
-    """Return the steps of a field's path; a name that is no path is its own only step."""
-    try:
-        return fqn.split(name)
-    except InvalidInput:
-        return [name]
+def _member_text(key: str, member: Value) -> str:
+    """Return what people call a member of the list ``key``: ``column email``."""
+    if not isinstance(member, dict):
+        return f"{_MEMBERS[key]} {clean_line(str(member))}"
+    is_label = key == "tags" and isinstance(member.get("tagFQN"), str)
+    name = next((member[part] for part in _IDENTITIES if member.get(part)), "?")
+    return f"{_in_words(kind_of(member)) if is_label else _MEMBERS[key]} {clean_line(str(name))}"
 
 
 def _subject(path: list[str]) -> str:
@@ -267,45 +277,30 @@ def _subject(path: list[str]) -> str:
     if head == "extension" and steps:
         return clean_line(f"custom property {'.'.join(steps)}")
     if head not in _MEMBERS or not steps:
-        return clean_line(" ".join(_in_words(step) for step in path))
+        return clean_line(_CAPITAL.sub(" ", " ".join(path)).lower())
     names = [steps.pop(0)]
     while len(steps) > 1 and steps[0] == "children":
         names.append(steps[1])
         steps = steps[2:]
     member = f"{_MEMBERS[head]} {'.'.join(names)}"
-    return clean_line(f"{' '.join(_in_words(step) for step in steps)} of {member}" if steps else member)
+    return clean_line(f"{_CAPITAL.sub(' ', ' '.join(steps)).lower()} of {member}" if steps else member)
 
 
-def _is_same_set(old: Value, new: Value) -> bool:
+def _is_same_set(old: list[Value], new: Value) -> bool:
     """Return whether these are lists of the same names in another order."""
-    if not (isinstance(old, list) and isinstance(new, list) and old):
+    if not (isinstance(new, list) and old):
         return False
     return all(isinstance(name, str) for name in (*old, *new)) and sorted(old) == sorted(new)
 
 
-def _identity(member: Value) -> str:
-    if not isinstance(member, dict):
-        return clean_line(str(member))
-    return clean_line(str(next((member[key] for key in _IDENTITIES if member.get(key)), "?")))
-
-
-def _parse_value(value: Value) -> Value:
+def _parse_json(text: str) -> Value:
     """Return the value behind upstream's habit of writing JSON into a string."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return value
-    return value
-
-
-def _value_text(value: Value) -> str | None:
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return cut(CONTROL.sub(" ", text))
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _in_words(name: str) -> str:
     """Return a camelCase name as lower-case words."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+    return _CAPITAL.sub(" ", name).lower()

@@ -14,9 +14,8 @@ from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import Button, Dispatch, selections, why
 from tocsin.delivery.lines import ChangeLine, clean_line
 from tocsin.delivery.rich_text import RichBlock
-from tocsin.delivery.wording.changes import asset_of, change_lines, headline, link_to
+from tocsin.delivery.wording.changes import asset_of, change_lines, headline
 from tocsin.delivery.wording.digests import digest_headline
-from tocsin.delivery.wording.reports import failure_lines
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -163,8 +162,8 @@ def more_of(count: int) -> str:
 
 
 def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: int) -> Section:
-    event, text = entry.event, dispatch.texts.get(entry.notification_id)
-    lines = [] if text else lines_of(dispatch, event)
+    event, asset, text = entry.event, asset_of(entry.event), dispatch.texts.get(entry.notification_id)
+    lines = [] if text else change_lines(event, dispatch.failure)
     body = text.body if text else ()
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
@@ -172,22 +171,17 @@ def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: in
     name = clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT)
     return Section(
         headline=clean_line(text.subject, limit=_NAME_LIMIT) if text else headline(event, entry.reasons),
-        asset=f"{name} ({asset_of(event)[0]})",
+        asset=f"{name} ({asset.entity_type})",
         lines=tuple(lines[:lines_limit]),
         more_count=max(0, len(lines) + len(body) - lines_limit),
         signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
         why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
-        link=link_to(event, base_url),
+        link=base_url + asset.page,
         owners=owners[:MOST_OWNERS],
         more_owners_count=max(0, len(owners) - MOST_OWNERS),
         body=body[:lines_limit],
         buttons=dispatch.buttons.get(entry.notification_id, ()),
     )
-
-
-def lines_of(dispatch: Dispatch, event: ChangeEvent) -> list[ChangeLine]:
-    """Return what a message says of an event: its changes and, of a failure, since when and what lies downstream."""
-    return [*change_lines(event), *(failure_lines(dispatch.failure) if dispatch.failure else ())]
 
 
 def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.delivery.wording.changes import name_of
+from tocsin.delivery.wording.changes import asset_of
 from tocsin.model import fqn
 from tocsin.model.message import Entry
 
@@ -38,7 +38,7 @@ def _root(entry: Entry) -> str | None:
 
 
 def _count_text(entries: Sequence[Entry]) -> str:
-    names = list(dict.fromkeys(name_of(one.event) for one in entries))
+    names = list(dict.fromkeys(asset_of(one.event).name for one in entries))
     more_text = f" and {len(names) - _NAMES_LIMIT:,} more" if len(names) > _NAMES_LIMIT else ""
     count = "1 change" if len(entries) == 1 else f"{len(entries):,} changes"
     return f"{count}: {', '.join(names[:_NAMES_LIMIT])}{more_text}"

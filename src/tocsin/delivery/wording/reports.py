@@ -20,6 +20,12 @@ from tocsin.model.phrases import count_text
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
+HEADS = frozenset({RESULT, RUN})
+"""Fields whose report heads a message: the other changes of its event follow from it."""
+
+REPORTS = frozenset({RESULT, RUN, INCIDENT, SUITE_SUMMARY, VIOLATION, "alertIncident", "destination"})
+"""Fields that hold reports."""
+
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
@@ -50,11 +56,6 @@ def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
             return ChangeLine(_failing(new)) if "failingSince" in new else None
         case _:
             return ChangeLine(_violation(new)) if field == VIOLATION else None
-
-
-def is_headed_by_report(fields: tuple[str, ...]) -> bool:
-    """Say whether a test result or run is among the changed ``fields``: the rest follows from it."""
-    return bool({RESULT, RUN} & set(fields))
 
 
 def is_recovery(event: ChangeEvent) -> bool:

@@ -112,7 +112,7 @@ def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
     logged = parts.log.find(notification.event_id)
     if logged is None or notification.recipient_id is None:
         raise NotFound(GONE)
-    about, now_ms = asset_of(logged.event)[1], parts.clock.now_ms()
+    about, now_ms = asset_of(logged.event).entity_id, parts.clock.now_ms()
     return Mute(notification.recipient_id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=link.until_ms)
 
 

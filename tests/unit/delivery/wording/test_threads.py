@@ -8,7 +8,7 @@ import pytest
 from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
 from tocsin.delivery.channels.email.render import MailSettings, render_mail
-from tocsin.delivery.wording.changes import change_lines, headline, link_to, name_of
+from tocsin.delivery.wording.changes import asset_of, change_lines, headline
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
 
@@ -125,7 +125,7 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
 def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
     for kind in ("threadCreated", "postCreated", "taskResolved", "threadUpdated"):
         odd = event(kind, addition_of("posts", ["x"]), **thread)
-        assert headline(odd) and name_of(odd)
+        assert headline(odd) and asset_of(odd).name
         change_lines(odd)
 
 
@@ -141,4 +141,4 @@ def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     assert text is not None
     assert "acme.shop.public.orders (table), from ben at" in text.get_content()
     assert "it is assigned to you" in text.get_content()
-    assert link_to(notified, "http://t") == "http://t/#/tables/o-1"
+    assert asset_of(notified).page == "/#/tables/o-1"

@@ -25,12 +25,11 @@ from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.unsubscribe import ONE_CLICK, link_of
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import to_html, to_text
-from tocsin.delivery.wording.changes import asset_of, headline, link_to
-from tocsin.delivery.wording.content import lines_of, more_of, owned_by_text
+from tocsin.delivery.wording.changes import asset_of, change_lines, headline
+from tocsin.delivery.wording.content import more_of, owned_by_text
 from tocsin.delivery.wording.digests import digest_headline
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
@@ -72,11 +71,8 @@ class _SubjectHeader(UnstructuredHeader, BaseHeader):
     parser decodes what an asset's name holds.
     """
 
-    @classmethod
-    def parse(cls, value: str, kwds: dict[str, Any]) -> None:  # Any: as in the base class
-        """Keep the text as it is written."""
-        super().parse(value, kwds)
-        kwds["decoded"] = value
+    value_parser = staticmethod(str)  # type: ignore[assignment]  # only the base class reads a tree, to fold it
+    """Keeps the text as it is written."""
 
     def fold(self, *, policy: Policy) -> str:
         """Return the header in lines of at most 76 characters, but for words of ASCII that are longer."""
@@ -119,36 +115,30 @@ class MailSettings:
     base_url: str
     unsubscribe_key: bytes = field(default=b"", repr=False)
 
-    def unsubscribe_link(self, dispatch: Dispatch) -> str | None:
-        """Return the unsubscribe link for the recipient of the mail."""
-        if not self.unsubscribe_key:
-            return None
-        return link_of(dispatch.first.notification_id, self.unsubscribe_key, self.base_url)
-
-    def host(self) -> str:
-        """Return the right-hand side for message ids."""
-        return parseaddr(self.address)[1].rpartition("@")[2] or "localhost"
-
 
 def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> EmailMessage:
     """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
+    host = parseaddr(sender.address)[1].rpartition("@")[2] or "localhost"
+    first, context = dispatch.entries[0], _context_of(dispatch, sender.base_url)
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
-    message["To"] = _address(dispatch.message.target)
-    message["Subject"] = clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT)
+    try:
+        message["To"] = Address(addr_spec=dispatch.message.target)
+    except (ValueError, IndexError) as error:
+        raise InvalidInput("not an e-mail address", field="target") from error
+    message["Subject"] = context["subject"]
     message["Date"] = format_datetime(to_datetime(now_ms))
-    message["Message-ID"] = f"<{dispatch.message.id}@{sender.host()}>"
+    message["Message-ID"] = f"<{dispatch.message.id}@{host}>"
     if dispatch.answers is not None:
-        answered = f"<{dispatch.answers.message_id}@{sender.host()}>"
+        answered = f"<{dispatch.answers.message_id}@{host}>"
         message["In-Reply-To"] = answered
         message["References"] = answered
     message["Auto-Submitted"] = "auto-generated"
-    message["X-Tocsin-Offset"] = str(dispatch.first.log_offset)
-    unsubscribe = sender.unsubscribe_link(dispatch)
-    if unsubscribe:
-        message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
+    message["X-Tocsin-Offset"] = str(first.log_offset)
+    if sender.unsubscribe_key:
+        context["unsubscribe"] = link = link_of(first.notification_id, sender.unsubscribe_key, sender.base_url)
+        message["List-Unsubscribe"] = f"<{URL(link)}>"  # in ASCII, whatever the server is called
         message["List-Unsubscribe-Post"] = ONE_CLICK
-    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": unsubscribe}
     message.set_content(_templates().get_template("mail.txt.j2").render(context))
     message.add_alternative(_templates().get_template("mail.html.j2").render(context), subtype="html")
     return message
@@ -156,71 +146,57 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
 
 def preview(dispatch: Dispatch, base_url: str) -> Document:
     """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``."""
-    sender = MailSettings("", base_url)
-    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
+    context = _context_of(dispatch, base_url)
     text, html = (_templates().get_template(f"mail.{name}.j2").render(context) for name in ("txt", "html"))
-    return {"subject": clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT), "text": text, "html": html}
+    return {"subject": context["subject"], "text": text, "html": html}
 
 
-def _subject(dispatch: Dispatch) -> str:
-    """Return what the mail is about: the change, or of a digest how many and of what."""
-    if len(dispatch.entries) == 1:
-        text = dispatch.texts.get(dispatch.first.notification_id)
-        return text.subject if text else headline(dispatch.event, dispatch.reasons)
-    return digest_headline(dispatch.entries)
-
-
-def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
-    """Return the variables of the templates: each change, and how many are only counted."""
-    entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
+def _context_of(dispatch: Dispatch, base_url: str) -> dict[str, Any]:  # Any: values of the templates' variables
+    """Return the variables of the templates: the subject, each change, and how many are only counted."""
+    entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
+    if is_digest:
+        entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
+    changes: list[dict[str, object]] = []
+    for entry in entries:
+        event, asset = entry.event, asset_of(entry.event)
+        text, lines = dispatch.texts.get(entry.notification_id), change_lines(event, dispatch.failure)
+        body = _shortened_body(text, is_single=not is_digest) if text else ()
+        change: dict[str, object] = {
+            "headline": text.subject if text else headline(event, entry.reasons),
+            "body_html": Markup(to_html(body)) if text else None,  # noqa: S704  every text in it is escaped
+            "body_text": to_text(body) if text else None,
+            "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+            "entity_type": asset.entity_type,
+            "did": "from" if event.entity_type == THREAD else "changed by",
+            "lines": lines[:LINES_LIMIT],
+            "more_count": max(0, len(lines) - LINES_LIMIT),
+            "who": clean_line(event.user_name or "someone"),
+            "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
+            "versions": (event.previous_version, event.current_version),
+            "owned_by": owned_by_text(event) if event.entity and event.entity.get("owners") else "",
+            "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
+            "link": base_url + asset.page,
+            "buttons": dispatch.buttons.get(entry.notification_id, ()),
+        }
+        changes.append(change)
+    title = digest_headline(dispatch.entries) if is_digest else str(changes[0]["headline"])
     return {
-        "changes": [_context_of(dispatch, one, sender) for one in entries],
-        "is_digest": len(dispatch.entries) > 1,
+        "headline": title,
+        "subject": clean_line(title, limit=_SUBJECT_LIMIT),
+        "changes": changes,
+        "is_digest": is_digest,
         "left_count": len(dispatch.entries) - len(entries),
+        "unsubscribe": None,
     }
 
 
-def _shortened_text(dispatch: Dispatch, entry: Entry) -> RichText | None:
+def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]:
     """Return what a template says of a notification, as far as the mail shows it."""
-    text = dispatch.texts.get(entry.notification_id)
-    if text is None:
-        return None
-    is_single = len(dispatch.entries) == 1
     blocks = text.body[: BLOCKS_LIMIT if is_single else BLOCKS_EACH]
     while not is_single and len(blocks) > 1 and sum(len(one.text()) for one in blocks) > CHARS_EACH:
         blocks = blocks[:-1]
     more_text = more_of(len(text.body) - len(blocks))
-    return RichText(text.subject, (*blocks, RichBlock(BlockKind.PARAGRAPH, (Span(more_text),)))) if more_text else text
-
-
-def _context_of(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
-    """Return what the templates say of one notification."""
-    event, text = entry.event, _shortened_text(dispatch, entry)
-    lines = lines_of(dispatch, event)
-    return {
-        "headline": text.subject if text else headline(event, entry.reasons),
-        "body_html": Markup(to_html(text.body)) if text else None,  # noqa: S704  every text in it is escaped
-        "body_text": to_text(text.body) if text else None,
-        "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-        "entity_type": asset_of(event)[0],
-        "did": "from" if event.entity_type == THREAD else "changed by",
-        "lines": lines[:LINES_LIMIT],
-        "more_count": max(0, len(lines) - LINES_LIMIT),
-        "who": clean_line(event.user_name or "someone"),
-        "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
-        "versions": (event.previous_version, event.current_version),
-        "owned_by": owned_by_text(event),
-        "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
-        "link": link_to(event, sender.base_url),
-        "buttons": dispatch.buttons.get(entry.notification_id, ()),
-    }
-
-
-def _address(text: str) -> Address:
-    try:
-        return Address(addr_spec=text)
-    except (ValueError, IndexError) as error:
-        raise InvalidInput("not an e-mail address", field="target") from error
+    return (*blocks, RichBlock(BlockKind.PARAGRAPH, (Span(more_text),))) if more_text else blocks
 
 
 @cache

@@ -10,6 +10,7 @@ import pytest
 from aiosmtplib.email import flatten_message
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.tracing import trace_of
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import (
     MESSAGE_ID,
@@ -22,11 +23,11 @@ from tests.unit.delivery.events import (
 )
 
 from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.dispatch import Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.unsubscribe import link_of, notification_of
 from tocsin.delivery.rich_text import RichText
-from tocsin.delivery.wording.changes import link_to
+from tocsin.delivery.wording.changes import asset_of
 from tocsin.errors import InvalidInput
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
@@ -159,11 +160,9 @@ def test_an_address_that_is_none_is_refused(target: str) -> None:
 
 
 def test_a_link_leads_to_the_assets_page() -> None:
-    assert link_to(change_event(entity_id="1"), "http://h") == "http://h/#/tables/1"
-    assert link_to(change_event(entity_type="databaseService", entity_id="1"), "http://h").endswith(
-        "/#/services/databaseServices/1"
-    )
-    assert link_to(change_event(entity_type="thread"), "http://h") == "http://h/"
+    assert asset_of(change_event(entity_id="1")).page == "/#/tables/1"
+    assert asset_of(change_event(entity_type="databaseService", entity_id="1")).page == "/#/services/databaseServices/1"
+    assert asset_of(change_event(entity_type="thread")).page == "/"
 
 
 def digest(count: int) -> Dispatch:
@@ -245,3 +244,24 @@ def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -
     assert sent_by == f"{'Größe ' * 20}<tocsin@acme.example>"
     if expected := clean_line(name, limit=150):
         assert message_from_bytes(wire, policy=default)["Subject"] == expected
+
+
+LAYERS = [
+    *("tocsin.delivery.channels", "tocsin.delivery.templates", "tocsin.delivery.wording.content"),
+    *("tocsin.delivery.wording.digests", "tocsin.delivery.wording.changes", "tocsin.delivery.wording"),
+    *("tocsin.delivery.links", "tocsin.delivery.dispatch", "tocsin.delivery", "tocsin.conditions", "tocsin.model"),
+]
+
+
+@pytest.mark.parametrize("name", list(samples.EVENTS))
+def test_no_call_goes_up_while_a_mail_is_rendered(name: str) -> None:
+    message = replace(samples.sample(name), failure=FailureContext(since_ms=1, count=2))
+    trace = trace_of(lambda: render_mail(message, SENDER, now_ms=NOW_MS))
+    assert trace.calls_up(LAYERS) == []
+
+
+@pytest.mark.parametrize("name", ["schema_change", "type_change", "deletion"])
+def test_a_message_becomes_a_mail_through_at_most_fifteen_functions(name: str) -> None:
+    sender, message = replace(SENDER, unsubscribe_key=b"key"), samples.sample(name)
+    trace = trace_of(lambda: render_mail(message, sender, now_ms=NOW_MS))
+    assert len(trace.functions) <= 15, sorted(trace.functions)

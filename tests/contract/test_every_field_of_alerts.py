@@ -57,10 +57,10 @@ CHANNEL = (
     "acceptance/worker/test_webhook_channel.py::test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours"
 )
 AUTH = "acceptance/worker/test_webhook_authentication.py"
-FILTERS = "unit/server/alerts/test_filters.py"
+FILTERS = "unit/alerts/test_filters.py"
 RULES = "unit/flow/match/test_plan.py"
 ATTEMPTS = "unit/flow/track/test_attempts.py"
-NAMED = "unit/server/alerts/test_named_filters.py"
+NAMED = "unit/alerts/test_named_filters.py"
 WAYS = "unit/flow/resolve/test_recipient_rules.py::test_flags_add_to_the_category_and_never_double_it"
 UNUSED = "contract/test_subscriptions.py::test_what_has_no_effect_is_kept_and_remarked_upon"
 FIELDS: dict[str, str | Refused] = {
@@ -76,7 +76,7 @@ FIELDS: dict[str, str | Refused] = {
     "className": UNUSED,
     "config": UNUSED,
     "provider": Refused(alert(provider="system"), "provider"),
-    "alertType": "unit/server/alerts/test_alert_types.py::test_an_alert_is_about_what_its_type_offers_and_nothing_else",
+    "alertType": "unit/alerts/test_alert_types.py::test_an_alert_is_about_what_its_type_offers_and_nothing_else",
     "enabled": f"{PAGE}::test_the_api_operations_answer",
     "batchSize": "acceptance/worker/test_webhook_arrays.py::test_a_batch_size_alone_sends_objects",
     "retries": f"{ATTEMPTS}::test_a_message_is_tried_once_and_as_often_again_as_retries_say",

@@ -7,11 +7,11 @@ from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark
 from tests.parity.logged import event_at_offset
 
+from tocsin.alerts.filters import FILTERS
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.alerts.filters import FILTERS
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ from tests.company import SmallCompany
 from tests.notifying import incident_work, notify_all
 from tests.soak import SOAK
 
-from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.alerts.incidents import Handling, handle
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of

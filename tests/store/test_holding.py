@@ -15,7 +15,7 @@ from tests.store.test_resolving import Here, match_rows, restrict, work_of
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
-from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.alerts.incidents import Handling, handle
 from tocsin.flow.match.plan import recovery_plan
 from tocsin.flow.once import notifications_for
 from tocsin.flow.resolve.holding import Waiting

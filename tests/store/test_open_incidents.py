@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.alert_incident import OpenIncident, StepKind
 from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog

@@ -127,8 +127,8 @@ def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
 
 
 def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
+    from tocsin.alerts.request import readable
     from tocsin.flow.match.remarks import RemarkKind
-    from tocsin.server.alerts.request import readable
 
     try:
         remarks = [one for one in readable(alert.document).remarks if one.kind is not RemarkKind.NO_EFFECT]

@@ -1,6 +1,6 @@
 """Stored notification records of an event, with messages and all attempts.
 
-``store/outbox/records.py`` reads them. Next: ``explain/people.py``.
+``store/outbox/records.py`` reads them. Next: ``alerts/explanations/people.py``.
 """
 
 from __future__ import annotations

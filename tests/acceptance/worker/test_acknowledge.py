@@ -19,7 +19,7 @@ from tests.company import SmallCompany
 from tests.conftest import KEY
 from tests.notifying import notify_all
 
-from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.channels.email.connections import MailServer
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.channels.google_chat.sender import google_chat_sender

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.filters import FILTERS
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.entity_names import OF_ARGUMENT, Comparing, EntityName, entity_names, with_renamed
-from tocsin.server.alerts.filters import FILTERS
 
 
 @pytest.mark.parametrize(

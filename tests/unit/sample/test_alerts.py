@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from tocsin.alerts.destinations import Receivers
+from tocsin.alerts.request import check_alert, parse_alert
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.sample.alerts import alerts
 from tocsin.sample.company import TEAMS
-from tocsin.server.alerts.destinations import Receivers
-from tocsin.server.alerts.request import check_alert, parse_alert
 
 HOOK = "http://127.0.0.1:8586/hook"
 

@@ -1,7 +1,7 @@
 """Named actions (triggers) of alerts, and the resources that each applies to.
 
 Source: OpenMetadata 1.13 EntityObservabilityFilterDescriptor.json; ``GetSchemaChanges``, ``GetOwnershipChanges`` and
-``GetTagChanges`` are ours. Next: ``flow/match/plan.py``, ``server/alerts/offers.py``.
+``GetTagChanges`` are ours. Next: ``flow/match/plan.py``, ``alerts/offers.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What grows with alerts is the index (its size), the expressions that Spark plans and compiles (kinds of test), and the
 work for an event, which for tests of the document is the document's size times their number. All of it follows from
-the plan, whichever way an engine compiles it. Next: ``server/alerts/quotas.py`` (when an alert is saved),
+the plan, whichever way an engine compiles it. Next: ``alerts/quotas.py`` (when an alert is saved),
 ``jobs/alerts.py`` (when it is matched).
 """
 

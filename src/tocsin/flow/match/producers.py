@@ -1,6 +1,6 @@
 """Tables of the event types and fields that events about a resource can have.
 
-Next: ``flow/match/remarks.py`` warns of conditions that ask for others, ``server/alerts/capabilities.py`` lists the
+Next: ``flow/match/remarks.py`` warns of conditions that ask for others, ``alerts/capabilities.py`` lists the
 types of a selection.
 """
 

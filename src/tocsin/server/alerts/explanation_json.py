@@ -10,12 +10,12 @@ from dataclasses import asdict, replace
 import orjson
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.alerts.explanations.answer import AlertTrace, Explanation
+from tocsin.alerts.explanations.matching import RuleTrace
+from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
 from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
-from tocsin.explain.answer import AlertTrace, Explanation
-from tocsin.explain.matching import RuleTrace
-from tocsin.explain.people import PossibleRecipient, RecipientPath
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document

@@ -2,7 +2,7 @@
 
 People may ask about themselves, and about others only for alerts that they may edit. The conditions of an alert are
 shown to its editors; of other alerts, those that reach the requester are named, and the rest is counted.
-Next: ``explain/answer.py``.
+Next: ``alerts/explanations/answer.py``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
+from tocsin.alerts.explanations.answer import AlertTrace, Explanation
+from tocsin.alerts.explanations.matching import MatchTrace, match_trace
+from tocsin.alerts.explanations.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.explain.answer import AlertTrace, Explanation
-from tocsin.explain.matching import MatchTrace, match_trace
-from tocsin.explain.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.cascade import cascades_of, links_of
 from tocsin.flow.match.local import matches

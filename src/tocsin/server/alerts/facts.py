@@ -1,6 +1,6 @@
 """Reader of what the store knows about a request of an alert: names, receivers, and other alerts of the requester.
 
-Next: ``server/alerts/request.py``.
+Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from tocsin.catalogue.naming.alert_names import exact_names
-from tocsin.conditions.entity_names import Types
-from tocsin.flow.match.plan_cost import cost_of_stored
-from tocsin.model.entity import Document
-from tocsin.model.subscription import Destination
-from tocsin.server.alerts.destinations import Receivers, check_destination
-from tocsin.server.alerts.former_names import NamedEntities
-from tocsin.server.alerts.quotas import (
+from tocsin.alerts.destinations import Receivers, check_destination
+from tocsin.alerts.former_names import NamedEntities
+from tocsin.alerts.quotas import (
     AlertAllowance,
     check_receivers,
     extent_of,
     is_in_domain,
 )
-from tocsin.server.alerts.request import parse_destination
+from tocsin.alerts.request import parse_destination
+from tocsin.catalogue.naming.alert_names import exact_names
+from tocsin.conditions.entity_names import Types
+from tocsin.flow.match.plan_cost import cost_of_stored
+from tocsin.model.entity import Document
+from tocsin.model.subscription import Destination
 from tocsin.server.http.request import Caller
 from tocsin.settings import Settings
 from tocsin.store.catalogue.relations.names import Names

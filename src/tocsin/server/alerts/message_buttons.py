@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.alerts.incidents import Handling, handle
 from tocsin.clock import to_datetime
 from tocsin.delivery.links.acknowledge import request_of
 from tocsin.delivery.links.mute import MuteLink

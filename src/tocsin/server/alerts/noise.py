@@ -1,6 +1,6 @@
 """Noise reports of alerts with suggestions, from counts and recorded events that the requester may see.
 
-Next: ``explain/noise.py``.
+Next: ``alerts/noise.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 
-from tocsin.explain.noise import Fired, rule_shares, suggestions
+from tocsin.alerts.noise import Fired, rule_shares, suggestions
 from tocsin.flow.match.streak import report_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

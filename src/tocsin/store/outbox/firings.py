@@ -1,6 +1,6 @@
 """Counts of alert firings: matches, notifications and reads in a window, counted as they happen.
 
-Counting later would read every notification of a month. Next: ``explain/noise.py``.
+Counting later would read every notification of a month. Next: ``alerts/noise.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Notification records of an event, with messages and attempts, by key.
 
-Next: ``explain/people.py``.
+Next: ``alerts/explanations/people.py``.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
+from tocsin.alerts.masking import split_secrets
 from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS, phrase_of
 from tocsin.errors import InvalidInput
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
-from tocsin.store.catalogue.alerts.masking import split_secrets
 
 SENT = [CHANNELS[channel] for channel in SENDERS]
 

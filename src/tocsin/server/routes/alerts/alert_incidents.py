@@ -1,6 +1,6 @@
 """Routes of incidents of alerts: list, read, acknowledge, assign, resolve.
 
-Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``catalogue/alerts/incidents.py``.
+Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``alerts/incidents.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.catalogue.alerts.incidents import handle, handling_of
+from tocsin.alerts.incidents import handle, handling_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document

@@ -15,6 +15,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.alerts.request import check_alert, parse_alert
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model.access import Operation
@@ -26,7 +27,6 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
-from tocsin.server.alerts.request import check_alert, parse_alert
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over

@@ -1,12 +1,14 @@
 """Routes for validating conditions before saving, and for listing functions, names and resources.
 
-Next: ``flow/match/remarks.py``, ``server/alerts/offers.py``.
+Next: ``flow/match/remarks.py``, ``alerts/offers.py``.
 """
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from tocsin.alerts.capabilities import capabilities_of, selection_of
+from tocsin.alerts.offers import functions, offers
 from tocsin.catalogue.observations import field_checks
 from tocsin.catalogue.observations.field_checks import each, mapping, shape, text
 from tocsin.conditions.check import parse_and_check
@@ -20,8 +22,6 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.capabilities import capabilities_of, selection_of
-from tocsin.server.alerts.offers import functions, offers
 from tocsin.server.http.request import Asked, DocumentBody, PathText, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]

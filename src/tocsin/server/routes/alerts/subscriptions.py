@@ -1,7 +1,7 @@
 """Routes that write, test and monitor alerts; they are read like all entities, in ``server/routes/entities/crud.py``.
 
-Secrets are split off before the event subscription is stored as an entity (``store/catalogue/alerts/masking.py``).
-Next: ``server/alerts/request.py``.
+Secrets are split off before the event subscription is stored as an entity (``alerts/masking.py``).
+Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from uuid import uuid4
 from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.catalogue.alerts.editors import add_editor
-from tocsin.catalogue.alerts.secrets import record_changed_secrets
+from tocsin.alerts.editors import add_editor
+from tocsin.alerts.former_names import with_current_names
+from tocsin.alerts.quotas import check_quotas
+from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
+from tocsin.alerts.secrets import record_changed_secrets
 from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, Unavailable, WrongKey
 from tocsin.flow.capture import etag, json_patch
@@ -40,11 +43,8 @@ from tocsin.model.subscription import (
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
-from tocsin.server.alerts.former_names import with_current_names
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
-from tocsin.server.alerts.quotas import check_quotas
 from tocsin.server.alerts.related import NAMING_ALERTS, check_related
-from tocsin.server.alerts.request import Alert, changed_secrets, check_alert, parse_alert
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer

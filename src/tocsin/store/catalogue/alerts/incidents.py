@@ -2,7 +2,7 @@
 
 Whether a failure opens one follows from the reports in the log (``flow/track/alert_incidents.py``), so writing the same
 matches again changes nothing. Numbers have no gaps: whoever opens some takes turns.
-Next: ``catalogue/alerts/incidents.py``.
+Next: ``alerts/incidents.py``.
 """
 
 from __future__ import annotations

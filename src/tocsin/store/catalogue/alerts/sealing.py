@@ -12,10 +12,10 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection, Engine, select, update
 
+from tocsin.alerts.masking import split_secrets
 from tocsin.errors import InvalidInput, WrongKey
 from tocsin.model.entity import Document
 from tocsin.model.subscription import bot_key_of
-from tocsin.store.catalogue.alerts.masking import split_secrets
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import inserting, writing

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
+from tocsin.alerts.masking import with_secrets
 from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
 from tocsin.chunks import chunks_of
 from tocsin.model.alert_incident import IncidentStatus
@@ -20,7 +21,6 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription, alert_of, bot_key_of
-from tocsin.store.catalogue.alerts.masking import with_secrets
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import reading, writing

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tocsin.alerts import named_filters
+from tocsin.alerts import request as alerts
+from tocsin.alerts.request import readable
 from tocsin.errors import InvalidInput
-from tocsin.server.alerts import named_filters
-from tocsin.server.alerts import request as alerts
-from tocsin.server.alerts.request import readable
 
 LONG = f"matchAnyOwnerName({{{','.join(f'{chr(39)}{number:04}{chr(39)}' for number in range(500))}}})"
 RULE = {"name": "r", "effect": "include", "condition": "matchAnyOwnerName({'a'})"}

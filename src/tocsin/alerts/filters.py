@@ -2,8 +2,8 @@
 
 A client may send ``input`` (named filters and their arguments) instead of conditions; each name has one condition, in
 which ``${argument}`` is replaced by a list. Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and
-EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``server/alerts/offers.py`` lists the
-filters of each resource, ``server/alerts/request.py`` compiles them.
+EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``alerts/offers.py`` lists the
+filters of each resource, ``alerts/request.py`` compiles them.
 """
 
 from __future__ import annotations

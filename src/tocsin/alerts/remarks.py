@@ -1,6 +1,6 @@
 """Remarks on an alert that may be saved: conditions that may mean something else, and parts that have no effect.
 
-What has no effect is kept and shown. Source: seeds/001 "Schema Specifications". Next: ``server/alerts/request.py``.
+What has no effect is kept and shown. Source: seeds/001 "Schema Specifications". Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from pydantic.alias_generators import to_camel
 
+from tocsin.alerts.filters import FILTERS
+from tocsin.alerts.offers import offered_names
 from tocsin.delivery.channels.configuration import WITHOUT_REQUESTS
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.remarks import Remark, RemarkKind, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Destination, EventSubscription, ScheduleFrequency, TriggerType
-from tocsin.server.alerts.filters import FILTERS
-from tocsin.server.alerts.offers import offered_names
 
 _MEANINGLESS = ("className", "config")
 """Keys of alerts that only OpenMetadata's own server reads."""

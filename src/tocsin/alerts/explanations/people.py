@@ -1,6 +1,7 @@
 """Recipients of an alert for an event: how the alert reaches each, and what suppressed others; computed and stored.
 
-Candidates come from ``flow/resolve/candidates.py``, as those of notifications do. Next: ``explain/answer.py``.
+Candidates come from ``flow/resolve/candidates.py``, as those of notifications do.
+Next: ``alerts/explanations/answer.py``.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tocsin.alerts.filters import FILTERS
 from tocsin.flow.match.actions import ACTIONS, ANY_ACTIONS
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES, AlertType
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
-from tocsin.server.alerts.filters import FILTERS
 
 OBSERVED = (
     *("table", "topic", "container", "pipeline", "ingestionPipeline", "testCase", "testSuite", "storedProcedure"),

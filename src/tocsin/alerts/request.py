@@ -14,6 +14,16 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from tocsin.alerts.destinations import (
+    Receivers,
+    check_destination,
+    complete_destinations,
+    split_off_secrets,
+)
+from tocsin.alerts.masking import differing, split_secrets
+from tocsin.alerts.named_filters import with_rules
+from tocsin.alerts.remarks import remarks_on
+from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
@@ -27,16 +37,6 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, TriggerType
 from tocsin.model.validation_errors import describe_validation
-from tocsin.server.alerts.destinations import (
-    Receivers,
-    check_destination,
-    complete_destinations,
-    split_off_secrets,
-)
-from tocsin.server.alerts.named_filters import with_rules
-from tocsin.server.alerts.remarks import remarks_on
-from tocsin.server.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
-from tocsin.store.catalogue.alerts.masking import differing, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {

@@ -1,14 +1,14 @@
 """Rules of an alert request: as given, or compiled from the named filters of its ``input``.
 
-Rules and an input that differ are never both kept: one of them would be ignored. Next: ``server/alerts/request.py``.
+Rules and an input that differ are never both kept: one of them would be ignored. Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
 
+from tocsin.alerts.filters import rules_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Effect, PrefixCondition
-from tocsin.server.alerts.filters import rules_of
 
 MOST_RULES = 100
 _LISTS = (("rules", "filters"), ("actions", "actions"))

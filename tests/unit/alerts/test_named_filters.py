@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.named_filters import with_rules
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.server.alerts.named_filters import with_rules
 
 
 def fqn_input(*fqns: str) -> Document:

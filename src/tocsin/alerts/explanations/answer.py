@@ -1,7 +1,7 @@
 """Explanation of one event: traces of its alerts and recipients, with a one-sentence summary.
 
-``server/routes/notifications/explain.py`` returns it; ``explain/matching.py`` and ``explain/people.py`` compute its
-parts.
+``server/routes/notifications/explain.py`` returns it; ``alerts/explanations/matching.py`` and
+``alerts/explanations/people.py`` compute its parts.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tocsin.alerts.explanations.matching import MatchTrace
+from tocsin.alerts.explanations.people import PossibleRecipient
 from tocsin.clock import to_datetime
 from tocsin.delivery.channels.table import phrase_of
-from tocsin.explain.matching import MatchTrace
-from tocsin.explain.people import PossibleRecipient
 from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.change import LoggedEvent

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tocsin.alerts.explanations.matching import match_trace
 from tocsin.conditions.check import check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import values_of
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.parse import parse
 from tocsin.conditions.unparse import literal_text
-from tocsin.explain.matching import match_trace
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription, FilteringRules

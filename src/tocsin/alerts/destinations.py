@@ -1,7 +1,7 @@
 """Destinations of an alert request: their ids, their secrets, and whether category, channel and receivers can work.
 
 Whether an address may be connected to is decided when something is sent (``delivery/transport/egress.py``).
-Next: ``server/alerts/request.py``.
+Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tocsin.alerts.masking import holds_mask, split_secrets
 from tocsin.conditions.paths import unquote
 from tocsin.delivery.channels.configuration import check_configuration, check_secrets
 from tocsin.errors import InvalidInput
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, without_defaults
-from tocsin.store.catalogue.alerts.masking import holds_mask, split_secrets
 
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.offers import GOVERNED, OBSERVED, RESOURCES, offers
+from tocsin.alerts.request import readable
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import AlertType
-from tocsin.server.alerts.offers import GOVERNED, OBSERVED, RESOURCES, offers
-from tocsin.server.alerts.request import readable
 
 BELL: Document = {"category": "Owners", "type": "ActivityFeed"}
 MAIL: Document = {"category": "Owners", "type": "Email"}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tocsin.alerts.named_filters import with_rules
+from tocsin.alerts.offers import offers
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.producers import produces
@@ -19,8 +21,6 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import ALL_RESOURCES, AlertType, Category, EventSubscription, FilteringRules, own_names
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
-from tocsin.server.alerts.named_filters import with_rules
-from tocsin.server.alerts.offers import offers
 
 _THREADS = frozenset({THREAD, *THREADS})
 _WITH_ASSIGNEES = frozenset({ALL_RESOURCES, THREAD, "task"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.masking import holds_mask, split_secrets, with_secrets
 from tocsin.errors import InvalidInput, StaleSecrets
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.store.catalogue.alerts.masking import holds_mask, split_secrets, with_secrets
 
 CONFIG: Document = {
     "endpoint": "https://example.org/hook",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tocsin.alerts.noise import Fired, rule_shares, suggestions
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
-from tocsin.explain.noise import Fired, rule_shares, suggestions
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.request import readable
 from tocsin.model.entity import Document
-from tocsin.server.alerts.request import readable
 
 ALERT: Document = {"name": "a", "destinations": [{"category": "Owners", "type": "ActivityFeed", "config": {}}]}
 

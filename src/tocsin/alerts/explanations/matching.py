@@ -1,6 +1,7 @@
 """Trace of an alert against an event: each gate and each rule in order, none skipped.
 
-The verdict is that of ``flow/match/local.py``; the trace shows how it was reached. Next: ``explain/people.py``.
+The verdict is that of ``flow/match/local.py``; the trace shows how it was reached.
+Next: ``alerts/explanations/people.py``.
 """
 
 from __future__ import annotations

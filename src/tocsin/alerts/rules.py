@@ -1,12 +1,14 @@
 """Checks of an alert's rules: their number, their arguments, and what an alert of its type can be about.
 
-Source: seeds/001 "Alert Types". Next: ``server/alerts/request.py``.
+Source: seeds/001 "Alert Types". Next: ``alerts/request.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from tocsin.alerts.named_filters import MOST_RULES, too_many
+from tocsin.alerts.offers import RESOURCES, RESOURCES_OF
 from tocsin.conditions.certainty import is_never
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Has
@@ -19,8 +21,6 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType, Channel, Effect, EventSubscription, own_names
-from tocsin.server.alerts.named_filters import MOST_RULES, too_many
-from tocsin.server.alerts.offers import RESOURCES, RESOURCES_OF
 
 _LISTS = ("rules", "actions")
 _MOST_CONDITION_BYTES = 65_536

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.alerts.filters import FILTERS, rules_of
 from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidInput
-from tocsin.server.alerts.filters import FILTERS, rules_of
 
 TEXTS = ["a", 'b "quoted"', "it's", "c\\d"]
 

@@ -27,6 +27,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine, reading
+from tocsin.store.database.group_commit import WriterLimits
 from tocsin.store.database.tables import change_event, entity, entity_version
 
 
@@ -106,7 +107,7 @@ def test_a_parent_may_come_earlier_in_the_same_request(shop: Company, many: Bulk
 
 
 def test_a_dry_run_keeps_nobody_from_writing(shop: Company, store_url: str) -> None:
-    engine = open_engine(store_url, synchronous="NORMAL", patience_s=0.2)
+    engine = open_engine(store_url, synchronous="NORMAL", writers=WriterLimits(patience_s=0.2))
     numbers = count()
 
     def new_id() -> str:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
-from tocsin.store.database import group_commit
-from tocsin.store.database.engine import PATIENT_S, open_engine, reading, writing
+from tocsin.store.database.engine import open_engine, reading, writing
+from tocsin.store.database.group_commit import PATIENT, WRITER_LIMITS, WriterLimits
 
 ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
 ADD_LONG = text("INSERT INTO server_secret (name, value) VALUES (:name, :value)")
@@ -58,6 +59,35 @@ def write(engine: Engine, name: str, finish: Callable[[], Any] = lambda: None) -
         finish()
 
 
+@contextmanager
+def engine_with(url: str, **limits: float) -> Iterator[Engine]:
+    """Yield an engine whose writers share the store within these limits."""
+    engine = open_engine(url, synchronous="NORMAL", pool_size=20, writers=replace(WRITER_LIMITS, **limits))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def held_open(sqlite_url: str) -> Iterator[Engine]:
+    """An engine whose transactions stay open for all who wait."""
+    with engine_with(sqlite_url, open_s=60) as engine:
+        yield engine
+
+
+@pytest.fixture
+def checkpointing(sqlite_url: str) -> Iterator[Engine]:
+    """An engine that checkpoints the log after every transaction."""
+    with engine_with(sqlite_url, log_age_s=0.0) as engine:
+        yield engine
+
+
+@pytest.fixture
+def short_log(sqlite_url: str) -> Iterator[Engine]:
+    """An engine whose log is to stay below a mebibyte."""
+    with engine_with(sqlite_url, log_bytes=1 << 20, checkpoint_pause_s=0.0) as engine:
+        yield engine
+
+
 def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
     """Make calls that all wait while one writer has its turn; return them done."""
     with ThreadPoolExecutor(len(later) + 1) as pool:
@@ -70,65 +100,59 @@ def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
     return [first, *calls]
 
 
-def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
-    with count_commits(sqlite_engine) as commits:
-        calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
+def test_those_who_wait_go_on_in_the_same_transaction(held_open: Engine) -> None:
+    with count_commits(held_open) as commits:
+        calls = behind(held_open, *(lambda name=f"w{at}": write(held_open, name) for at in range(1, 9)))
     assert [call.exception() for call in calls] == [None] * 9
-    assert names(sqlite_engine) == [f"w{at}" for at in range(9)]
+    assert names(held_open) == [f"w{at}" for at in range(9)]
     assert len(commits) == 1
 
 
-def test_a_transaction_ends_however_many_wait(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
-    monkeypatch.setattr(group_commit, "MOST_TURNS", 3)
-    with count_commits(sqlite_engine) as commits:
-        behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
+def test_a_transaction_ends_however_many_wait(sqlite_url: str) -> None:
+    with engine_with(sqlite_url, open_s=60, turn_count=3) as engine, count_commits(engine) as commits:
+        behind(engine, *(lambda name=f"w{at}": write(engine, name) for at in range(1, 9)))
     assert len(commits) == 3
 
 
-def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_fails_is_undone_alone(held_open: Engine) -> None:
     """Fault scenario 1."""
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
 
     def refuse() -> None:
         raise _RefusedError
 
     calls = behind(
-        sqlite_engine,
-        lambda: write(sqlite_engine, "w1"),
-        lambda: write(sqlite_engine, "w2", refuse),
-        lambda: write(sqlite_engine, "w3"),
+        held_open,
+        lambda: write(held_open, "w1"),
+        lambda: write(held_open, "w2", refuse),
+        lambda: write(held_open, "w3"),
     )
     assert [type(call.exception()) for call in calls] == [type(None), type(None), _RefusedError, type(None)]
-    assert names(sqlite_engine) == ["w0", "w1", "w3"]
+    assert names(held_open) == ["w0", "w1", "w3"]
 
 
-def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
+def test_nobody_returns_before_the_commit(held_open: Engine) -> None:
     names_seen: list[list[str]] = []
 
     def write_and_look(name: str) -> None:
-        write(sqlite_engine, name)
-        names_seen.append(names(sqlite_engine))
+        write(held_open, name)
+        names_seen.append(names(held_open))
 
-    behind(sqlite_engine, *(lambda name=f"w{at}": write_and_look(name) for at in range(1, 5)))
+    behind(held_open, *(lambda name=f"w{at}": write_and_look(name) for at in range(1, 5)))
     assert names_seen == [[f"w{at}" for at in range(5)]] * 4
 
 
-def test_a_failed_commit_fails_every_write_in_it(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
+def test_a_failed_commit_fails_every_write_in_it(held_open: Engine) -> None:
 
     def fail(_connection: Connection) -> None:
         raise _RefusedError
 
-    event.listen(sqlite_engine, "commit", fail)
-    calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 4)))
-    event.remove(sqlite_engine, "commit", fail)
+    event.listen(held_open, "commit", fail)
+    calls = behind(held_open, *(lambda name=f"w{at}": write(held_open, name) for at in range(1, 4)))
+    event.remove(held_open, "commit", fail)
     assert all(isinstance(call.exception(), Unavailable | _RefusedError) for call in calls)
-    assert names(sqlite_engine) == []
-    write(sqlite_engine, "w9")
-    assert names(sqlite_engine) == ["w9"]
+    assert names(held_open) == []
+    write(held_open, "w9")
+    assert names(held_open) == ["w9"]
 
 
 def test_a_failed_commit_lets_go_of_the_store_whoever_still_holds_its_connection(sqlite_engine: Engine) -> None:
@@ -191,10 +215,7 @@ def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: E
     assert float(completed.stdout) < 10
 
 
-def test_an_error_is_raised_after_the_commit_it_may_concern(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
+def test_an_error_is_raised_after_the_commit_it_may_concern(held_open: Engine) -> None:
     names_seen: list[list[str]] = []
 
     def refuse() -> None:
@@ -202,10 +223,10 @@ def test_an_error_is_raised_after_the_commit_it_may_concern(
 
     def write_and_fail() -> None:
         with pytest.raises(_RefusedError):
-            write(sqlite_engine, "w1", refuse)
-        names_seen.append(names(sqlite_engine))
+            write(held_open, "w1", refuse)
+        names_seen.append(names(held_open))
 
-    behind(sqlite_engine, write_and_fail, lambda: write(sqlite_engine, "w2", lambda: time.sleep(0.2)))
+    behind(held_open, write_and_fail, lambda: write(held_open, "w2", lambda: time.sleep(0.2)))
     assert "w0" in names_seen[0]
 
 
@@ -232,7 +253,7 @@ def stopped_writer(url: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str) -> None:
-    engine = open_engine(sqlite_url, patience_s=0.6)
+    engine = open_engine(sqlite_url, writers=WriterLimits(patience_s=0.6))
     with stopped_writer(sqlite_url) as process, ThreadPoolExecutor(4) as pool:
         started_s = time.monotonic()
         refusals = [call.exception() for call in [pool.submit(write, engine, f"w{at}") for at in range(4)]]
@@ -248,7 +269,7 @@ def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str
 
 
 def test_whoever_is_patient_waits_until_it_goes_on(sqlite_url: str) -> None:
-    engine = open_engine(sqlite_url, patience_s=PATIENT_S)
+    engine = open_engine(sqlite_url, writers=PATIENT)
     with ThreadPoolExecutor(1) as pool:
         with stopped_writer(sqlite_url):
             call = pool.submit(write, engine, "w1")
@@ -261,7 +282,7 @@ def test_whoever_is_patient_waits_until_it_goes_on(sqlite_url: str) -> None:
 
 def test_a_request_that_cannot_write_is_answered_503(started_store: StartedStore, started_store_url: str) -> None:
     """Fault scenario 4."""
-    engine = open_engine(started_store_url, patience_s=0.5)
+    engine = open_engine(started_store_url, writers=WriterLimits(patience_s=0.5))
     with (
         running_server(engine, password=started_store.password, token=started_store.token) as served,
         served.administrator() as client,
@@ -300,40 +321,30 @@ def overlapping_readers(engine: Engine) -> Iterator[None]:
         reader.result()
 
 
-def test_readers_that_overlap_without_end_do_not_let_the_log_grow(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "LOG_BYTES", 1 << 20)
-    monkeypatch.setattr(group_commit, "_CHECKPOINT_AGAIN_AFTER_S", 0.0)
-    log = Path(f"{sqlite_engine.url.database}-wal")
+def test_readers_that_overlap_without_end_do_not_let_the_log_grow(short_log: Engine) -> None:
+    log = Path(f"{short_log.url.database}-wal")
     largest = 0
-    with overlapping_readers(sqlite_engine):
+    with overlapping_readers(short_log):
         for number in range(300):
-            with writing(sqlite_engine) as connection:
+            with writing(short_log) as connection:
                 connection.execute(ADD_LONG, {"name": f"l{number}", "value": "x" * 60_000})
             largest = max(largest, log.stat().st_size)
     assert largest < 3 << 20, "of 18 MB that were written"
 
 
-def test_what_is_written_seldom_does_not_stay_in_the_log(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "LOG_AGE_S", 0.0)
-    write(sqlite_engine, "w1")
-    write(sqlite_engine, "w2")
-    assert Path(f"{sqlite_engine.url.database}-wal").stat().st_size == 0
-    assert names(sqlite_engine) == ["w1", "w2"]
+def test_what_is_written_seldom_does_not_stay_in_the_log(checkpointing: Engine) -> None:
+    write(checkpointing, "w1")
+    write(checkpointing, "w2")
+    assert Path(f"{checkpointing.url.database}-wal").stat().st_size == 0
+    assert names(checkpointing) == ["w1", "w2"]
 
 
-def test_one_reader_that_does_not_end_holds_up_no_writer(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "LOG_AGE_S", 0.0)
-    write(sqlite_engine, "w1")
-    with reading(sqlite_engine) as connection:
+def test_one_reader_that_does_not_end_holds_up_no_writer(checkpointing: Engine) -> None:
+    write(checkpointing, "w1")
+    with reading(checkpointing) as connection:
         connection.execute(NAMES).all()
         started_s = time.monotonic()
         for number in range(2, 40):
-            write(sqlite_engine, f"w{number:02}")
+            write(checkpointing, f"w{number:02}")
         assert time.monotonic() - started_s < 10, "not a tenth of a second for each"
-    assert len(names(sqlite_engine)) == 39
+    assert len(names(checkpointing)) == 39

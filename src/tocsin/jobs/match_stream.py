@@ -40,7 +40,8 @@ from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
-from tocsin.store.database.engine import PATIENT_S, open_engine
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.job_runs import ScheduledJobs
@@ -76,7 +77,7 @@ class MatchStreamParts:
 
 def pipeline_engine(settings: StoreSettings) -> Engine:
     """Return the engine of a pipeline, which all its queries and jobs share; the caller disposes of it."""
-    return open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
+    return open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, writers=PATIENT)
 
 
 def build(settings: Settings, engine: Engine) -> MatchStreamParts:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
@@ -45,7 +45,8 @@ from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import EventHead
 from tocsin.store.catalogue.access.subjects import SqlSubjects
-from tocsin.store.database.engine import PATIENT_S, open_engine
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -63,7 +64,7 @@ COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in (
 
 EVENTS_AT_ONCE = 1_000
 _TURN_S = 0.0005
-_CACHE_MIB = 64
+_WRITERS = replace(PATIENT, cache_mib=64)
 """Rows of many recipients touch pages all over the indexes, which are written once if they fit."""
 
 
@@ -114,9 +115,7 @@ class Resolving:
 @lru_cache(maxsize=8)
 def open_resolving(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
-    engine = open_engine(
-        store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S, writer_cache_mib=_CACHE_MIB
-    )
+    engine = open_engine(store.url, synchronous=store.synchronous, pool_size=3, writers=_WRITERS)
     return resolving_of(engine)
 
 

@@ -17,16 +17,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError, SQLAlchemyError
 
 from tocsin.errors import InvalidSetting, TocsinError, Unavailable
-from tocsin.store.database.group_commit import Turns
+from tocsin.store.database.group_commit import WRITER_LIMITS, Turns, WriterLimits
 
 STORE_FAILURES = (SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
 """What asking the store raises where the store or its disk fails."""
 
 _TURNS = "tocsin_turns"
 _BUSY_S = 30
-PATIENT_S = float("inf")
-"""Patience without end: for who has nobody waiting for an answer, and would only begin again."""
-
 _ASK_AGAIN_S = 0.0002
 _POSTGRESQL = ("random_page_cost = 1.1", "cpu_tuple_cost = 0.05", "max_parallel_workers_per_gather = 0")
 """How PostgreSQL plans for us. Disks are no longer slow to seek: by default it would rather read and hash a whole table
@@ -49,22 +46,20 @@ def open_engine(
     *,
     synchronous: str = "FULL",
     pool_size: int = 10,
-    patience_s: float = _BUSY_S,
     answers_within_s: float | None = None,
-    writer_cache_mib: int = _CACHE_MIB,
+    writers: WriterLimits = WRITER_LIMITS,
 ) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``; it keeps
-    ``writer_cache_mib`` of pages, and what a transaction changes beyond that is written more than once. On PostgreSQL a
-    statement without a result after ``answers_within_s`` ends its connection; None for no limit.
+    ``writers`` holds on SQLite. On PostgreSQL a statement without a result after ``answers_within_s`` ends its
+    connection; None for no limit.
 
     Raises
     ------
     InvalidSetting : ``url`` is no address of a store
     """
     if url.startswith("sqlite"):
-        return _sqlite(url, synchronous, patience_s, writer_cache_mib)
+        return _sqlite(url, synchronous, writers)
     try:
         return _postgresql(url, pool_size, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
@@ -159,7 +154,7 @@ def _answers(raw: Any, failure: type[Exception]) -> bool:  # Any: the driver's o
     return True
 
 
-def _sqlite(url: str, synchronous: str, patience_s: float, writer_cache_mib: int) -> Engine:
+def _sqlite(url: str, synchronous: str, writers: WriterLimits) -> Engine:
     # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
     engine = create_engine(
         url, connect_args={"timeout": float(_BUSY_S), "check_same_thread": False}, hide_parameters=True
@@ -185,7 +180,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float, writer_cache_mib: int
             raw: Any = connection.connection.dbapi_connection  # Any: as above
             raw.execute("BEGIN")  # not through SQLAlchemy, which takes longer over it than many a query does
 
-    turns = Turns(engine, patience_s, writer_cache_mib)
+    turns = Turns(engine, writers)
     engine.update_execution_options(**{_TURNS: turns})
     event.listen(engine, "engine_disposed", lambda _engine: turns.close())
     return engine

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +23,45 @@ from sqlalchemy import Connection, Engine
 from tocsin.errors import Unavailable
 from tocsin.store.database.writer_lock import WriterQueue
 
-MOST_TURNS = 64
-"""Turns in one transaction."""
-
-LONGEST_S = 0.02
-"""How long a transaction is left open for further turns."""
-
-
-LOG_BYTES = 32 * 2**20
-"""How large the write-ahead log may become before it is brought into the store's file, ..."""
-
-LOG_AGE_S = 60.0
-"""... and for how long, at most, it is not while somebody writes."""
-
 _READERS_END_WITHIN_S = 0.1
-_CHECKPOINT_AGAIN_AFTER_S = 1.0
+
+
+@dataclass(frozen=True)
+class WriterLimits:
+    """How the writers of one process share a SQLite store.
+
+    Attributes
+    ----------
+    patience_s : how long a writer waits for its turn, then gets ``Unavailable``
+    cache_mib : pages kept; what a transaction changes beyond that is written more than once
+    turn_count : turns in one transaction
+    open_s : how long a transaction is left open for further turns
+    log_bytes : how large the write-ahead log becomes before it is brought into the store's file, ...
+    log_age_s : ... and for how long, at most, it is not while somebody writes
+    checkpoint_pause_s : how long nobody tries again after readers prevented that
+    """
+
+    patience_s: float = 30.0
+    cache_mib: int = 16
+    turn_count: int = 64
+    open_s: float = 0.02
+    log_bytes: int = 32 * 2**20
+    log_age_s: float = 60.0
+    checkpoint_pause_s: float = 1.0
+
+
+WRITER_LIMITS = WriterLimits()
+"""Those of processes that answer requests."""
+
+PATIENT = WriterLimits(patience_s=float("inf"))
+"""Those of who has nobody waiting for an answer, and would only begin again."""
 
 
 class Turns:
     """The turns of one process at writing one store; its threads share it."""
 
-    def __init__(self, engine: Engine, patience_s: float, cache_mib: int) -> None:
-        self._engine, self._patience_s, self._cache_mib = engine, patience_s, cache_mib
+    def __init__(self, engine: Engine, limits: WriterLimits) -> None:
+        self._engine, self._limits = engine, limits
         self._turnstile = WriterQueue(engine.url.database)
         self._log = Path(f"{engine.url.database}-wal")
         self._checkpointed_s = time.monotonic()
@@ -79,15 +97,15 @@ class Turns:
         transaction.check()
 
     def _begin(self) -> _Transaction:
-        until_s = time.monotonic() + self._patience_s
+        until_s = time.monotonic() + self._limits.patience_s
         with self._counting:
             self._waiting += 1
-        is_mine = self._turn.acquire(timeout=min(self._patience_s, threading.TIMEOUT_MAX))
+        is_mine = self._turn.acquire(timeout=min(self._limits.patience_s, threading.TIMEOUT_MAX))
         with self._counting:
             self._waiting -= 1
         if not is_mine:
             raise Unavailable(
-                f"Nothing was written: other writers blocked the store for {self._patience_s:.0f} s. Try again;"
+                f"Nothing was written: other writers blocked the store for {self._limits.patience_s:.0f} s. Try again;"
                 " see this server's log for slow writes."
             )
         try:
@@ -95,7 +113,7 @@ class Turns:
                 if self._connection is None or self._connection.closed:
                     self._connection = self._open_connection()
                 self._turnstile.enter(until_s)
-                self._transaction = _Transaction(self._connection)
+                self._transaction = _Transaction(self._connection, self._limits)
         except BaseException:
             self._turnstile.leave()
             self._turn.release()
@@ -132,13 +150,16 @@ class Turns:
         except sqlite3.Error:  # what was written is kept; the disk is full, say, and the next one tries again
             is_busy = True
         if is_busy:
-            self._checkpoint_not_before_s = time.monotonic() + _CHECKPOINT_AGAIN_AFTER_S
+            self._checkpoint_not_before_s = time.monotonic() + self._limits.checkpoint_pause_s
         else:
             self._checkpointed_s = time.monotonic()
 
     def _is_checkpoint_due(self, now_s: float) -> bool:
         try:
-            return now_s - self._checkpointed_s >= LOG_AGE_S or self._log.stat().st_size >= LOG_BYTES
+            return (
+                now_s - self._checkpointed_s >= self._limits.log_age_s
+                or self._log.stat().st_size >= self._limits.log_bytes
+            )
         except OSError:  # a store in memory has no log
             return False
 
@@ -154,7 +175,7 @@ class Turns:
         """Return a connection for writers only: nobody else writes, so its cache stays valid."""
         connection = self._engine.connect()
         connection.detach()
-        connection.exec_driver_sql(f"PRAGMA cache_size=-{self._cache_mib * 1024}")
+        connection.exec_driver_sql(f"PRAGMA cache_size=-{self._limits.cache_mib * 1024}")
         connection.exec_driver_sql(
             "PRAGMA busy_timeout=0"
         )  # who is next asks again and again: store/database/engine.py
@@ -166,8 +187,8 @@ class Turns:
 class _Transaction:
     """One transaction on one connection, and those who wait for its commit."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._turns = 0
+    def __init__(self, connection: Connection, limits: WriterLimits) -> None:
+        self._turns, self._limits = 0, limits
         self._is_broken = self._is_committed = False
         self._over = threading.Event()
         self._started_s = time.monotonic()
@@ -193,7 +214,7 @@ class _Transaction:
     def is_full(self) -> bool:
         """Return whether this transaction takes no further turns."""
         waited_s = time.monotonic() - self._started_s
-        return self._turns >= MOST_TURNS or waited_s > LONGEST_S or self._is_broken
+        return self._turns >= self._limits.turn_count or waited_s > self._limits.open_s or self._is_broken
 
     def commit(self) -> None:
         """Commit, or roll back on an error; all waiting writers get the result."""

@@ -20,7 +20,6 @@ from tocsin.cli.lake import answered_by_the_pipeline
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Window
-from tocsin.jobs import lake as jobs
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
 from tocsin.jobs.lake_answers import LakeQueries, QueryLimits
@@ -90,17 +89,19 @@ def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, part
     assert read_rows(parts) == everything(parts)
 
 
-def test_a_crash_before_a_segment_is_recorded_changes_nothing(
-    company: SmallCompany, parts: LakeParts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = everything(parts)
+class CrashingLake(Lake):
+    """A lake that a crash keeps from recording a segment."""
 
-    def crash(*_: object) -> None:
+    def keep(self, *_: object, **__: object) -> bool:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as crashing, pytest.raises(KeyboardInterrupt):
-        crashing.setattr(jobs, "_measure_folder", crash)
-        grow(parts)
+
+def test_a_crash_before_a_segment_is_recorded_changes_nothing(
+    company: SmallCompany, parts: LakeParts, store_engine: Engine
+) -> None:
+    before = everything(parts)
+    with pytest.raises(KeyboardInterrupt):
+        grow(replace(parts, lake=CrashingLake(store_engine)))
     assert parts.lake.end() == 0
     assert list(Path(parts.place.root).iterdir())  # written, and part of nothing
     assert read_rows(parts) == before

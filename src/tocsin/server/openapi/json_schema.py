@@ -13,7 +13,6 @@ WHOLE: Document = {"type": "integer"}
 NUMBER: Document = {"type": "number"}
 OPEN: Document = {"type": "object"}
 ID: Document = {"type": "string", "format": "uuid"}
-CLOCK: Document = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "description": "HH:MM"}
 DAY: Document = {"type": "string", "format": "date"}
 TIME: Document = {"type": "integer", "description": "Epoch milliseconds, UTC."}
 URL: Document = {"type": "string", "format": "uri"}

@@ -52,91 +52,15 @@ def answers(
 
 
 def operation_of(route: APIRoute) -> OpenApiOperation:
-    """Return what a route says of itself with ``answers``, or else the table."""
-    described: OpenApiOperation | None = (route.openapi_extra or {}).get("x-operation")
-    return described or OPERATIONS[name_of(route)]
+    """Return what a route says of itself with ``answers``."""
+    operation: OpenApiOperation = (route.openapi_extra or {})["x-operation"]
+    return operation
 
 
 def name_of(route: APIRoute) -> str:
-    """Return what the table calls a route: its module and its function."""
+    """Return the name of a route: its module and its function."""
     return f"{route.endpoint.__module__.rpartition('.')[2]}.{route.endpoint.__name__}"
 
-
-_PATCHED = "JsonPatch"
-_NEW_OR_NOT = ("200", "201")
-
-
-def _by_id_or_name(function: str, operation: OpenApiOperation) -> dict[str, OpenApiOperation]:
-    return dict.fromkeys((f"progress.{function}", f"progress.{function}_by"), operation)
-
-
-OPERATIONS: dict[str, OpenApiOperation] = {
-    "subscriptions.create": OpenApiOperation("EventSubscription", "CreateEventSubscription"),
-    "subscriptions.create_or_update": OpenApiOperation(
-        "EventSubscription", "CreateEventSubscription", also=_NEW_OR_NOT
-    ),
-    **dict.fromkeys(
-        ("subscriptions.patch", "subscriptions.patch_by_name"), OpenApiOperation("EventSubscription", _PATCHED)
-    ),
-    **dict.fromkeys(("subscriptions.delete", "subscriptions.delete_by_name"), OpenApiOperation("EventSubscription")),
-    "subscriptions.list_status": OpenApiOperation("DestinationStatusPage"),
-    **dict.fromkeys(
-        ("subscriptions.read_status", "subscriptions.read_status_by_name"), OpenApiOperation("SubscriptionStatus")
-    ),
-    "subscriptions.resume": OpenApiOperation("SubscriptionStatus", "Resumption"),
-    "subscriptions.try_one": OpenApiOperation("Trial", "TrialRequest"),
-    "subscriptions.try_many": OpenApiOperation("TrialList", "TrialsRequest"),
-    "backtests.ask": OpenApiOperation("Backtest", "BacktestRequest", also=("200", "202"), never="409"),
-    "backtests.read": OpenApiOperation("Backtest"),
-    "backtests.cancel": OpenApiOperation("Backtest", never="409"),
-    "progress.list_all_failed": OpenApiOperation("FailedEventResponseList"),
-    **_by_id_or_name("read_diagnosis", OpenApiOperation("EventSubscriptionDiagnosticInfo")),
-    **_by_id_or_name("read_record", OpenApiOperation("EventsRecord")),
-    **_by_id_or_name("list_failed", OpenApiOperation("FailedEventResponseList")),
-    **_by_id_or_name("list_sent", OpenApiOperation("ChangeEventList")),
-    **_by_id_or_name("list_typed", OpenApiOperation("TypedEventPage")),
-    **_by_id_or_name("list_destinations", OpenApiOperation("DestinationStatusList")),
-    "progress.has_processed_all": OpenApiOperation("Flag"),
-    **dict.fromkeys(
-        ("progress.skip_to_end", "progress.skip_to_end_by_name"), OpenApiOperation("EventSubscriptionOffset")
-    ),
-    "progress.list_logs": OpenApiOperation("AlertLogEntryPage"),
-    "deliveries.list_dead_letters": OpenApiOperation("DeadLetterPage"),
-    "deliveries.read_delivery": OpenApiOperation("Delivery"),
-    "deliveries.start_replay": OpenApiOperation("Replay", "ReplayRequest"),
-    "deliveries.list_replays": OpenApiOperation("ReplayPage"),
-    **dict.fromkeys(("deliveries.read_replay", "deliveries.cancel_replay"), OpenApiOperation("Replay")),
-    **dict.fromkeys(("editors.list_editors", "editors.take_alert_over"), OpenApiOperation("AlertEditors")),
-    "queue.claim": OpenApiOperation("QueueItems", "QueueClaim"),
-    **dict.fromkeys(("queue.acknowledge", "queue.release"), OpenApiOperation("QueueOutcomes", "QueueHeld")),
-    "queue.extend": OpenApiOperation("QueueOutcomes", "QueueExtension"),
-    "noise.list_noise": OpenApiOperation("NoiseOverview"),
-    "noise.read_noise": OpenApiOperation("Noise"),
-    "alert_history.read_history": OpenApiOperation("AlertHistoryPage"),
-    "alert_incidents.list_incidents": OpenApiOperation("AlertIncidentPage"),
-    "alert_incidents.read_incident": OpenApiOperation("AlertIncidentWithTimeline"),
-    **dict.fromkeys(
-        ("alert_incidents.acknowledge", "alert_incidents.resolve"),
-        OpenApiOperation("AlertIncidentWithTimeline", "IncidentComment"),
-    ),
-    "alert_incidents.assign": OpenApiOperation("AlertIncidentWithTimeline", "IncidentAssignment"),
-    "conditions.validate": OpenApiOperation("ValidatedCondition", "ConditionRequest", never="409"),
-    "conditions.validate_in_path": OpenApiOperation(None),
-    "conditions.list_functions": OpenApiOperation("EventFilterRuleList"),
-    "conditions.list_names": OpenApiOperation("AlertResourceNamePage"),
-    "conditions.list_resources": OpenApiOperation("FilterResourceDescriptorPage"),
-    "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection", never="409"),
-    "templates.list_helpers": OpenApiOperation("TemplateHelperPage"),
-    "templates.validate": OpenApiOperation(
-        "NotificationTemplateValidationResponse", "NotificationTemplateValidationRequest", never="409"
-    ),
-    "templates.render": OpenApiOperation("TemplateRendering", "NotificationTemplateRenderRequest", never="409"),
-    "templates.send": OpenApiOperation("TemplateSending", "TemplateSendRequest", never="409"),
-    **dict.fromkeys(
-        ("templates.reset", "templates.reset_by_name"), OpenApiOperation("NotificationTemplate", never="409")
-    ),
-}
-"""Operations on alerts whose routes do not say it themselves."""
 
 _ONLY_SOME: dict[str, Callable[[EntityType], bool]] = {
     "bulk": lambda row: row.name != "eventsubscription",

@@ -21,6 +21,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.catalogue.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
@@ -56,7 +57,7 @@ class HistoryQuery(BaseModel):
         return HistoryAsked(subscription_id, kinds, Window(since, until))
 
 
-@router.get("/{subscription_id}/history")
+@router.get("/{subscription_id}/history", openapi_extra=answers("AlertHistoryPage"))
 def read_history(subscription_id: PathId, caller: Asked, query: Annotated[HistoryQuery, Query()]) -> Response:
     """Return an alert's edits, and the events that it matched with their counts, newest first."""
     document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)

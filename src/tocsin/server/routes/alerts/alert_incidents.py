@@ -22,6 +22,7 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
 from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.http.request import Asked, Caller, OptionalBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
@@ -56,7 +57,7 @@ class AlertIncidentQuery(BaseModel):
         )
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("AlertIncidentPage"))
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
     require(caller, Operation.VIEW_BASIC, ALERT_ROW)
@@ -72,25 +73,25 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
     return answer({"data": incidents_on_wire(page.entries, caller), "paging": paging})
 
 
-@router.get("/{incident}")
+@router.get("/{incident}", openapi_extra=answers("AlertIncidentWithTimeline"))
 def read_incident(incident: PathText, caller: Asked) -> Response:
     """Return an incident, by its number (`INC-7`) or id, with its timeline."""
     return _incident_answer(found_incident(incident, caller), caller)
 
 
-@router.put("/{incident}/acknowledge")
+@router.put("/{incident}/acknowledge", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentComment"))
 def acknowledge(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Acknowledge an incident (``comment``)."""
     return _handle_incident(incident, StepKind.ACKNOWLEDGED, body, caller)
 
 
-@router.put("/{incident}/assign")
+@router.put("/{incident}/assign", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentAssignment"))
 def assign(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Assign an incident to a user or team (``assignee``, ``comment``)."""
     return _handle_incident(incident, StepKind.ASSIGNED, body, caller)
 
 
-@router.put("/{incident}/resolve")
+@router.put("/{incident}/resolve", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentComment"))
 def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Resolve an incident by hand (``comment``); the next failure opens a new one."""
     return _handle_incident(incident, StepKind.RESOLVED, body, caller)

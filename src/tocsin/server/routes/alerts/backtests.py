@@ -29,6 +29,7 @@ from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over
 from tocsin.server.routes.entities.crud import visible_document
 
@@ -42,7 +43,7 @@ router = APIRouter(prefix=f"/{ROW.collection}/backtest", tags=["subscriptions"])
 Wait = Annotated[float, Query(alias="wait", ge=0, le=30, description="Seconds to wait for the result.")]
 
 
-@router.post("")
+@router.post("", openapi_extra=answers("Backtest", reads="BacktestRequest", also=("200", "202"), never="409"))
 async def ask(body: DocumentBody, caller: Asked, *, wait: Wait = 3.0) -> Response:
     """Start a backtest of an alert (``id``, or the fields of a new one) from ``since`` to ``until``.
 
@@ -57,13 +58,13 @@ async def ask(body: DocumentBody, caller: Asked, *, wait: Wait = 3.0) -> Respons
     return response
 
 
-@router.get("/{backtest_id}")
+@router.get("/{backtest_id}", openapi_extra=answers("Backtest"))
 async def read(backtest_id: PathId, caller: Asked, *, wait: Wait = 0.0) -> Response:
     """Return the state and result of a backtest, after at most ``wait`` seconds."""
     return answer(await _await_result(str(backtest_id), caller, wait))
 
 
-@router.delete("/{backtest_id}")
+@router.delete("/{backtest_id}", openapi_extra=answers("Backtest", never="409"))
 def cancel(backtest_id: PathId, caller: Asked) -> Response:
     """Cancel a backtest; a finished one stays."""
     backtest = _own(str(backtest_id), caller)

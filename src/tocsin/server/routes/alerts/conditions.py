@@ -23,6 +23,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import Asked, DocumentBody, PathText, answer
+from tocsin.server.openapi.operations import answers
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
@@ -30,7 +31,7 @@ _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping
 router = APIRouter(tags=["conditions"])
 
 
-@router.post("/conditions/validate")
+@router.post("/conditions/validate", openapi_extra=answers("ValidatedCondition", reads="ConditionRequest", never="409"))
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -40,7 +41,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
     return answer(_validation_json(condition))
 
 
-@router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
+@router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204, openapi_extra=answers(None))
 def validate_in_path(expression: PathText, caller: Asked) -> Response:
     """Return nothing for a valid condition, 400 with position and expectation otherwise."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -48,14 +49,14 @@ def validate_in_path(expression: PathText, caller: Asked) -> Response:
     return Response(status_code=204)
 
 
-@router.get(f"/{ROW.collection}/functions")
+@router.get(f"/{ROW.collection}/functions", openapi_extra=answers("EventFilterRuleList"))
 def list_functions(caller: Asked) -> Response:
     """Return all named filters and actions with their conditions and arguments."""
     require(caller, Operation.VIEW_BASIC, ROW)
     return answer(functions())
 
 
-@router.get(f"/{ROW.collection}/resources")
+@router.get(f"/{ROW.collection}/resources", openapi_extra=answers("AlertResourceNamePage"))
 def list_names(caller: Asked) -> Response:
     """Return the resources of alerts with the names of their filters."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -64,14 +65,16 @@ def list_names(caller: Asked) -> Response:
     return _list_answer([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
 
 
-@router.get(f"/{ROW.collection}/{{alert_type}}/resources")
+@router.get(f"/{ROW.collection}/{{alert_type}}/resources", openapi_extra=answers("FilterResourceDescriptorPage"))
 def list_resources(alert_type: PathText, caller: Asked) -> Response:
     """Return the resources of alerts of this type with their filters and actions."""
     require(caller, Operation.VIEW_BASIC, ROW)
     return _list_answer(offers(_alert_type(alert_type)))
 
 
-@router.post(f"/{ROW.collection}/capabilities")
+@router.post(
+    f"/{ROW.collection}/capabilities", openapi_extra=answers("AlertCapabilities", reads="AlertSelection", never="409")
+)
 def list_capabilities(body: DocumentBody, caller: Asked) -> Response:
     """Return what an alert on the ``sources`` can have, and which resources can join them; ``input`` adds warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)

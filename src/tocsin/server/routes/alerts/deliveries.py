@@ -33,6 +33,7 @@ from tocsin.server.alerts.dead_letters import (
 )
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
 
@@ -47,7 +48,7 @@ Named = Annotated[str | None, Query(max_length=300)]
 router = APIRouter(prefix="/events/deliveries", tags=["subscriptions"])
 
 
-@router.get("")
+@router.get("", openapi_extra=answers("DeadLetterPage"))
 def list_dead_letters(
     caller: Asked,
     *,
@@ -77,7 +78,7 @@ def list_dead_letters(
     return answer({"data": letters_json(read.entries, caller), "paging": paging})
 
 
-@router.post("/replays", status_code=202)
+@router.post("/replays", status_code=202, openapi_extra=answers("Replay", reads="ReplayRequest"))
 def start_replay(body: DocumentBody, caller: Asked) -> Response:
     """Send dead letters again, behind what is due: one (``message``), or those that a selection covers.
 
@@ -94,7 +95,7 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
     return answer(replay_json(started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"})
 
 
-@router.get("/replays")
+@router.get("/replays", openapi_extra=answers("ReplayPage"))
 def list_replays(caller: Asked) -> Response:
     """List your newest replays; administrators see those of everybody."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -103,14 +104,14 @@ def list_replays(caller: Asked) -> Response:
     return answer({"data": replays, "paging": {"total": len(replays)}})
 
 
-@router.get("/replays/{replay_id}")
+@router.get("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def read_replay(replay_id: PathId, caller: Asked) -> Response:
     """Return the state and progress of a replay."""
     require(caller, Operation.VIEW_BASIC, ROW)
     return answer(replay_json(_own(str(replay_id), caller)))
 
 
-@router.delete("/replays/{replay_id}")
+@router.delete("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     """Cancel a replay: what waits is left as it was, what is being sent is sent."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -119,7 +120,7 @@ def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     return answer(replay_json(_advance(replay.id, caller)))
 
 
-@router.get("/{message_id}")
+@router.get("/{message_id}", openapi_extra=answers("Delivery"))
 async def read_delivery(message_id: PathId, caller: Asked) -> Response:
     """Return a message with all attempts, and the request that a replay would send, secrets masked."""
     return answer(await _read(str(message_id), caller))

@@ -19,6 +19,7 @@ from tocsin.server.alerts.editors import editors_json
 from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at
 from tocsin.server.http.request import Asked, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.alerts.subscriptions import check_resources, check_writer, writes_of
 from tocsin.server.routes.entities.crud import visible_document
 
@@ -27,7 +28,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
-@router.get("/{subscription_id}/editors")
+@router.get("/{subscription_id}/editors", openapi_extra=answers("AlertEditors"))
 def list_editors(subscription_id: PathId, caller: Asked) -> Response:
     """Return the editors of an alert, which covers only what all of them may view.
 
@@ -39,7 +40,7 @@ def list_editors(subscription_id: PathId, caller: Asked) -> Response:
     return answer(editors_json(alert, caller))
 
 
-@router.put("/{subscription_id}/takeOver")
+@router.put("/{subscription_id}/takeOver", openapi_extra=answers("AlertEditors"))
 def take_alert_over(subscription_id: PathId, caller: Asked) -> Response:
     """Take an alert over: you are its only editor from now on, and it covers what you may view.
 

@@ -18,6 +18,7 @@ from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -26,7 +27,7 @@ Since = Annotated[str, Query(max_length=40)]
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
-@router.get("/noise")
+@router.get("/noise", openapi_extra=answers("NoiseOverview"))
 def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Query(ge=0, le=1000)] = 10) -> Response:
     """Rank alerts by unread notifications since ``since`` (``30d``, a date, epoch ms)."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -34,7 +35,7 @@ def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Que
     return answer(overview(visible_alerts(caller), begins, limit, caller))
 
 
-@router.get("/{subscription_id}/noise")
+@router.get("/{subscription_id}/noise", openapi_extra=answers("Noise"))
 def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
     """Return an alert's noise per asset and rule, with suggested conditions."""
     begins = moment(since, "since", caller.parts.clock.now_ms())

@@ -41,6 +41,7 @@ from tocsin.server.alerts.progress import (
 )
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
 from tocsin.store.database.cursors import place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList
@@ -63,7 +64,7 @@ Day = Annotated[str | None, Query(max_length=40)]
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
-@router.get("/listAllFailedEvents")
+@router.get("/listAllFailedEvents", openapi_extra=answers("FailedEventResponseList"))
 def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None) -> Response:
     """Return failed events of all alerts that you may edit, the last failure first."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -73,7 +74,7 @@ def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source:
     return answer(_failed_page(ids, PageAsked(limit, skip), source, caller))
 
 
-@router.get("/{subscription_id}/diagnosticInfo")
+@router.get("/{subscription_id}/diagnosticInfo", openapi_extra=answers("EventSubscriptionDiagnosticInfo"))
 def read_diagnosis(
     subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
 ) -> Response:
@@ -82,7 +83,7 @@ def read_diagnosis(
     return answer(diagnosis_json(alert, PageAsked(limit, skip), caller, counts_only=counts_only))
 
 
-@router.get("/{by}/{key}/diagnosticInfo")
+@router.get("/{by}/{key}/diagnosticInfo", openapi_extra=answers("EventSubscriptionDiagnosticInfo"))
 def read_diagnosis_by(
     by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
 ) -> Response:
@@ -90,19 +91,19 @@ def read_diagnosis_by(
     return answer(diagnosis_json(_alert(by, key, caller), PageAsked(limit, skip), caller, counts_only=counts_only))
 
 
-@router.get("/{subscription_id}/eventsRecord")
+@router.get("/{subscription_id}/eventsRecord", openapi_extra=answers("EventsRecord"))
 def read_record(subscription_id: PathId, caller: Asked) -> Response:
     """Return how many of an alert's events are pending, successful and failed."""
     return answer(record_json(_alert("id", str(subscription_id), caller), caller))
 
 
-@router.get("/{by}/{key}/eventsRecord")
+@router.get("/{by}/{key}/eventsRecord", openapi_extra=answers("EventsRecord"))
 def read_record_by(by: By, key: PathText, caller: Asked) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
     return answer(record_json(_alert(by, key, caller), caller))
 
 
-@router.get("/{subscription_id}/failedEvents")
+@router.get("/{subscription_id}/failedEvents", openapi_extra=answers("FailedEventResponseList"))
 def list_failed(
     subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None
 ) -> Response:
@@ -111,7 +112,7 @@ def list_failed(
     return answer(_failed_page([alert.id], PageAsked(limit, skip), source, caller))
 
 
-@router.get("/{by}/{key}/failedEvents")
+@router.get("/{by}/{key}/failedEvents", openapi_extra=answers("FailedEventResponseList"))
 def list_failed_by(
     by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None
 ) -> Response:
@@ -119,19 +120,19 @@ def list_failed_by(
     return answer(_failed_page([_alert(by, key, caller).id], PageAsked(limit, skip), source, caller))
 
 
-@router.get("/{subscription_id}/listSuccessfullySentChangeEvents")
+@router.get("/{subscription_id}/listSuccessfullySentChangeEvents", openapi_extra=answers("ChangeEventList"))
 def list_sent(subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the events of an alert of which all that was sent arrived, newest first."""
     return answer(_sent_page(_alert("id", str(subscription_id), caller), PageAsked(limit, skip), caller))
 
 
-@router.get("/{by}/{key}/listSuccessfullySentChangeEvents")
+@router.get("/{by}/{key}/listSuccessfullySentChangeEvents", openapi_extra=answers("ChangeEventList"))
 def list_sent_by(by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
     return answer(_sent_page(_alert(by, key, caller), PageAsked(limit, skip), caller))
 
 
-@router.get("/{subscription_id}/listEvents")
+@router.get("/{subscription_id}/listEvents", openapi_extra=answers("TypedEventPage"))
 def list_typed(
     subscription_id: PathId, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
 ) -> Response:
@@ -139,7 +140,7 @@ def list_typed(
     return answer(_typed_page(_alert("id", str(subscription_id), caller), status, PageAsked(limit, skip), caller))
 
 
-@router.get("/{by}/{key}/listEvents")
+@router.get("/{by}/{key}/listEvents", openapi_extra=answers("TypedEventPage"))
 def list_typed_by(
     by: By, key: PathText, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
 ) -> Response:
@@ -147,38 +148,38 @@ def list_typed_by(
     return answer(_typed_page(_alert(by, key, caller), status, PageAsked(limit, skip), caller))
 
 
-@router.get("/{subscription_id}/destinations")
+@router.get("/{subscription_id}/destinations", openapi_extra=answers("DestinationStatusList"))
 def list_destinations(subscription_id: PathId, caller: Asked) -> Response:
     """Return the destinations of an alert with their status, as a bare list."""
     return answer(destinations_json(Key.by_id(str(subscription_id)), caller))
 
 
-@router.get("/{by}/{key}/destinations")
+@router.get("/{by}/{key}/destinations", openapi_extra=answers("DestinationStatusList"))
 def list_destinations_by(by: By, key: PathText, caller: Asked) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
     return answer(destinations_json(_key(by, key), caller))
 
 
-@router.get("/{subscription_id}/processedEvents")
+@router.get("/{subscription_id}/processedEvents", openapi_extra=answers("Flag"))
 def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
     """Return whether every event of the log is processed for an alert: `true` or `false`."""
     current, latest = progress_of(_alert("id", str(subscription_id), caller), caller)
     return answer(current >= latest)
 
 
-@router.put("/{subscription_id}/syncOffset")
+@router.put("/{subscription_id}/syncOffset", openapi_extra=answers("EventSubscriptionOffset"))
 def skip_to_end(subscription_id: PathId, caller: Asked) -> Response:
     """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
     return answer(_skip_to_end(_alert("id", str(subscription_id), caller), caller))
 
 
-@router.put("/name/{name}/syncOffset")
+@router.put("/name/{name}/syncOffset", openapi_extra=answers("EventSubscriptionOffset"))
 def skip_to_end_by_name(name: PathText, caller: Asked) -> Response:
     """Skip them by name, as OpenMetadata's clients ask."""
     return answer(_skip_to_end(_alert("name", name, caller), caller))
 
 
-@router.get("/{subscription_id}/logs")
+@router.get("/{subscription_id}/logs", openapi_extra=answers("AlertLogEntryPage"))
 def list_logs(
     subscription_id: PathId,
     caller: Asked,

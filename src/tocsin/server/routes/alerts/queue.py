@@ -15,6 +15,7 @@ from tocsin.model.subscription import Channel
 from tocsin.server.alerts import queue
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
 from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.alerts.subscriptions import check_writer
 from tocsin.server.routes.entities.crud import visible_document
 
@@ -23,7 +24,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 router = APIRouter(prefix=f"/{ROW.collection}/{{subscription_id}}/queue", tags=["subscriptions"])
 
 
-@router.post("/claim")
+@router.post("/claim", openapi_extra=answers("QueueItems", reads="QueueClaim"))
 def claim(subscription_id: PathId, body: OptionalBody, caller: Asked) -> Response:
     """Claim the oldest free events of an alert's queue (`limit`, `leaseSeconds`); nobody else gets them meanwhile."""
     alert_id = _queue_of(subscription_id, caller)
@@ -33,7 +34,7 @@ def claim(subscription_id: PathId, body: OptionalBody, caller: Asked) -> Respons
     return answer(queue.claim(alert_id, limit, lease_s, caller))
 
 
-@router.post("/acknowledge")
+@router.post("/acknowledge", openapi_extra=answers("QueueOutcomes", reads="QueueHeld"))
 def acknowledge(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Acknowledge claimed events (`items` of `id` and `lease`): they are delivered; repeating it changes nothing."""
     alert_id = _queue_of(subscription_id, caller)
@@ -41,7 +42,7 @@ def acknowledge(subscription_id: PathId, body: DocumentBody, caller: Asked) -> R
     return answer(queue.acknowledge(alert_id, parse_claims(body), caller))
 
 
-@router.post("/release")
+@router.post("/release", openapi_extra=answers("QueueOutcomes", reads="QueueHeld"))
 def release(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Give claimed events back (`items`): they can be claimed again at once."""
     alert_id = _queue_of(subscription_id, caller)
@@ -49,7 +50,7 @@ def release(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     return answer(queue.release(alert_id, parse_claims(body), caller))
 
 
-@router.post("/extend")
+@router.post("/extend", openapi_extra=answers("QueueOutcomes", reads="QueueExtension"))
 def extend(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Keep claimed events longer (`items`, `leaseSeconds` from now)."""
     alert_id = _queue_of(subscription_id, caller)

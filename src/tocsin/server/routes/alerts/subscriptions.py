@@ -48,6 +48,7 @@ from tocsin.server.alerts.related import NAMING_ALERTS, check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import HardDelete, IfMatch, visible_document, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -69,7 +70,7 @@ CHANGED_SECRETS = "X-Tocsin-Changed-Secrets"
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, openapi_extra=answers("EventSubscription", reads="CreateEventSubscription"))
 def create(body: DocumentBody, caller: Asked) -> Response:
     """Create an alert; every field is validated."""
     require_on(caller, Operation.CREATE, ROW.name)
@@ -77,7 +78,7 @@ def create(body: DocumentBody, caller: Asked) -> Response:
     return _alert_answer(_create(alert, caller), alert, caller)
 
 
-@router.put("")
+@router.put("", openapi_extra=answers("EventSubscription", reads="CreateEventSubscription", also=("200", "201")))
 def create_or_update(
     body: DocumentBody, caller: Asked, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
 ) -> Response:
@@ -95,19 +96,19 @@ def create_or_update(
     return _alert_answer(_create(alert, caller), alert, caller)
 
 
-@router.patch("/name/{name}")
+@router.patch("/name/{name}", openapi_extra=answers("EventSubscription", reads="JsonPatch"))
 def patch_by_name(name: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch to an alert by name."""
     return _patch(Key.by_name(name), body, caller, if_match)
 
 
-@router.patch("/{subscription_id}")
+@router.patch("/{subscription_id}", openapi_extra=answers("EventSubscription", reads="JsonPatch"))
 def patch(subscription_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch to an alert; the result is validated."""
     return _patch(Key.by_id(str(subscription_id)), body, caller, if_match)
 
 
-@router.delete("/name/{name}")
+@router.delete("/name/{name}", openapi_extra=answers("EventSubscription"))
 def delete_by_name(
     name: PathText,
     caller: Asked,
@@ -119,7 +120,7 @@ def delete_by_name(
     return _delete(Key.by_name(name), caller)
 
 
-@router.delete("/{subscription_id}")
+@router.delete("/{subscription_id}", openapi_extra=answers("EventSubscription"))
 def delete(
     subscription_id: PathId,
     caller: Asked,
@@ -131,20 +132,22 @@ def delete(
     return _delete(Key.by_id(str(subscription_id)), caller)
 
 
-@router.get("/{subscription_id}/status")
+@router.get("/{subscription_id}/status", openapi_extra=answers("DestinationStatusPage"))
 def list_status(subscription_id: PathId, caller: Asked) -> Response:
     """Return the destinations of an alert with ``statusDetails`` and ``breaker``."""
     data = destinations_json(Key.by_id(str(subscription_id)), caller)
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-@router.get("/{subscription_id}/status/{destination_id}")
+@router.get("/{subscription_id}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus"))
 def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) -> Response:
     """Return the status of one destination."""
     return _one_status(Key.by_id(str(subscription_id)), str(destination_id), caller)
 
 
-@router.put("/{subscription_id}/status/{destination_id}")
+@router.put(
+    "/{subscription_id}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus", reads="Resumption")
+)
 def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Resume a destination that is paused or stopped (`{"status": "active"}`): what waits is sent."""
     key = Key.by_id(str(subscription_id))
@@ -157,19 +160,19 @@ def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, 
     return _one_status(key, str(destination_id), caller)
 
 
-@router.get("/name/{name}/status/{destination_id}")
+@router.get("/name/{name}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus"))
 def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -> Response:
     """Return the status of one destination of an alert by name."""
     return _one_status(Key.by_name(name), str(destination_id), caller)
 
 
-@router.post("/validation/destination")
+@router.post("/validation/destination", openapi_extra=answers("Trial", reads="TrialRequest"))
 async def try_one(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to one destination (``{"destination": …}``) and return the outcome."""
     return answer((await _try_all([body.get("destination")], caller))[0])
 
 
-@router.post("/testDestination")
+@router.post("/testDestination", openapi_extra=answers("TrialList", reads="TrialsRequest"))
 async def try_many(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
     requested = body.get("destinations")

@@ -36,6 +36,7 @@ from tocsin.server.alerts.template_previews import (
 )
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document, written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
@@ -45,7 +46,7 @@ _WRITERS = (Operation.CREATE, Operation.EDIT_ALL, Operation.EDIT_USER_NOTIFICATI
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["notificationTemplates"])
 
 
-@router.get("/helpers")
+@router.get("/helpers", openapi_extra=answers("TemplateHelperPage"))
 def list_helpers(caller: Asked) -> Response:
     """Return the helpers of templates, each with its syntax and an example."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -60,14 +61,21 @@ def list_helpers(caller: Asked) -> Response:
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-@router.post("/validate")
+@router.post(
+    "/validate",
+    openapi_extra=answers(
+        "NotificationTemplateValidationResponse", reads="NotificationTemplateValidationRequest", never="409"
+    ),
+)
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Check the texts of a template (`templateSubject`, `templateBody`): errors with positions."""
     _check_writer(caller)
     return answer(validation_json(template_of(body)))
 
 
-@router.post("/render")
+@router.post(
+    "/render", openapi_extra=answers("TemplateRendering", reads="NotificationTemplateRenderRequest", never="409")
+)
 def render(body: DocumentBody, caller: Asked) -> Response:
     """Render a template for an event (`eventId`), or a made-up one of a type (`resource`), as a `channel` sends it."""
     _check_writer(caller)
@@ -77,7 +85,7 @@ def render(body: DocumentBody, caller: Asked) -> Response:
     return answer({**rendering, **message})
 
 
-@router.post("/send")
+@router.post("/send", openapi_extra=answers("TemplateSending", reads="TemplateSendRequest", never="409"))
 async def send(body: DocumentBody, caller: Asked) -> Response:
     """Render a template (`renderRequest`) and really send it to `destinations`, or to oneself."""
     validation, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
@@ -96,13 +104,13 @@ async def send(body: DocumentBody, caller: Asked) -> Response:
     return answer({**validation, **({"destinations": sent} if sent else {})})
 
 
-@router.put("/name/{fqn}/reset")
+@router.put("/name/{fqn}/reset", openapi_extra=answers("NotificationTemplate", never="409"))
 def reset_by_name(fqn: PathText, caller: Asked) -> Response:
     """Give a system template its default texts, by FQN."""
     return _reset(Key.by_name(fqn), caller)
 
 
-@router.put("/{template_id}/reset")
+@router.put("/{template_id}/reset", openapi_extra=answers("NotificationTemplate", never="409"))
 def reset(template_id: PathId, caller: Asked) -> Response:
     """Give a system template its default texts."""
     return _reset(Key.by_id(str(template_id)), caller)

@@ -70,7 +70,8 @@ def keep_main_query(
 ) -> Iterator[Heard]:
     """Keep the main query running, as the pipeline does."""
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
-    environment = QueryEnvironment(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
+    waits = {"first_wait_s": 0.2, "longest_wait_s": 0.4}
+    environment = QueryEnvironment(spark, heard, checkpoint.parent, SystemClock(), **waits)
     query, failed = supervised_query(replace(parts_of(spark, engine, checkpoint), work=work)), []
 
     def keep() -> None:

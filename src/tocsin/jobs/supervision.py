@@ -58,6 +58,7 @@ class QueryEnvironment:
     clock: Clock
     first_wait_s: float = _FIRST_WAIT_S
     look_every_s: float = _LOOK_EVERY_S
+    longest_wait_s: float = _LONGEST_WAIT_S
 
     def fault(self, name: str, since_ms: int, noted: str) -> Fault | None:
         """Return what keeps the query of this name from working now, if anything: tried out, not guessed.
@@ -195,7 +196,7 @@ class _QueryWatch:
             noted = fault.name
             self._stopping.wait(wait_s)
             fault = self._environment.fault(self._query.name, since_ms, noted)
-            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+            wait_s = min(2 * wait_s, self._environment.longest_wait_s)
 
     def _look_at(self, query: StreamingQuery) -> None:
         """Note that the query works, as soon as it has done a micro-batch or has nothing to do."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 RPC_REQUEST, RPC_RESPONSE = 3, 4
@@ -64,6 +65,13 @@ def answer_to(port: int, request: bytes) -> bytes:
             return stranger.recv(65_536)
         except OSError:
             return b""
+
+
+def answers_to(ports: Iterable[int], *requests: bytes) -> dict[tuple[int, bytes], bytes]:
+    """Return what each port answers to each request, asked all at once: those that do not answer take their time."""
+    questions = [(port, request) for port in ports for request in requests]
+    with ThreadPoolExecutor(max_workers=len(questions)) as strangers:
+        return dict(zip(questions, strangers.map(lambda question: answer_to(*question), questions), strict=True))
 
 
 def open_blocks_request() -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
-from tests.otheraccount import RPC_RESPONSE, answer_to, command_lines, listening_ports, open_blocks_request, type_of
+from tests.otheraccount import RPC_RESPONSE, answers_to, command_lines, listening_ports, open_blocks_request, type_of
 from tests.spark.test_match_stream import expected_notifications, stored_notifications
 from tests.sparksession import CANARY, QUICK_JAVA, SHORT_LIVED
 
@@ -125,4 +125,5 @@ def _check_other_accounts_reach_nothing(pid: int) -> None:
     assert [line for line in executor_lines if CANARY in line or "spark.authenticate.secret" in line] == []
     ports = listening_ports(pid)
     assert len(ports) > 4, "the driver, its blocks, py4j, and blocks of two executors"
-    assert RPC_RESPONSE not in [type_of(answer_to(port, open_blocks_request())) for port in ports]
+    answers = answers_to(ports, open_blocks_request()).values()
+    assert RPC_RESPONSE not in [type_of(answer) for answer in answers]

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.otheraccount import (
     RPC_RESPONSE,
     answer_to,
+    answers_to,
     command_lines,
     listening_ports,
     open_blocks_request,
@@ -27,6 +28,10 @@ from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 
 pytestmark = pytest.mark.spark
+
+_NO_SENDER, _NO_RECEIVER, _NAME = b"\0", b"\0", b"\0\1x"
+NO_OBJECT = rpc_request(_NO_SENDER + _NO_RECEIVER + _NAME + b"no stream of Java's")
+"""A message to an endpoint whose object Java cannot read."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,18 +49,23 @@ def test_settings_are_on_no_command_line(spark: SparkSession) -> None:
     assert os.environ.get("PYSPARK_SUBMIT_ARGS") is None
 
 
-def test_nobody_opens_blocks_without_the_secret(spark: SparkSession) -> None:
+@pytest.fixture(scope="module")
+def answers(python_workers: None) -> dict[tuple[int, bytes], bytes]:
+    """What every port answers to a stranger: by port and request."""
     ports = listening_ports(os.getpid())
     assert len(ports) >= 3, "the driver, its blocks, and py4j listen"
-    answers = {port: type_of(answer_to(port, open_blocks_request())) for port in ports}
-    assert RPC_RESPONSE not in answers.values(), answers
+    return answers_to(ports, open_blocks_request(), NO_OBJECT)
 
 
-def test_nothing_of_a_stranger_is_deserialised(spark: SparkSession) -> None:
-    no_sender, no_receiver, name = b"\0", b"\0", b"\0\1x"
-    message = rpc_request(no_sender + no_receiver + name + b"no stream of Java's")
-    answers = b"".join(answer_to(port, message) for port in listening_ports(os.getpid()))
-    assert b"StreamCorrupted" not in answers
+def test_nobody_opens_blocks_without_the_secret(answers: dict[tuple[int, bytes], bytes]) -> None:
+    types = {port: type_of(answer) for (port, request), answer in answers.items() if request == open_blocks_request()}
+    assert RPC_RESPONSE not in types.values(), types
+
+
+def test_nothing_of_a_stranger_is_deserialised(answers: dict[tuple[int, bytes], bytes]) -> None:
+    assert b"StreamCorrupted" not in b"".join(
+        answer for (_, request), answer in answers.items() if request == NO_OBJECT
+    )
 
 
 def test_callbacks_need_the_gateways_token(spark: SparkSession) -> None:

@@ -8,18 +8,27 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.acceptance.test_crashes import creation_times
 from tests.company import STARTED_MS
-from tests.spark.test_match_stream import expected_notifications_in, stored_notifications
+from tests.spark.conftest import spark, started_spark
+from tests.spark.test_match_stream import expected_notifications_in, has_caught_up, running, stored_notifications
+from tests.spark.test_streak_stream import following, has_read_all_reports
+from tests.waiting import until
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
+from tocsin.jobs.match_stream import QUERY_NAME as MATCH_STREAM
+from tocsin.jobs.streak_stream import QUERY_NAME as STREAK_STREAM
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
+from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
+
+__all__ = ["spark", "started_spark"]
 
 ROOT = Path(__file__).parents[2]
 EARLIER = "tests/acceptance/earlier_product.py"
@@ -39,10 +48,10 @@ def earlier_tree(tmp_path: Path) -> Path:
     return tree
 
 
-def run(tree: Path, module: str, *arguments: str) -> None:
-    """Run a module of the tests of one tree with its own sources."""
+def run_earlier(tree: Path, folder: Path) -> None:
+    """Run the product of an earlier tree, with its own sources."""
     environment = os.environ | {"PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
-    words = [sys.executable, "-m", module, *arguments]
+    words = [sys.executable, "-m", "tests.acceptance.earlier_product", str(folder)]
     process = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode == 0, process.stderr[-3000:]
 
@@ -51,11 +60,11 @@ def run(tree: Path, module: str, *arguments: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_pipeline_continues_from_the_store_and_checkpoints_of_the_commit_before(
-    earlier_tree: Path, tmp_path: Path
+    spark: SparkSession, earlier_tree: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
-    run(earlier_tree, "tests.acceptance.earlier_product", str(folder))
+    run_earlier(earlier_tree, folder)
     engine = open_engine(f"sqlite:///{folder / 'tocsin.db'}", synchronous="NORMAL")
     migrate(engine)
     earlier, created = stored_notifications(engine), creation_times(engine)
@@ -63,8 +72,11 @@ def test_the_pipeline_continues_from_the_store_and_checkpoints_of_the_commit_bef
     assert earlier == expected_notifications_in(engine)
 
     continue_writing(engine)
-    for arguments in (("nowhere",), ("nowhere", "streaks")):
-        run(ROOT, "tests.acceptance.crashing_pipeline", str(folder), *arguments)
+    checkpoints = Settings(data_dir=folder).checkpoint_dir()
+    before = sorted(path.name for path in checkpoints.iterdir())
+    with running(spark, engine, checkpoints / MATCH_STREAM), following(spark, engine, checkpoints / STREAK_STREAM):
+        until(lambda: has_caught_up(engine) and has_read_all_reports(engine), within_s=120)
+    assert sorted(path.name for path in checkpoints.iterdir()) == before == sorted((MATCH_STREAM, STREAK_STREAM))
     notified = stored_notifications(engine)
     assert notified == expected_notifications_in(engine)
     assert earlier.items() <= notified.items()

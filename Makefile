@@ -33,7 +33,8 @@ help: ## Show this list
 up: $(INSTALLED) ## Start everything with a sample company; prints an address and a login
 	@$(BIN)/tocsin up
 
-test: format lint types imports ## Run what CI runs: every check and every test
+test: $(INSTALLED) ## Run what CI runs: every check and every test
+	@$(MAKE) --jobs 2 --output-sync format lint types imports
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations 25 $(PYTEST_ARGS)
 
 soak: $(INSTALLED) ## Run the long tests at full length: hours of kills, whole histories, every seed

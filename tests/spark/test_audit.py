@@ -27,7 +27,7 @@ from tests.spark.test_streak_stream import has_read_all_reports as streaks_caugh
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
-from tocsin.alerts.findings import FindingLog
+from tocsin.alerts.events import FindingLog
 from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.alerts.findings import FindingLog
+from tocsin.alerts.events import FindingLog
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of

@@ -1,6 +1,6 @@
 """Editors job: every minute, notifies the owners of alerts whose editors were deleted or may view less than before.
 
-The notification depends on policies alone, never on what an alert matched. Next: ``alerts/narrowing.py``.
+The notification depends on policies alone, never on what an alert matched. Next: ``alerts/events.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
-from tocsin.alerts.narrowing import NarrowingLog
+from tocsin.alerts.events import NarrowingLog
 from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 from tocsin.model.alert_editor import AlertEditor

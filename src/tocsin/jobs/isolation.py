@@ -5,7 +5,7 @@ the alerts in halves, without effect, until each part passes or is a single aler
 those. Alerts that pass alone and fail or are slow together are left out, the costliest first, until the rest passes.
 Nothing is set aside for a failure that matching nothing has as well, that names the store or the disk, or that Tocsin's
 own alerts have. If all alerts that match fail, ``CONTROL`` tells whether they or the events are to blame.
-Next: ``alerts/findings.py``, which disables the alerts and notifies their owners.
+Next: ``alerts/events.py``, which disables the alerts and notifies their owners.
 """
 
 from __future__ import annotations

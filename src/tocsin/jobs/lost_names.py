@@ -2,7 +2,7 @@
 
 A condition with such a name no longer matches anything. Renames are followed when they happen
 (``catalogue/naming/follow.py``); deletions, prefixes and patterns remain.
-Next: ``alerts/findings.py``.
+Next: ``alerts/events.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.alerts.findings import FindingLog
+from tocsin.alerts.events import FindingLog
 from tocsin.catalogue.naming.alert_names import condition_names, receiver_names
 from tocsin.clock import SystemClock
 from tocsin.conditions.entity_names import REMEMBERED, Comparing, EntityName, Types

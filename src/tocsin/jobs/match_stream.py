@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine
 
-from tocsin.alerts.findings import FindingLog
+from tocsin.alerts.events import FindingLog
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM

@@ -1,6 +1,6 @@
 """Audit findings: a match, notification or message without exactly one result.
 
-Next: ``jobs/audit.py`` detects them, ``alerts/findings.py`` records them.
+Next: ``jobs/audit.py`` detects them, ``alerts/events.py`` records them.
 """
 
 from __future__ import annotations

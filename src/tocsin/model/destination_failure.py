@@ -1,6 +1,6 @@
 """Destination failure: what the owners of an alert learn about a destination whose deliveries fail.
 
-Next: ``store/outbox/status.py`` finds them, ``alerts/failures.py`` records them.
+Next: ``store/outbox/status.py`` finds them, ``alerts/events.py`` records them.
 """
 
 from __future__ import annotations

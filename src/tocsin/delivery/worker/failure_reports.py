@@ -1,6 +1,6 @@
 """Reports of failing destinations: each is recorded on its alert once, however many workers there are.
 
-Next: ``alerts/failures.py``.
+Next: ``alerts/events.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.alerts.failures import FailureLog
+from tocsin.alerts.events import FailureLog
 from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue

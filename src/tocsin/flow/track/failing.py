@@ -2,7 +2,7 @@
 
 A destination is stopped after five days of nothing but failures, or when its receiver answers that it is gone: then its
 messages wait without probes until somebody resumes it. Source: Svix and Standard Webhooks 1.0.0 (disabling, 410).
-Next: ``alerts/failures.py`` reports it.
+Next: ``alerts/events.py`` reports it.
 """
 
 from __future__ import annotations

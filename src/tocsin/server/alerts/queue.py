@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID, uuid4
 
-from tocsin.alerts.editors import add_editor
+from tocsin.alerts.writes import add_editor
 from tocsin.delivery.dispatch import Dispatch, Route
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput

@@ -9,7 +9,7 @@ from functools import partial
 
 from fastapi import APIRouter, Response
 
-from tocsin.alerts.editors import take_over
+from tocsin.alerts.writes import take_over
 from tocsin.errors import Forbidden
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES

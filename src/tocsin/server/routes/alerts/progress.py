@@ -14,7 +14,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from tocsin.alerts.backlog import skip_backlog
+from tocsin.alerts.writes import skip_backlog
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent

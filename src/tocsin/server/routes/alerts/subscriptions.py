@@ -17,11 +17,10 @@ from uuid import uuid4
 from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.alerts.editors import add_editor
 from tocsin.alerts.former_names import with_current_names
 from tocsin.alerts.quotas import check_quotas
 from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
-from tocsin.alerts.secrets import record_changed_secrets
+from tocsin.alerts.writes import add_editor, record_changed_secrets
 from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, Unavailable, WrongKey
 from tocsin.flow.capture import etag, json_patch

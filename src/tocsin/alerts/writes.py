@@ -1,14 +1,16 @@
-"""Editors of an alert, who are accountable for what it covers and sends.
+"""Writes of alerts besides those that all entities have: editors, changed secrets, a skipped backlog.
 
-An alert covers only what all its editors may view (``flow/resolve/withholding.py``), and what leaves through an
-endpoint or credentials of its own reaches only what they may view at that moment.
-Next: ``store/catalogue/alerts/editors.py``.
+Editors are accountable for what an alert covers and sends: it covers only what all its editors may view
+(``flow/resolve/withholding.py``), and what leaves through an endpoint or credentials of its own reaches only what they
+may view at that moment. Next: ``store/catalogue/alerts/editors.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import EDITORS, ChangeDescription, FieldChange
+from tocsin.model.change import CHANGED_SECRETS, EDITORS, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written, missing
 
@@ -41,6 +43,34 @@ def take_over(record: Record, alert_id: str) -> Written:
         return Written(alert.document, None)
     change = FieldChange(name=EDITORS, old_value=_references(before), new_value=_references([record.actor.id]))
     return record.note(alert, ChangeDescription(fields_updated=(change,)))
+
+
+def record_changed_secrets(record: Record, alert_id: str, destination_ids: Sequence[str]) -> Written:
+    """Make a version of an alert that names the destinations whose secrets changed, and nothing of the secrets.
+
+    Raises
+    ------
+    NotFound : there is no such alert.
+    """
+    alert = _find_alert(record, alert_id)
+    change = FieldChange(name=CHANGED_SECRETS, new_value=list(destination_ids))
+    return record.revise(alert, ChangeDescription(fields_updated=(change,)))
+
+
+def skip_backlog(record: Record, alert_id: str) -> Written:
+    """Switch an alert off and on in one transaction; one that is off stays as it is.
+
+    Raises
+    ------
+    NotFound : there is no such alert.
+    """
+    written = _switch(record, alert_id, is_on=False)
+    return _switch(record, alert_id, is_on=True) if written.event is not None else written
+
+
+def _switch(record: Record, alert_id: str, *, is_on: bool) -> Written:
+    alert = _find_alert(record, alert_id)
+    return record.change(alert, {**alert.document, "enabled": is_on})
 
 
 def _references(user_ids: list[str]) -> list[Document]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tocsin.alerts.masking import holds_mask, split_secrets
 from tocsin.conditions.paths import unquote
 from tocsin.delivery.channels.configuration import check_configuration, check_secrets
+from tocsin.delivery.channels.masking import holds_mask, split_secrets
 from tocsin.errors import InvalidInput
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document

@@ -20,11 +20,11 @@ from tocsin.alerts.destinations import (
     complete_destinations,
     split_off_secrets,
 )
-from tocsin.alerts.masking import differing, split_secrets
 from tocsin.alerts.named_filters import with_rules
 from tocsin.alerts.remarks import remarks_on
 from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
 from tocsin.conditions.relations import team_of
+from tocsin.delivery.channels.masking import differing, split_secrets
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.plan_cost import PlanCost, check_cost

@@ -2,7 +2,7 @@
 
 A text is shown if OpenMetadata's schemas define its name and do not mark it as a password
 (``TEXTS``); everything else, and every value of a map with free keys, is secret. Of an address the
-user information and the query are. Next: ``flow/capture/secrets.py``; for alerts ``alerts/masking.py``.
+user information and the query are. Next: ``flow/capture/secrets.py``; for alerts ``delivery/channels/masking.py``.
 """
 
 from __future__ import annotations

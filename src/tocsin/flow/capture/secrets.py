@@ -2,7 +2,7 @@
 
 So no version, event, log line or response holds a secret. Writing a mask back keeps the secret as long as the
 connection has the same target. Bots, which need secrets to connect, read them in clear
-(``server/entities/serialize.py``). ``model/secret.py`` defines what is secret; ``alerts/masking.py``
+(``server/entities/serialize.py``). ``model/secret.py`` defines what is secret; ``delivery/channels/masking.py``
 does the same for alerts.
 """
 

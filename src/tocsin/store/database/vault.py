@@ -3,7 +3,7 @@
 The key is a setting, or a file in the data directory that is created with the first secret. Several keys may be given:
 the first encrypts, all decrypt, so that keys can be rotated (``tocsin admin reseal``). An engine carries its vault, as
 it carries its turns. Next: ``store/catalogue/observations/series.py`` and ``store/catalogue/alerts/subscriptions.py``,
-which encrypt; ``flow/capture/secrets.py`` and ``alerts/masking.py``, which define what is secret.
+which encrypt; ``flow/capture/secrets.py`` and ``delivery/channels/masking.py``, which define what is secret.
 """
 
 from __future__ import annotations

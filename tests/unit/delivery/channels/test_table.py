@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tocsin.alerts.masking import split_secrets
 from tocsin.delivery.channels.channel_type import ChannelType
+from tocsin.delivery.channels.masking import split_secrets
 from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS, phrase_of
 from tocsin.errors import InvalidInput

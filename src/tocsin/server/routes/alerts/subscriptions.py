@@ -1,6 +1,6 @@
 """Routes that write, test and monitor alerts; they are read like all entities, in ``server/routes/entities/crud.py``.
 
-Secrets are split off before the event subscription is stored as an entity (``alerts/masking.py``).
+Secrets are split off before the event subscription is stored as an entity (``delivery/channels/masking.py``).
 Next: ``alerts/request.py``.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection, Engine, select, update
 
-from tocsin.alerts.masking import split_secrets
+from tocsin.delivery.channels.masking import split_secrets
 from tocsin.errors import InvalidInput, WrongKey
 from tocsin.model.entity import Document
 from tocsin.model.subscription import bot_key_of

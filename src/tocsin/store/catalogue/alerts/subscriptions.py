@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
-from tocsin.alerts.masking import with_secrets
 from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
 from tocsin.chunks import chunks_of
+from tocsin.delivery.channels.masking import with_secrets
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document

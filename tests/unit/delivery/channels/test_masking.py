@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.alerts.masking import holds_mask, split_secrets, with_secrets
+from tocsin.delivery.channels.masking import holds_mask, split_secrets, with_secrets
 from tocsin.errors import InvalidInput, StaleSecrets
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document

@@ -18,11 +18,37 @@ _SOURCE = str(Path(tocsin.__file__).parent.parent) + "/"
 class Trace:
     """Functions as ``module:name``, each once; comprehensions and lambdas belong to the function around them.
 
-    ``calls`` are the pairs of caller and called function.
+    ``calls`` are the pairs of caller and called function, ``steps`` every call in its order, the first of them without
+    a caller.
     """
 
-    calls: set[tuple[str, str]] = field(default_factory=set)
-    functions: set[str] = field(default_factory=set)
+    steps: list[tuple[str | None, str]] = field(default_factory=list)
+
+    @property
+    def calls(self) -> set[tuple[str, str]]:
+        """Return the pairs of caller and called function."""
+        return {(caller, function) for caller, function in self.steps if caller is not None}
+
+    @property
+    def functions(self) -> set[str]:
+        """Return every function that was entered."""
+        return {function for _, function in self.steps}
+
+    def until(self, function: str) -> Trace:
+        """Return the trace before a function was first entered."""
+        return Trace(self.steps[: [callee for _, callee in self.steps].index(function)])
+
+    def calls_around(self, packages: Sequence[str]) -> Trace:
+        """Return the calls of functions in these packages, whoever calls them, and the calls that these make."""
+        inside = tuple(f"{package}{end}" for package in packages for end in ".:")
+        return Trace([step for step in self.steps if step[1].startswith(inside) or (step[0] or "").startswith(inside)])
+
+    def entry_count(self, module: str) -> int:
+        """Return how often a module was entered from another one."""
+        inside = f"{module}:"
+        return sum(
+            function.startswith(inside) and not (caller or "").startswith(inside) for caller, function in self.steps
+        )
 
     def calls_up(self, layers: Sequence[str]) -> list[tuple[str, str]]:
         """Return the calls from a lower to a higher one of these layers: prefixes of modules, the highest first."""
@@ -40,9 +66,8 @@ def trace_calls() -> Iterator[Trace]:
         if event != "call" or name is None:
             return
         caller = _caller_of(frame)
-        trace.functions.add(name)
-        if caller is not None and caller != name:
-            trace.calls.add((caller, name))
+        if caller != name:
+            trace.steps.append((caller, name))
 
     sys.setprofile(note)
     try:

@@ -36,7 +36,7 @@ def permitted_document(
 
 
 async def window_of(
-    start: Annotated[Timestamp, Query(alias="startTs")] = 0,
+    start: Annotated[Timestamp, Query(alias="startTs", description="Start of the time range, epoch milliseconds.")] = 0,
     end: Annotated[Timestamp, Query(alias="endTs")] = LATEST_MS,
     limit: Annotated[int, Query(ge=0, le=MOST_READ)] = MOST_READ,
     after: Annotated[str | None, Query(max_length=8000)] = None,

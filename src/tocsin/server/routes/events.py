@@ -65,14 +65,14 @@ class EventQuery(BaseModel):
     entity_updated: _Csv = Field(default=None, description="Comma list of types; of these, what was updated.")
     entity_restored: _Csv = Field(default=None, description="Comma list of types; of these, what was restored.")
     entity_deleted: _Csv = Field(default=None, description="Comma list of types; of these, what was deleted.")
-    timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS)
+    timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS, description="A time, epoch milliseconds.")
     event_type: _Csv = None
-    event_types: _Csv = None
-    entity_type: _Csv = None
-    entity_types: _Csv = None
-    include_fields: _Csv = None
-    entity_id: UUID | None = None
-    user_name: str | None = Field(default=None, max_length=300)
+    event_types: _Csv = Field(default=None, description="Comma list of types of events.")
+    entity_type: _Csv = Field(default=None, description="Comma list of types of entities.")
+    entity_types: _Csv = Field(default=None, description="Comma list of types of entities.")
+    include_fields: _Csv = Field(default=None, description="Comma list of fields: only events that change one of them.")
+    entity_id: UUID | None = Field(default=None, description="Id of an entity.")
+    user_name: str | None = Field(default=None, max_length=300, description="Name of the person who made the changes.")
     after: int | None = Field(default=None, ge=0, le=2**62)
     offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = Field(
         default=None, description="The offset to read on from, or `latest`."

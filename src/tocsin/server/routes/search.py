@@ -52,10 +52,10 @@ class SearchPage(BaseModel):
     model_config = ConfigDict(populate_by_name=True, frozen=True)
 
     index: str = Field(default="all", max_length=2000)
-    start: int = Field(default=0, ge=0, le=DEEPEST_PAGE, alias="from")
-    size: int = Field(default=10, ge=0, le=LARGEST_PAGE)
-    deleted: bool = False
-    track_total_hits: bool = False
+    start: int = Field(default=0, ge=0, le=DEEPEST_PAGE, alias="from", description="Number of the first hit.")
+    size: int = Field(default=10, ge=0, le=LARGEST_PAGE, description="Most hits on one page.")
+    deleted: bool = Field(default=False, description="Whether deleted entities are searched, too.")
+    track_total_hits: bool = Field(default=False, description="Whether hits are counted exactly.")
 
     def search(self, query: parse.Query) -> Search:
         """Return the search for the index."""
@@ -69,14 +69,14 @@ class SearchPage(BaseModel):
 class Asking(SearchPage):
     """What may be asked of a search by query."""
 
-    q: str = Field(default="", max_length=parse.LONGEST_QUERY)
-    query_filter: str = Field(default="", max_length=20_000)
-    sort_field: str = Field(default="_score", max_length=200)
-    sort_order: Literal["asc", "desc"] = "desc"
+    q: str = Field(default="", max_length=parse.LONGEST_QUERY, description="What to search for; see docs/search.md.")
+    query_filter: str = Field(default="", max_length=20_000, description="Further conditions, as JSON.")
+    sort_field: str = Field(default="_score", max_length=200, description="The field to sort by.")
+    sort_order: Literal["asc", "desc"] = Field(default="desc", description="The direction to sort in.")
     search_after: list[str] = Field(default_factory=list, max_length=8)
     include_source_fields: list[str] = Field(default_factory=list, max_length=100)
-    fetch_source: bool = True
-    include_aggregations: bool = False
+    fetch_source: bool = Field(default=True, description="Without effect: hits always have their entity.")
+    include_aggregations: bool = Field(default=False, description="Whether the hits are counted by every field, too.")
 
     def search_by_query(self) -> Search:
         """Return the search for the index."""
@@ -100,7 +100,7 @@ class Asking(SearchPage):
 class ByField(SearchPage):
     """What may be asked of a search by one field."""
 
-    field_name: str = Field(alias="fieldName", min_length=1, max_length=200)
+    field_name: str = Field(alias="fieldName", min_length=1, max_length=200, description="The field to search.")
     field_value: str = Field(alias="fieldValue", max_length=5000)
 
 
@@ -151,7 +151,7 @@ def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
 def count_by_field(
     caller: Asked,
     parameters: Annotated[Asking, Query()],
-    field: Annotated[str, Query(max_length=200)] = "entityType",
+    field: Annotated[str, Query(max_length=200, description="The field whose values are counted.")] = "entityType",
 ) -> Response:
     """Count the entities of a query by the values of ``field``: a type, service, tier."""
     return _aggregation_response(caller, parameters, field)

@@ -38,9 +38,9 @@ class HistoryQuery(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    kind: HistoryKind | None = None
+    kind: HistoryKind | None = Field(default=None, description="Kind of the entries; default: all.")
     since: str | None = Field(default=None, max_length=40)
-    until: str | None = Field(default=None, max_length=40)
+    until: str | None = Field(default=None, max_length=40, description="End: `1d`, a date, or epoch milliseconds.")
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
 

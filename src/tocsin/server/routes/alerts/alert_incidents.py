@@ -39,9 +39,9 @@ class AlertIncidentQuery(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     status: Literal["open", "acknowledged", "resolved", "unresolved"] | None = None
-    alert: _Name = None
-    asset: _Name = None
-    assignee: _Name = None
+    alert: _Name = Field(default=None, description="Id or name of an alert.")
+    asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
+    assignee: _Name = Field(default=None, description="Id or name of a user or team.")
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
 

@@ -43,7 +43,7 @@ _CURSOR = re.compile(r"(?P<at>\d{1,15})\.(?P<id>[0-9a-f-]{36})")
 _KEYS = frozenset({"message", "delivered", "alert", "destination", "reason", "since", "until"})
 _AT_ONCE = 20
 _MOST_REPLAYS = 100
-Named = Annotated[str | None, Query(max_length=300)]
+Named = Annotated[str | None, Query(max_length=300, description="Id or name of an alert.")]
 
 router = APIRouter(prefix="/events/deliveries", tags=["subscriptions"])
 
@@ -53,10 +53,10 @@ def list_dead_letters(
     caller: Asked,
     *,
     alert: Named = None,
-    destination: Annotated[UUID | None, Query()] = None,
-    reason: Annotated[str | None, Query(max_length=40)] = None,
+    destination: Annotated[UUID | None, Query(description="Id of a destination of the alert.")] = None,
+    reason: Annotated[str | None, Query(max_length=40, description="Why they failed, e.g. `rejected`.")] = None,
     since: Annotated[str | None, Query(max_length=40)] = None,
-    until: Annotated[str | None, Query(max_length=40)] = None,
+    until: Annotated[str | None, Query(max_length=40, description="End: `1d`, a date, or epoch milliseconds.")] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=60)] = None,
 ) -> Response:

@@ -53,8 +53,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DAY_MS = 86_400_000
 By = Literal["id", "name"]
 Limit = Annotated[int, Query(ge=0, le=100)]
-Skip = Annotated[int, Query(alias="paginationOffset", ge=0, le=10_000)]
-CountsOnly = Annotated[bool, Query(alias="listCountOnly")]
+Skip = Annotated[int, Query(alias="paginationOffset", ge=0, le=10_000, description="Number of entries to skip.")]
+CountsOnly = Annotated[bool, Query(alias="listCountOnly", description="Whether the events are only counted.")]
 Source = Annotated[
     Literal["SUBSCRIBER", "PUBLISHER"] | None, Query(description="Where it failed; all failures here are SUBSCRIBER.")
 ]

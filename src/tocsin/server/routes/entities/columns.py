@@ -20,7 +20,7 @@ _FIELDS = ("tags", "*")
 """What may be asked for; columns always come with their tags."""
 
 PageSize = Annotated[int, Query(ge=1, le=1000)]
-Offset = Annotated[int, Query(ge=0, le=2**31)]
+Offset = Annotated[int, Query(ge=0, le=2**31, description="Number of entries to skip.")]
 
 router = APIRouter(prefix="/tables", tags=["tables"])
 

@@ -46,7 +46,7 @@ Include = Literal["non-deleted", "deleted", "all"]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
 OverrideMetadata = Annotated[bool, Query(alias="overrideMetadata")]
-HardDelete = Annotated[bool, Query(alias="hardDelete")]
+HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]
 
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
 _PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"})

@@ -33,8 +33,8 @@ IfMatch = Annotated[str | None, Header(max_length=1000)]
 From = Annotated[
     str | None, Query(alias="from", max_length=20, description="The older version; default: the one before `to`.")
 ]
-To = Annotated[str | None, Query(max_length=20)]
-StartTs = Annotated[Timestamp, Query(alias="startTs")]
+To = Annotated[str | None, Query(max_length=20, description="The newer version; default: the newest.")]
+StartTs = Annotated[Timestamp, Query(alias="startTs", description="Start of the time range, epoch milliseconds.")]
 EndTs = Annotated[Timestamp, Query(alias="endTs")]
 Limit = Annotated[int, Query(ge=1, le=500)]
 Cursor = Annotated[str | None, Query(max_length=8000)]

@@ -29,7 +29,7 @@ router = APIRouter(tags=["entities"])
 _OF_CHILDREN = frozenset({"container"})
 _BRIEF = ("id", "name", "displayName", "fullyQualifiedName", "description", "service", "deleted", "href")
 Limit = Annotated[int, Query(ge=0, le=1_000)]
-Offset = Annotated[int, Query(ge=0, le=2**53)]
+Offset = Annotated[int, Query(ge=0, le=2**53, description="Number of entries to skip.")]
 
 
 class ListQuery(BaseModel):
@@ -42,9 +42,9 @@ class ListQuery(BaseModel):
     limit: int = Field(default=10, ge=0, le=1_000_000)
     after: str | None = Field(default=None, max_length=8000)
     before: str | None = Field(default=None, max_length=8000)
-    tags: str | None = None
-    owner: str | None = None
-    name_prefix: str | None = None
+    tags: str | None = Field(default=None, description="Comma list of tags, each of which an entity has.")
+    owner: str | None = Field(default=None, description="Id or name of an owner.")
+    name_prefix: str | None = Field(default=None, description="Beginning of the names.")
 
     def listing(self) -> Listing:
         """Return the list query for the store."""

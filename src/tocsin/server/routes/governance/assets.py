@@ -32,7 +32,7 @@ MOST_AT_ONCE = 1_000
 
 _EDITS = {"tags": Operation.EDIT_TAGS, "owners": Operation.EDIT_OWNERS}
 Limit = Annotated[int, Query(ge=0, le=MOST_AT_ONCE)]
-Offset = Annotated[int, Query(ge=0, le=2**53)]
+Offset = Annotated[int, Query(ge=0, le=2**53, description="Number of entries to skip.")]
 
 router = APIRouter(tags=["assets"])
 """Included under every collection (``server/app.py``)."""

@@ -30,9 +30,9 @@ from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
-Depth = Annotated[int, Query(ge=0, le=50)]
+Depth = Annotated[int, Query(ge=0, le=50, description="Levels of lineage to follow downstream.")]
 Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are looked at.")]
-Columns = Annotated[str | None, Query(max_length=10_000)]
+Columns = Annotated[str | None, Query(max_length=10_000, description="Comma list of columns: only what uses them.")]
 TypeName = Annotated[str, Path(max_length=40)]
 
 _ALWAYS = ("dashboard", "pipeline", "mlmodel", "table")

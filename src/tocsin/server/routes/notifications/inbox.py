@@ -59,7 +59,7 @@ def list_notifications(
     *,
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
-    unread: bool = False,
+    unread: Annotated[bool, Query(description="Whether only unread notifications are returned.")] = False,
 ) -> Response:
     """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream."""
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest

@@ -20,7 +20,7 @@ from tocsin.server.routes.people.users import client_address, text_in
 Code = Annotated[str, Query(max_length=4_000, description="Code for the tokens of the provider.")]
 State = Annotated[str, Query(max_length=4_000, description="The state that the log-in began with.")]
 Failure = Annotated[str, Query(max_length=4_000, description="Why the provider refused, instead of a code.")]
-LoginCookie = Annotated[str | None, Cookie(max_length=8_000)]
+LoginCookie = Annotated[str | None, Cookie(max_length=8_000, description="Cookie of a log-in that has begun.")]
 
 open_router = APIRouter(prefix="/auth", tags=["users"])
 """What works without a token."""

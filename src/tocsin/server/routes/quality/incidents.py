@@ -28,9 +28,9 @@ class IncidentStateQuery(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
-    latest: bool = False
+    latest: bool = Field(default=False, description="Whether only the current step of each test case is returned.")
     test_case_resolution_status_type: str | None = Field(default=None, description="Only steps of this status.")
-    assignee: str | None = None
+    assignee: str | None = Field(default=None, description="Id or name of a user or team.")
     test_case_fqn: str | None = Field(None, alias="testCaseFQN", max_length=10_000, description="Only this test case.")
     origin_entity_fqn: str | None = Field(
         None, alias="originEntityFQN", max_length=10_000, description="Only of this table."

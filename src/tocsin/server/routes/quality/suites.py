@@ -22,7 +22,7 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
-HardDelete = Annotated[bool, Query(alias="hardDelete")]
+HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]
 
 router = APIRouter(prefix="/dataQuality", tags=["suites"])
 

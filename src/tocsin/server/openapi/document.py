@@ -20,10 +20,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.openapi.alert_schemas import ALERTS
+from tocsin.server.openapi.answer_schemas import ANSWERS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
-from tocsin.server.openapi.event_schemas import EVENTS
-from tocsin.server.openapi.graph_schemas import GRAPHS
 from tocsin.server.openapi.json_schema import TEXT, array, page, ref
 from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
 from tocsin.server.openapi.parameters import parameters_of
@@ -178,7 +177,7 @@ def _unavailable(table: OpenApiOperation) -> Document:
 def _schemas(operations: Iterable[OpenApiOperation]) -> Document:
     """Return every schema: those of the tables, and whatever else operations and schemas name."""
     entities = EntitySchemas()
-    tables = (EVENTS, ALERTS, GRAPHS, REQUESTS, _TEXTS, *map(_schemas_of, MODELS))
+    tables = (ANSWERS, ALERTS, REQUESTS, _TEXTS, *map(_schemas_of, MODELS))
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)

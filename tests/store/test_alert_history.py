@@ -11,7 +11,6 @@ from tests.notifying import notify_all
 
 from tocsin.flow.eventlog.lake import Window
 from tocsin.model.people import SYSTEM
-from tocsin.store.catalogue.alerts import history
 from tocsin.store.catalogue.alerts.history import AlertHistory, HistoryAsked, HistoryKind
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import attempt, notification
@@ -91,9 +90,7 @@ def test_an_alert_that_matches_its_own_edit_fires_after_it(store_engine: Engine)
     ]
 
 
-def test_what_a_worker_leaves_out_is_counted_as_suppressed(
-    company: SmallCompany, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_worker_leaves_out_is_counted_as_suppressed(company: SmallCompany) -> None:
     note = notification.c
     with writing(company.engine) as connection:
         newest = select(note.id, note.message_id, note.reasons).order_by(note.log_offset.desc(), note.id).limit(1)
@@ -115,8 +112,7 @@ def test_what_a_worker_leaves_out_is_counted_as_suppressed(
     question = HistoryAsked(company.ids["mails"], (FIRING,))
     page = AlertHistory(company.engine).page(question, limit=100)
     assert [one.counts and one.counts.suppressed_count for one in page] == [1, 0, 0]
-    monkeypatch.setattr(history, "MOST_EXAMINED", 4)
-    page = AlertHistory(company.engine).page(question, limit=100)
+    page = AlertHistory(company.engine, examined_count=4).page(question, limit=100)
     assert [one.counts and one.counts.suppressed_count for one in page] == [None] * 3
 
 

@@ -20,7 +20,6 @@ from tocsin.model.notification_draft import head_of
 from tocsin.model.subscription import Trigger, TriggerType
 from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox import messages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
@@ -87,9 +86,7 @@ def test_one_message_carries_what_a_recipient_gets_at_one_time(store_engine: Eng
     assert [one.log_offset for one in dispatch.entries] == [logged.offset for logged in store.events]
 
 
-def test_of_a_large_message_for_people_later_events_are_read_in_brief(
-    store_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_message_for_people_later_events_are_read_in_brief(store_engine: Engine) -> None:
     store = Store(store_engine, 3)
     wide = [{"name": f"column_{number}", "dataType": "INT"} for number in range(500)]
     store.company.writes.patch(
@@ -103,8 +100,8 @@ def test_of_a_large_message_for_people_later_events_are_read_in_brief(
     store.events = EventLog(store_engine).read(0, 1_000)[-2:]
     for place in range(2):
         store.write(place, now_ms=NOON_MS)
-    monkeypatch.setattr(messages, "SHOWN_BYTES", 1)
-    (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
+    claimed = store.claim(NOON_MS + HOUR_MS)
+    (dispatch,) = Messages(store_engine, shown_bytes=1).dispatches(claimed)
     first, later = (one.event.entity or {} for one in dispatch.entries)
     assert [one.in_brief for one in dispatch.entries] == [False, True]
     assert len(first["columns"]) == 500

@@ -73,8 +73,8 @@ _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 class Messages:
     """The messages of one store, as workers see them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES) -> None:
+        self._engine, self._shown_bytes = engine, shown_bytes
 
     def due_destinations(self, now_ms: int) -> list[str]:
         """Return the ids of all destinations for which something is due and free, in order; replays apart."""
@@ -144,7 +144,8 @@ class Messages:
                 rows_by_message[row.message_id].append(row)
             for message in messages:
                 carried = rows_by_message.get(message.id, [])
-                whole_sizes = _whole(message, [row.document_bytes or len(row.document) for row in carried])
+                sizes = [row.document_bytes or len(row.document) for row in carried]
+                whole_sizes = _whole(message, sizes, self._shown_bytes)
                 if carried and fits(message, sum(whole_sizes)):
                     entries = tuple(
                         _entry(row, texts, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
@@ -322,9 +323,9 @@ def _lock_claimed(connection: Connection, session_id: str, ids: Iterable[str]) -
     return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
 
 
-def _whole(message: Message, sizes: Sequence[int]) -> Sequence[int]:
+def _whole(message: Message, sizes: Sequence[int], shown_bytes: int) -> Sequence[int]:
     """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
-    room = SHOWN_BYTES if message.channel in WORDED else SENT_BYTES
+    room = shown_bytes if message.channel in WORDED else SENT_BYTES
     return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]
 
 

@@ -95,8 +95,8 @@ class HistoryAsked:
 class AlertHistory:
     """The histories of the alerts of one store."""
 
-    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
-        self._engine, self._page_bytes = engine, page_bytes
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None, examined_count: int = MOST_EXAMINED) -> None:
+        self._engine, self._page_bytes, self._examined_count = engine, page_bytes, examined_count
 
     def page(
         self, criteria: HistoryAsked, *, limit: int, before: HistoryPlace | None = None
@@ -114,9 +114,8 @@ class AlertHistory:
             events = portion(connection, newest, lambda row: logged_event_of(row, texts), self._page_bytes)
             at = {one.offset: one.event for one in events}
             shown_places = [one for one in places if one.log_offset in at]
-            counts = _with_suppressed(
-                connection, criteria.subscription_id, {one: counts_by_place[one] for one in shown_places}
-            )
+            counts = {one: counts_by_place[one] for one in shown_places}
+            counts = _with_suppressed(connection, criteria.subscription_id, counts, self._examined_count)
         entries = BoundedList(_entry(one, at[one.log_offset], counts[one]) for one in shown_places)
         entries.is_cut = events.is_cut
         return entries
@@ -164,14 +163,16 @@ def _in(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's
     return query if window.until_ms is None else query.where(_EVENT.timestamp_ms <= window.until_ms)
 
 
-def _with_suppressed(connection: Connection, subscription_id: str, counts_by_place: _CountsByPlace) -> _CountsByPlace:
+def _with_suppressed(
+    connection: Connection, subscription_id: str, counts_by_place: _CountsByPlace, examined_count: int
+) -> _CountsByPlace:
     """Return the counts with the number of notifications whose last attempt left this alert out."""
     sent = {
         place: counts
         for place, counts in counts_by_place.items()
         if counts and counts.notified_count > counts.app_count
     }
-    if sum(counts.notified_count - counts.app_count for counts in sent.values()) > MOST_EXAMINED:
+    if sum(counts.notified_count - counts.app_count for counts in sent.values()) > examined_count:
         return {**counts_by_place, **{place: counts._replace(suppressed_count=None) for place, counts in sent.items()}}
     dropped = _dropped_counts(connection, subscription_id, [place.log_offset for place in sent])
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.store.catalogues import JANE, Company, company
 from tocsin.catalogue.replay import GroupCommits
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture import bulk
+from tocsin.flow.capture.bounds import BOUNDS
 from tocsin.flow.capture.bulk import Outcome
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model import fqn
@@ -137,9 +138,9 @@ def test_a_dry_run_says_what_would_be_and_leaves_nothing(shop: Company, many: Bu
         shop.get("table", "pg.shop.public.new")
 
 
-def test_rows_beyond_a_chunk_are_written_too(shop: Company, many: BulkWrites, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "CHUNK", 7)
-    outcomes = many.put("table", [shop.table(f"t{number}") for number in range(30)], actor=JANE)
+def test_rows_beyond_a_chunk_are_written_too(shop: Company) -> None:
+    in_chunks = BulkWrites(shop.catalogue, shop.clock, bounds=replace(BOUNDS, chunk_rows=7))
+    outcomes = in_chunks.put("table", [shop.table(f"t{number}") for number in range(30)], actor=JANE)
     assert [one.document["name"] for one in outcomes if isinstance(one, Written)] == [f"t{at}" for at in range(30)]
 
 

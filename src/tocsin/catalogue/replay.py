@@ -20,7 +20,7 @@ import orjson
 
 from tocsin.catalogue.writes import Writes
 from tocsin.errors import InvalidInput, NotFound, Unavailable
-from tocsin.flow.capture.bulk import CHUNK
+from tocsin.flow.capture.bounds import BOUNDS
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, Transaction
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -184,7 +184,7 @@ class GroupCommits:
     Each write succeeds or fails on its own; what was written before an error stays written.
     """
 
-    def __init__(self, catalogue: BatchedCatalogue, *, batch_size: int = CHUNK) -> None:
+    def __init__(self, catalogue: BatchedCatalogue, *, batch_size: int = BOUNDS.chunk_rows) -> None:
         self._catalogue, self._most = catalogue, batch_size
         self._opened = ExitStack()
         self._batch: BatchedTransaction | None = None

@@ -58,6 +58,7 @@ class Bounds:
     ledger : how much each person writes
     late_after_ms : age from which a reported result or run notifies nobody; None for any age
     portion : most entities that one transaction of a person's hard deletion changes
+    chunk_rows : most rows of a bulk request in one transaction
     """
 
     patch_operations: int = 10_000
@@ -65,6 +66,7 @@ class Bounds:
     ledger: WriteCounts = UNLIMITED
     late_after_ms: int | None = None
     portion: int = 1_000
+    chunk_rows: int = 1_000
 
     def check_size(self, document: Document, *, had_bytes: int = 0) -> None:
         """Refuse a document that is too large, unless it is no larger than it was.

@@ -24,9 +24,6 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.people import Actor
 from tocsin.model.stored import Written
 
-CHUNK = 1_000
-"""Rows of one transaction."""
-
 Outcome = Written | TocsinError
 """What one row came to: written (or found as it should be), or why not."""
 
@@ -84,7 +81,7 @@ class EntityBulkWrites:
         self._bounds.ledger.check(actor)
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
-        for chunk in [requests] if dry_run else _chunks(requests, self._bounds.document_bytes):
+        for chunk in [requests] if dry_run else _chunks(requests, self._bounds):
             outcomes += self._write_with_retries(row, kind, chunk, actor=actor, dry_run=dry_run)
         return outcomes
 
@@ -139,12 +136,12 @@ class EntityBulkWrites:
         return written
 
 
-def _chunks(requests: Sequence[Document], most_bytes: int) -> Iterator[Sequence[Document]]:
+def _chunks(requests: Sequence[Document], bounds: Bounds) -> Iterator[Sequence[Document]]:
     """Yield the requests in chunks of so many rows and bytes, so that other writers get their turn between them."""
     begin, size = 0, 0
     for at, request in enumerate(requests):
         row_bytes = size_of(request)
-        if at > begin and (at - begin == CHUNK or size + row_bytes > most_bytes):
+        if at > begin and (at - begin == bounds.chunk_rows or size + row_bytes > bounds.document_bytes):
             yield requests[begin:at]
             begin, size = at, 0
         size += row_bytes

@@ -7,17 +7,19 @@ import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 from sqlalchemy import Engine, select
 from tests.serving import Json, Served
+from tests.workers import with_parts
 
 from tocsin.clock import FixedClock, SystemClock
-from tocsin.delivery.worker.build import Limits, build
+from tocsin.delivery.worker.build import build
 from tocsin.delivery.worker.deliver import Worker
 from tocsin.delivery.worker.dev_receiver import Receiver, receiving
+from tocsin.delivery.worker.parts import Limits
 from tocsin.settings import Settings
 from tocsin.store.database.tables import message
 
@@ -68,7 +70,7 @@ async def _working(settings: Settings, now_ms: int | None = None) -> AsyncIterat
     async with build(settings) as parts:
         clock = SystemClock() if now_ms is None else FixedClock(now_ms)
         stop = asyncio.Event()
-        task = asyncio.create_task(Worker(replace(parts, limits=Limits(poll_s=0.05), clock=clock)).run(stop))
+        task = asyncio.create_task(Worker(with_parts(parts, limits=Limits(poll_s=0.05), clock=clock)).run(stop))
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 BOUNDARIES = {
     ("server/http/errors.py", "__call__"),
     ("cli/main.py", "main"),
-    ("delivery/worker/attempt.py", "attempt"),
+    ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/deliver.py", "_steadily"),
 }
 

@@ -17,27 +17,17 @@ from tests.company import destination_id
 from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.store.test_access import Small
+from tests.workers import worker_parts
 
-from tocsin.clock import SystemClock
-from tocsin.delivery.dispatch import Dispatch, Sender
-from tocsin.delivery.worker.attempt import RouteBook, attempt
-from tocsin.delivery.worker.build import WorkerParts
-from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.worker.attempt import Attempts
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, Destination
-from tocsin.store.catalogue.people.identities import People
-from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.database.engine import open_engine
-from tocsin.store.outbox.addresses import Routes
-from tocsin.store.outbox.failure_messages import FailureMessages
-from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
-from tocsin.store.outbox.replays import Replays
-from tocsin.store.outbox.send_permission import Permitted
-from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.recipients.mutes import Mutes
 
 NAMES = ("first", "second", "third")
@@ -145,29 +135,13 @@ def _end(small: Small, alert_id: str, choice: Made) -> None:
             Mutes(small.engine).put(Mute(who, MuteKind.ALERT, alert_id))
 
 
-def worker_parts(engine: Engine, mail: Sender) -> WorkerParts:
-    """Return the parts of a worker that knows one channel, which sends mails."""
-    return WorkerParts(
-        Messages(engine),
-        Sessions(engine),
-        Routes(engine),
-        Permitted(engine),
-        People(engine),
-        OwnAddresses(engine),
-        FailureMessages(engine),
-        {Channel.EMAIL: mail},
-        failure_reports(engine, SystemClock()),
-        Replays(engine),
-        Handovers(engine, Routes(engine).is_open),
-    )
-
-
 async def _work_off(engine: Engine) -> list[Dispatch]:
     channel = Collecting()
-    parts, messages = worker_parts(engine, channel), Messages(engine)
-    parts.sessions.begin("s", lease_ms=90_000, now_ms=0)
+    parts, messages = worker_parts(engine, {Channel.EMAIL: channel}), Messages(engine)
+    parts.queue.sessions.begin("s", lease_ms=90_000, now_ms=0)
+    attempts = Attempts(parts.attempts, parts.time)
     for dispatch in messages.dispatches(messages.claim("s", 64, now_ms=10**15)):
-        await attempt(parts, dispatch, RouteBook(parts), yes)
+        await attempts.make(dispatch, yes)
     return channel.sent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
@@ -16,22 +16,22 @@ from tests.company import STARTED_MS, SmallCompany, destination_id
 from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.store.catalogues import add_tags
-from tests.store.test_independence import opened_copy, worker_parts, yes
+from tests.store.test_independence import opened_copy, yes
+from tests.workers import with_parts, worker_parts
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.delivery.channels.email.render import MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.outcome import of_smtp_code
-from tocsin.delivery.worker.attempt import RouteBook, attempt
-from tocsin.delivery.worker.build import WorkerParts
+from tocsin.delivery.worker.attempt import Attempts
+from tocsin.delivery.worker.parts import WorkerParts
 from tocsin.model.message import Delivered, Message, Outcome
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
-from tocsin.model.subscription import Destination
+from tocsin.model.subscription import Channel, Destination
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
-from tocsin.store.outbox.messages import Messages
 
 SECOND_MS = 1_000
 HOUR_S = 3_600
@@ -196,8 +196,8 @@ def _messages_told(beginning: Beginning, alerts: Sequence[Made], happenings: Seq
         for alert in sorted(alerts, key=attrgetter("age"), reverse=True):
             clock.at_ms = beginning.at_ms + (9 - alert.age) * SECOND_MS
             _make(writes, beginning.ids, alert)
-        parts = replace(worker_parts(engine, mailbox), clock=clock)
-        parts.sessions.begin("s", lease_ms=10**12, now_ms=0)
+        parts = with_parts(worker_parts(engine, {Channel.EMAIL: mailbox}), clock=clock)
+        parts.queue.sessions.begin("s", lease_ms=10**12, now_ms=0)
         at_ms = START_MS
         for number, (gap_s, table) in enumerate(happenings):
             at_ms += gap_s * SECOND_MS
@@ -244,7 +244,7 @@ def _make(writes: Writes, ids: Mapping[str, str], alert: Made) -> None:
 
 
 async def _send_due(parts: WorkerParts, until_ms: int) -> None:
-    messages: Messages = parts.messages
+    messages, attempts = parts.queue.messages, Attempts(parts.attempts, parts.time)
 
     def claim_due() -> list[Message]:
         pauses = messages.pauses(until_ms)
@@ -253,6 +253,6 @@ async def _send_due(parts: WorkerParts, until_ms: int) -> None:
 
     while claimed := claim_due():
         for dispatch in messages.dispatches(claimed):
-            finished = await attempt(parts, dispatch, RouteBook(parts), yes)
+            finished = await attempts.make(dispatch, yes)
             assert finished is not None
             messages.record("s", [finished], now_ms=dispatch.message.due_at_ms)

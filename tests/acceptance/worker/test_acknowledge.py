@@ -102,7 +102,7 @@ async def test_in_slack_a_person_is_known_and_a_channel_is_led_to_the_page(
 async def test_a_worker_signs_with_the_key_that_the_servers_check(sqlite_engine: Engine) -> None:
     database = sqlite_engine.url.render_as_string(hide_password=False)
     async with build(Settings(database_url=database, secrets_key=SecretStr(KEY), public_url=BASE)) as parts:
-        assert (parts.link_key, parts.base_url) == (unsubscribe_key(People(sqlite_engine)), BASE)
+        assert (parts.attempts.link_key, parts.attempts.base_url) == (unsubscribe_key(People(sqlite_engine)), BASE)
 
 
 @pytest.mark.parametrize("chat", ["MsTeams", "GChat"])

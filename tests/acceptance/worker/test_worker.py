@@ -22,27 +22,23 @@ from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.senders import webhook_sender
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 from tests.unit.delivery.events import NOW_MS
+from tests.workers import with_parts, worker_parts
 
 from tocsin.clock import SystemClock
 from tocsin.delivery.dispatch import Dispatch, Route
 from tocsin.delivery.transport.egress import egress_of
-from tocsin.delivery.worker.build import Limits, WorkerParts
 from tocsin.delivery.worker.deliver import Worker
-from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.parts import Limits
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.people.identities import People
-from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.database.engine import open_engine, reading, writing
 from tocsin.store.database.tables import attempt, entity, message
 from tocsin.store.database.vault import new_key, use_vault
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.outbox.failure_messages import FailureMessages
-from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
@@ -100,22 +96,8 @@ async def working(engine: Engine, limits: Limits = LIMITS, **replaced_parts: obj
     """Run a worker on ``engine`` while the context lasts."""
     stop = asyncio.Event()
     async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
-        parts = WorkerParts(
-            messages=Messages(engine),
-            sessions=Sessions(engine),
-            routes=Routes(engine),
-            permitted=Permitted(engine),
-            people=People(engine),
-            own_addresses=OwnAddresses(engine),
-            failure_messages=FailureMessages(engine),
-            senders={Channel.WEBHOOK: webhook},
-            failure_reports=failure_reports(engine, SystemClock()),
-            replays=Replays(engine),
-            handovers=Handovers(engine, Routes(engine).is_open),
-            limits=limits,
-            owner="test",
-        )
-        task = asyncio.create_task(Worker(replace(parts, **replaced_parts)).run(stop))
+        parts = with_parts(worker_parts(engine, {Channel.WEBHOOK: webhook}), limits=limits, **replaced_parts)
+        task = asyncio.create_task(Worker(parts).run(stop))
         try:
             yield
         finally:

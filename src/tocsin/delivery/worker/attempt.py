@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import structlog
 
+from tocsin.clock import Clock, Steady
 from tocsin.delivery.channels.starring import mask_secrets
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
@@ -24,7 +25,7 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
-from tocsin.delivery.worker.build import WorkerParts
+from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.channels import WORDED
 from tocsin.model.message import (
@@ -42,12 +43,14 @@ from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
 from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import fault_of
+from tocsin.store.outbox.addresses import Routes as StoredRoutes
 
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 _AGAIN_AFTER_S = 1.0
+_ADDRESS_CHANGED = "not sent: the recipient has another address now"
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
 IsHeld = Callable[[], Awaitable[bool]]
@@ -59,8 +62,8 @@ Reading = tuple[float, asyncio.Future[dict[str, Route]]]
 class RouteBook:
     """Where messages lead, read from the store at most once a second per subscription."""
 
-    def __init__(self, parts: WorkerParts) -> None:
-        self._parts = parts
+    def __init__(self, stored: StoredRoutes, steady: Steady) -> None:
+        self._stored, self._steady = stored, steady
         self._readings: dict[str, Reading] = {}
 
     async def routes(self, dispatch: Dispatch) -> Routes:
@@ -69,16 +72,16 @@ class RouteBook:
         return {(alert, destination): (await self._of(alert)).get(destination) for alert, destination in keys}
 
     async def _of(self, subscription_id: str) -> dict[str, Route]:
-        now_s, reading = self._parts.steady(), self._readings.get(subscription_id)
+        now_s, reading = self._steady(), self._readings.get(subscription_id)
         if reading is None or now_s - reading[0] > ROUTE_AGE_S:
-            reading = (now_s, asyncio.ensure_future(_ask_store(lambda: self._parts.routes.of(subscription_id))))
+            reading = (now_s, asyncio.ensure_future(_ask_store(lambda: self._stored.of(subscription_id))))
             self._readings[subscription_id] = reading
         return await asyncio.shield(reading[1])
 
 
 @dataclass(frozen=True)
 class _Try:
-    """How a try went: its outcome, what it carried, the reasons that it left out, what was wrong with a template."""
+    """How an attempt went: its outcome, what it carried, the reasons left out, and what was wrong with a template."""
 
     outcome: Outcome
     entries: tuple[Entry, ...]
@@ -86,32 +89,40 @@ class _Try:
     template_error: str = ""
 
 
-async def attempt(parts: WorkerParts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
-    """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
+class Attempts:
+    """Attempts of a worker at the messages that it has claimed."""
 
-    Returns None, and has sent nothing, where ``is_held`` says that another worker may have the message by now.
-    """
-    started_at_ms, started_s = parts.clock.now_ms(), parts.steady()
-    routes: Routes = {}
-    try:
-        routes = await book.routes(dispatch)
-        result = await _try(parts, dispatch, routes, is_held)
-    except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
-        _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
-        result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
-    if result is None:
-        return None
-    recorded = Attempt(
-        message_id=dispatch.message.id,
-        number=dispatch.message.attempt_count + 1,
-        started_at_ms=started_at_ms,
-        duration_ms=round((parts.steady() - started_s) * 1000),
-        outcome=result.outcome,
-        dropped=result.dropped,
-        template_error=result.template_error,
-    )
-    step = _step(parts, recorded, _retries(result.entries, routes), dispatch.message.attempts_before)
-    return Finished(dispatch.message, recorded, step, result.entries)
+    def __init__(self, parts: AttemptParts, time: WorkerTime) -> None:
+        self._parts, self._time = parts, time
+        self._book = RouteBook(parts.routes, time.steady)
+
+    async def make(self, dispatch: Dispatch, is_held: IsHeld) -> Finished | None:
+        """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
+
+        Returns None, and has sent nothing, where ``is_held`` says that another worker may have the message by now.
+        """
+        time, message = self._time, dispatch.message
+        started_at_ms, started_s = time.clock.now_ms(), time.steady()
+        routes: Routes = {}
+        try:
+            routes = await self._book.routes(dispatch)
+            result = await MessageAttempt(self._parts, time.clock, routes).run(dispatch, is_held)
+        except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
+            _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
+            result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
+        if result is None:
+            return None
+        recorded = Attempt(
+            message_id=message.id,
+            number=message.attempt_count + 1,
+            started_at_ms=started_at_ms,
+            duration_ms=round((time.steady() - started_s) * 1000),
+            outcome=result.outcome,
+            dropped=result.dropped,
+            template_error=result.template_error,
+        )
+        step = _step(recorded, _retries(result.entries, routes), message.attempts_before, time.jitter)
+        return Finished(message, recorded, step, result.entries)
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:
@@ -142,58 +153,103 @@ async def _ask_store(ask: Callable[[], T]) -> T:
         await asyncio.sleep(_AGAIN_AFTER_S)
 
 
-async def _try(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
-    """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
-    if dispatch.message.channel not in parts.senders:
-        detail = f"{dispatch.message.channel} is not supported yet"
-        return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-    open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, routes))
-    if open_dispatch is None:
-        return _refusal(dispatch, closed)
-    permitted, refused = await _narrow_to_permitted(parts, open_dispatch)
-    dropped = (*closed, *refused)
-    if permitted is None:
-        return _refusal(dispatch, dropped)
-    route = _leading(permitted, routes)
-    own_address = own_address_of(permitted.message.target)
-    if own_address is not None:
-        config = await _ask_store(lambda: parts.own_addresses.of(own_address, permitted.message.channel))
-        if config is None:
-            outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail="not sent: the recipient has another address now")
+class MessageAttempt:
+    """One attempt at a message: what may be sent of it now, in which words, and its outcome."""
+
+    def __init__(self, parts: AttemptParts, clock: Clock, routes: Routes) -> None:
+        self._parts, self._clock, self._routes = parts, clock, routes
+
+    async def run(self, dispatch: Dispatch, is_held: IsHeld) -> _Try | None:
+        """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
+        if dispatch.message.channel not in self._parts.senders:
+            detail = f"{dispatch.message.channel} is not supported yet"
+            return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
+        open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, self._routes))
+        if open_dispatch is None:
+            return _refusal(dispatch, closed)
+        permitted, refused = await self._narrow_to_permitted(open_dispatch)
+        dropped = (*closed, *refused)
+        if permitted is None:
+            return _refusal(dispatch, dropped)
+        route = _leading(permitted, self._routes)
+        own_address = own_address_of(permitted.message.target)
+        if own_address is not None:
+            config = await _ask_store(lambda: self._parts.own_addresses.of(own_address, permitted.message.channel))
+            if config is None:
+                outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail=_ADDRESS_CHANGED)
+                return _Try(outcome, permitted.entries, dropped)
+            route = at_own_address(route, config)
+        if route.waits_because is not None:
+            outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
             return _Try(outcome, permitted.entries, dropped)
-        route = at_own_address(route, config)
-    if route.waits_because is not None:
-        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
-        return _Try(outcome, permitted.entries, dropped)
-    if not await is_held():
-        return None
-    result = await _send(parts, permitted, route, routes)
-    return replace(result, dropped=dropped) if dropped else result
+        if not await is_held():
+            return None
+        result = await self._send(permitted, route)
+        return replace(result, dropped=dropped) if dropped else result
 
+    async def _send(self, permitted: Dispatch, route: Route) -> _Try:
+        """Send a message to one of the destinations that its reasons name."""
+        now_ms = self._clock.now_ms()
+        channel = self._parts.senders[permitted.message.channel]
+        sized = replace(
+            permitted,
+            batch_size=route.batch_size,
+            sends_arrays=route.sends_arrays,
+            shares=shares_of(self._routes),
+            reaches_recipient=route.reaches_recipient,
+            payer=route.payer,
+            addresses=await self._addresses(permitted, route.destination),
+            answers=await self._answers(permitted, route.destination),
+            failure=await self._failure(permitted),
+        )
+        links = LinkSigner(self._parts.base_url, self._parts.link_key)
+        sized = replace(sized, buttons=buttons_of(_leading_first(sized, self._routes), links, now_ms=now_ms))
+        worded_dispatch, problem = await self._with_templates(sized)
+        outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
+        detail = mask_secrets(outcome.detail, route.destination)
+        outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
+        problem = problem or mask_secrets(outcome.template_error, route.destination)
+        return _Try(outcome, permitted.entries, template_error=problem)
 
-async def _send(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
-    """Send a message to one of the destinations that its reasons name."""
-    now_ms = parts.clock.now_ms()
-    channel = parts.senders[permitted.message.channel]
-    sized = replace(
-        permitted,
-        batch_size=route.batch_size,
-        sends_arrays=route.sends_arrays,
-        shares=shares_of(routes),
-        reaches_recipient=route.reaches_recipient,
-        payer=route.payer,
-        addresses=await _addresses(parts, permitted, route.destination),
-        answers=await _answers(parts, permitted, route.destination),
-        failure=await _failure(parts, permitted),
-    )
-    links = LinkSigner(parts.base_url, parts.link_key)
-    sized = replace(sized, buttons=buttons_of(_leading_first(sized, routes), links, now_ms=now_ms))
-    worded_dispatch, problem = await _with_templates(parts, sized, routes)
-    outcome = await channel.send(worded_dispatch, route.destination, now_ms=parts.clock.now_ms())
-    detail = mask_secrets(outcome.detail, route.destination)
-    outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
-    problem = problem or mask_secrets(outcome.template_error, route.destination)
-    return _Try(outcome, permitted.entries, template_error=problem)
+    async def _with_templates(self, dispatch: Dispatch) -> tuple[Dispatch, str]:
+        """Return a message in the words of templates, and what was wrong with one."""
+        if dispatch.message.channel not in WORDED:
+            return dispatch, ""
+        place = MessagePlace(dispatch.message.channel, self._parts.base_url)
+        system = await _ask_store(self._parts.routes.system_templates)
+        work = partial(word_message, dispatch, self._routes, system, place, self._parts.renderings.accounts)
+        return await self._parts.renderings.run(dispatch.payer, work) if has_templates(self._routes, system) else work()
+
+    async def _narrow_to_permitted(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
+        if self._parts.permitted.is_certain(dispatch):
+            return dispatch, ()
+        return await _ask_store(lambda: self._parts.permitted.now(dispatch, now_ms=self._clock.now_ms()))
+
+    async def _addresses(self, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
+        """Return the addresses of the owners whom the message can mention."""
+        if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
+            return {}
+        owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
+        return await _ask_store(lambda: self._parts.people.addresses(owners)) if owners else {}
+
+    async def _answers(self, dispatch: Dispatch, destination: Destination) -> Answered | None:
+        """Return the message that this one answers, where the channel shows that."""
+        if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
+            return None
+        return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
+
+    async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
+        """Return what surrounds the failure that a message for people is about."""
+        is_worded = dispatch.message.channel in WORDED and len(dispatch.entries) == 1
+        if not is_worded or not is_failure_report(dispatch.event):
+            return None
+
+        def ask() -> FailureContext:
+            context = self._parts.failure_messages.context_of(dispatch)
+            return replace(context, downstream=self._parts.permitted.names_seen(dispatch, context.downstream))
+
+        return await _ask_store(ask)
 
 
 def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
@@ -208,53 +264,6 @@ def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
             for entry in dispatch.entries
         ),
     )
-
-
-async def _with_templates(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
-    """Return a message in the words of templates, and what was wrong with one."""
-    if dispatch.message.channel not in WORDED:
-        return dispatch, ""
-    place = MessagePlace(dispatch.message.channel, parts.base_url)
-    system = await _ask_store(parts.routes.system_templates)
-    work = partial(word_message, dispatch, routes, system, place, parts.renderings.accounts)
-    return await parts.renderings.run(dispatch.payer, work) if has_templates(routes, system) else work()
-
-
-async def _narrow_to_permitted(
-    parts: WorkerParts, dispatch: Dispatch
-) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
-    """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
-    if parts.permitted.is_certain(dispatch):
-        return dispatch, ()
-    return await _ask_store(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
-
-
-async def _addresses(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
-    """Return the addresses of the owners whom the message can mention; nothing is asked where it mentions nobody."""
-    if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
-        return {}
-    owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
-    return await _ask_store(lambda: parts.people.addresses(owners)) if owners else {}
-
-
-async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Answered | None:
-    """Return the message that this one answers, where the channel shows that."""
-    if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
-        return None
-    return await _ask_store(lambda: parts.failure_messages.find_answered(dispatch))
-
-
-async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | None:
-    """Return what surrounds the failure that a message for people is about."""
-    is_worded = dispatch.message.channel in WORDED and len(dispatch.entries) == 1
-    if not is_worded or not is_failure_report(dispatch.event):
-        return None
-
-    def ask() -> FailureContext:
-        context = parts.failure_messages.context_of(dispatch)
-        return replace(context, downstream=parts.permitted.names_seen(dispatch, context.downstream))
-
-    return await _ask_store(ask)
 
 
 def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
@@ -286,8 +295,8 @@ def _leading(dispatch: Dispatch, routes: Routes) -> Route:
     return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 
-def _step(parts: WorkerParts, recorded: Attempt, retries: int, before: int) -> NextStep:
+def _step(recorded: Attempt, retries: int, before: int, jitter: Callable[[], float]) -> NextStep:
     """Return what follows an attempt; those made before a replay do not count."""
     number = recorded.number - before
-    wait = wait_s(recorded.outcome, number, jitter=parts.jitter()) if isinstance(recorded.outcome, Retry) else 0.0
+    wait = wait_s(recorded.outcome, number, jitter=jitter()) if isinstance(recorded.outcome, Retry) else 0.0
     return next_step(recorded, retries=retries + before, wait_s=wait)

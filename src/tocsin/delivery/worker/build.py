@@ -1,4 +1,4 @@
-"""Parts of a worker: everything it uses, wired in one place.
+"""Wiring of a worker: everything it uses, from its settings.
 
 Next: ``delivery/worker/deliver.py``.
 """
@@ -6,23 +6,21 @@ Next: ``delivery/worker/deliver.py``.
 from __future__ import annotations
 
 import os
-import random
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from uuid import uuid4
 
 import structlog
 from sqlalchemy import Engine
 
-from tocsin.clock import Clock, Steady, SystemClock, steady_s
+from tocsin.clock import SystemClock
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
-from tocsin.delivery.templates.renderings import Renderings
-from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
+from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
 from tocsin.settings import Settings, StoreSettings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
@@ -38,53 +36,6 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.upkeep.high_water_marks import check_and_warn
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much a worker takes on.
-
-    ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON; in
-    memory they are four times as large.
-    """
-
-    claim: int = 384
-    per_destination: int = 8
-    in_flight: int = 4_096
-    event_bytes: int = 64 * 2**20
-    lease_s: float = 90.0
-    poll_s: float = 0.2
-    grace_s: float = 20.0
-
-
-@dataclass(frozen=True)
-class WorkerParts:
-    """What a worker works with.
-
-    ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
-    The links in messages begin with ``base_url``; ``link_key`` signs those that act for their recipient.
-    """
-
-    messages: Messages
-    sessions: Sessions
-    routes: Routes
-    permitted: Permitted
-    people: People
-    own_addresses: OwnAddresses
-    failure_messages: FailureMessages
-    senders: Mapping[str, Sender]
-    failure_reports: FailureReports
-    replays: Replays
-    handovers: Handovers
-    renderings: Renderings = field(default_factory=Renderings)
-    limits: Limits = field(default_factory=Limits)
-    intervals_s: Mapping[str, float] = field(default_factory=dict)
-    clock: Clock = field(default_factory=SystemClock)
-    steady: Steady = steady_s
-    jitter: Callable[[], float] = random.random
-    owner: str = ""
-    base_url: str = ""
-    link_key: bytes = field(default=b"", repr=False)
 
 
 def make_store(settings: Settings) -> None:
@@ -120,18 +71,25 @@ def _open_store(settings: StoreSettings) -> Iterator[Engine]:
 
 def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
     """Return the parts of a worker over an open store and open senders, by channel."""
+    people, routes = People(engine), Routes(engine)
     return WorkerParts(
-        messages=Messages(engine),
-        sessions=Sessions(engine),
-        routes=Routes(engine),
-        permitted=Permitted(engine),
-        people=People(engine),
-        own_addresses=OwnAddresses(engine),
-        failure_messages=FailureMessages(engine),
-        senders=senders,
-        failure_reports=failure_reports(engine, SystemClock()),
-        replays=Replays(engine),
-        handovers=Handovers(engine, Routes(engine).is_open),
+        queue=QueueParts(
+            messages=Messages(engine),
+            sessions=Sessions(engine),
+            replays=Replays(engine),
+            handovers=Handovers(engine, routes.is_open),
+            failure_reports=failure_reports(engine, SystemClock()),
+        ),
+        attempts=AttemptParts(
+            routes=routes,
+            permitted=Permitted(engine),
+            people=people,
+            own_addresses=OwnAddresses(engine),
+            failure_messages=FailureMessages(engine),
+            senders=senders,
+            base_url=settings.base_url(),
+            link_key=unsubscribe_key(people),
+        ),
         limits=Limits(
             claim=settings.worker_claim_limit,
             per_destination=settings.destination_concurrency,
@@ -140,6 +98,4 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         ),
         intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
-        base_url=settings.base_url(),
-        link_key=unsubscribe_key(People(engine)),
     )

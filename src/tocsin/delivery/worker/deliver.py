@@ -25,10 +25,11 @@ import structlog
 import uvloop
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.worker.attempt import RouteBook, attempt, end_lost_message
-from tocsin.delivery.worker.build import WorkerParts, build, make_store
+from tocsin.delivery.worker.attempt import Attempts, end_lost_message
+from tocsin.delivery.worker.build import build, make_store
 from tocsin.delivery.worker.lanes import Lanes
 from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
+from tocsin.delivery.worker.parts import WorkerParts
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
@@ -94,7 +95,7 @@ class Worker:
         self._leases = Leases(parts.limits.lease_s)
         self._sessions = count(1)
         self._watch = Watch()
-        self._book = RouteBook(parts)
+        self._attempts = Attempts(parts.attempts, parts.time)
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: asyncio.Queue[Ended] = asyncio.Queue()
         self._recorded = asyncio.Event()
@@ -105,7 +106,7 @@ class Worker:
         self._claim_unknown = False
         self._stopping = False
         self._last_served = ""
-        self._lanes = Lanes(parts.limits.per_destination, parts.intervals_s, steady=parts.steady)
+        self._lanes = Lanes(parts.limits.per_destination, parts.intervals_s, steady=parts.time.steady)
         self._pauses = Pauses()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -140,8 +141,8 @@ class Worker:
         A claim for each outcome would cost the store more than the outcomes do. After a failure it is time at once: its
         destination may be paused by now, and what waits for it in hand is to be given back.
         """
-        look_at_s = self._parts.steady() + self._parts.limits.poll_s
-        while (left_s := look_at_s - self._parts.steady()) > 0 and not stop.is_set():
+        look_at_s = self._parts.time.steady() + self._parts.limits.poll_s
+        while (left_s := look_at_s - self._parts.time.steady()) > 0 and not stop.is_set():
             await _first_of(stop, self._recorded, timeout_s=left_s)
             self._recorded.clear()
             if self._has_failed or (self._recorded_count and 2 * self._recorded_count >= claimed_count):
@@ -157,7 +158,7 @@ class Worker:
         loaded_ids = {dispatch.message.id for dispatch in dispatches}
         for message in claimed:
             if message.id not in loaded_ids:
-                self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.clock.now_ms())))
+                self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.time.clock.now_ms())))
         for dispatch in dispatches:
             is_probe = dispatch.message.destination_id in self._pauses.probed
             task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
@@ -179,7 +180,7 @@ class Worker:
     async def _give_way(self, session_id: str) -> None:
         """Give back what has not begun yet of destinations that are paused by now."""
         if withdrawn := self._lanes.withdraw(self._pauses):
-            await _steadily(partial(self._parts.messages.release, session_id, withdrawn))
+            await _steadily(partial(self._parts.queue.messages.release, session_id, withdrawn))
             self._leases.drop(session_id, withdrawn)
             _log.info("worker.messages_released", messages=len(withdrawn))
 
@@ -189,7 +190,7 @@ class Worker:
         ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile
         would make room for replays where there was none for what is live. What finds no ``room`` is given back.
         """
-        limits, messages, now_ms = self._parts.limits, self._parts.messages, self._parts.clock.now_ms()
+        limits, messages, now_ms = self._parts.limits, self._parts.queue.messages, self._parts.time.clock.now_ms()
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
@@ -218,7 +219,7 @@ class Worker:
 
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
-        messages, now_ms, pauses = self._parts.messages, self._parts.clock.now_ms(), self._pauses
+        messages, now_ms, pauses = self._parts.queue.messages, self._parts.time.clock.now_ms(), self._pauses
         due = messages.replayed_destinations(now_ms) if limit > 0 else []
         shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
         if not shares:
@@ -231,7 +232,7 @@ class Worker:
         is_held = partial(self._holds, session_id, dispatch.message.id)
 
         async def send() -> None:
-            finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
+            finished = await self._attempts.make(dispatch, is_held) if await is_held() else None
             if finished is not None:
                 await self._end(session_id, as_probe(finished) if is_probe else finished)
 
@@ -275,8 +276,8 @@ class Worker:
         return group
 
     async def _record(self, session_id: str, group: list[Finished]) -> None:
-        now_ms = self._parts.clock.now_ms()
-        written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
+        now_ms = self._parts.time.clock.now_ms()
+        written = await _steadily(partial(self._parts.queue.messages.record, session_id, group, now_ms=now_ms))
         self._leases.drop(session_id, (finished.message.id for finished in group))
         self._recorded_count += len(group)
         self._has_failed |= any(has_failed(finished.attempt) for finished in group)
@@ -287,7 +288,7 @@ class Worker:
 
     async def _assure(self) -> None:
         """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
-        while not self._leases.are_sure(self._parts.steady()):
+        while not self._leases.are_sure(self._parts.time.steady()):
             self._renewed.clear()
             self._doubted.set()
             await self._renewed.wait()
@@ -298,7 +299,7 @@ class Worker:
             await self._renew()
             self._renewed.set()
             await _steadily(self._look_around)
-            next_look_s = max(0.0, self._watch.next_look_s(self._parts.steady()))
+            next_look_s = max(0.0, self._watch.next_look_s(self._parts.time.steady()))
             await _first_of(self._doubted, timeout_s=min(self._parts.limits.lease_s / _BEATS_PER_LEASE, next_look_s))
             self._doubted.clear()
 
@@ -316,40 +317,41 @@ class Worker:
 
     def _ask_to_renew(self) -> float | None:
         """Return when it was asked; None when the session has been ended."""
-        asked_at_s, now_ms, session_id = self._parts.steady(), self._parts.clock.now_ms(), self._leases.session_id
-        return asked_at_s if session_id and self._parts.sessions.renew(session_id, now_ms=now_ms) else None
+        time, session_id = self._parts.time, self._leases.session_id
+        asked_at_s, now_ms = time.steady(), time.clock.now_ms()
+        return asked_at_s if session_id and self._parts.queue.sessions.renew(session_id, now_ms=now_ms) else None
 
     def _ask_to_begin(self, session_id: str) -> float:
-        asked_at_s, lease_ms = self._parts.steady(), round(self._parts.limits.lease_s * 1000)
-        self._parts.sessions.begin(session_id, lease_ms=lease_ms, now_ms=self._parts.clock.now_ms())
+        asked_at_s, lease_ms = self._parts.time.steady(), round(self._parts.limits.lease_s * 1000)
+        self._parts.queue.sessions.begin(session_id, lease_ms=lease_ms, now_ms=self._parts.time.clock.now_ms())
         return asked_at_s
 
     def _look_around(self) -> None:
         """End the sessions of dead workers, and reschedule what a wrong clock had postponed."""
-        other_sessions = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
-        if silent := self._watch.silent(other_sessions, self._parts.steady()):
-            _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
-        if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
+        other_sessions = [one for one in self._parts.queue.sessions.all() if one.id != self._leases.session_id]
+        if silent := self._watch.silent(other_sessions, self._parts.time.steady()):
+            _log.warning("worker.sessions_ended", sessions=self._parts.queue.sessions.end_silent(silent))
+        if planned_count := self._parts.queue.messages.plan_again(self._parts.time.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
 
     async def _advance_replays(self) -> None:
         """Collect the messages of replays, and take back those of cancelled ones, portion by portion."""
         while True:
-            now_ms = self._parts.clock.now_ms()
-            if not await _steadily(partial(self._parts.replays.advance_all, now_ms)):
+            now_ms = self._parts.time.clock.now_ms()
+            if not await _steadily(partial(self._parts.queue.replays.advance_all, now_ms)):
                 await asyncio.sleep(_PAUSE_S)
 
     async def _hand_over(self) -> None:
         """Put shared messages that wait at one destination into the queue of another that sends, from time to time."""
         while True:
-            now_ms = self._parts.clock.now_ms()
-            count = await _steadily(partial(self._parts.handovers.advance, now_ms))
+            now_ms = self._parts.time.clock.now_ms()
+            count = await _steadily(partial(self._parts.queue.handovers.advance, now_ms))
             await asyncio.sleep(_PAUSE_S if count else _HAND_OVER_EVERY_S)
 
     async def _report_failures(self) -> None:
         """Report from time to time which destinations deliver nothing."""
         while True:
-            await _steadily(self._parts.failure_reports.report)
+            await _steadily(self._parts.queue.failure_reports.report)
             await asyncio.sleep(self._parts.limits.lease_s / _BEATS_PER_LEASE)
 
     async def _finish_tasks(self) -> None:
@@ -365,7 +367,7 @@ class Worker:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._parts.limits.grace_s):
                 await self._finished.join()
-                await _steadily(partial(self._parts.sessions.end, self._leases.session_id))
+                await _steadily(partial(self._parts.queue.sessions.end, self._leases.session_id))
 
 
 async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:

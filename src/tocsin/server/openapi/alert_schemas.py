@@ -24,7 +24,6 @@ from tocsin.server.openapi.json_schema import (
     array,
     either,
     nullable,
-    page,
     ref,
     whole,
 )
@@ -238,7 +237,6 @@ ALERTS: dict[str, Document] = {
     ),
     "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),
     "TemplateHelper": whole({"name": TEXT, "description": TEXT, "usages": array(OPEN)}),
-    "TemplateHelperPage": page(ref("TemplateHelper")),
     "TemplateRendering": whole(
         {"validation": ref("NotificationTemplateValidationResponse")},
         {"render": whole({"subject": TEXT, "body": TEXT}), "message": OPEN},

@@ -140,6 +140,18 @@ async def document_of(request: Request) -> Document:
     return body
 
 
+def patch_of(body: object) -> list[Document]:
+    """Return the operations of a JSON Patch.
+
+    Raises
+    ------
+    InvalidInput : the body is no list of objects
+    """
+    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
+        raise InvalidInput("A JSON Patch must be a list of operations.")
+    return body
+
+
 async def text_of(request: Request) -> str:
     """Return the body as a text: what a JSON string says, or the body itself.
 

@@ -46,7 +46,7 @@ from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_ad
 from tocsin.server.alerts.related import NAMING_ALERTS, check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import HardDelete, IfMatch, visible_document, written_answer
 
@@ -251,9 +251,8 @@ def _create(alert: Alert, caller: Caller) -> Written:
         raise
 
 
-def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -> Response:
-    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        raise InvalidInput("A JSON Patch must be a list of operations.")
+def _patch(key: Key, body: object, caller: Caller, if_match: str | None) -> Response:
+    operations = patch_of(body)
 
     def change(document: Document) -> Document:
         redaction = Redaction(str(uuid4()))

@@ -36,6 +36,7 @@ from tocsin.server.http.request import (
     Row,
     TokenId,
     answer,
+    patch_of,
 )
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
@@ -215,10 +216,8 @@ def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include
 
 
 def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
-    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
-        raise InvalidInput("A JSON Patch must be a list of operations.")
-    key = Key.by_id(entity_id)
-    written = caller.parts.writes.patch(row.name, key, body, actor=caller.actor, if_match=if_match)
+    operations, key = patch_of(body), Key.by_id(entity_id)
+    written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor, if_match=if_match)
     return written_answer(row, written, caller)
 
 

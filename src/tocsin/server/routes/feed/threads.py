@@ -26,7 +26,7 @@ from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
 from tocsin.server.openapi.operations import answers
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
@@ -132,7 +132,7 @@ def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a post: message (for its author) or one's own reactions."""
     visible(str(thread_id), caller)
-    operations = _operations(body)
+    operations = patch_of(body)
     count_post(_texts_in(operations), caller)
     written = caller.parts.discussion.feed_writes.patch_post(
         str(thread_id), str(post_id), operations, actor=caller.actor
@@ -173,7 +173,7 @@ def sees(caller: Caller) -> Sees:
 def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
     """Return the answer to a JSON Patch of a thread."""
     visible(thread_id, caller)
-    operations = _operations(body)
+    operations = patch_of(body)
     count_post(_texts_in(operations), caller)
     written = caller.parts.discussion.feed_writes.patch(thread_id, operations, actor=caller.actor)
     return answer(on_wire(written.document, caller))
@@ -219,9 +219,3 @@ def _document_of(link: EntityLink, caller: Caller) -> Document:
 
 def _texts_in(operations: list[Document]) -> list[object]:
     return [str(one["value"]) for one in operations if "value" in one]
-
-
-def _operations(body: object) -> list[Document]:
-    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
-        raise InvalidInput("A JSON Patch must be a list of operations.")
-    return body

@@ -18,7 +18,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.entities.crud import visible_document
 
@@ -203,9 +203,8 @@ def _put(caller: Caller, ends: tuple[object, object], edge: Document) -> Respons
     return _edge_answer(caller, _with_columns(written.document))
 
 
-def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
-    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        raise InvalidInput("A JSON Patch must be a list of operations.")
+def _patch(caller: Caller, ends: tuple[Document, Document], body: object) -> Response:
+    operations = patch_of(body)
     from_, to = _ends(caller, *ends)
     written = caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor)
     return _edge_answer(caller, _with_columns(written.document))

@@ -15,6 +15,9 @@ Steady = Callable[[], float]
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monotonic clock stops during suspend
 
+LATEST_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999: no time beyond it is believed."""
+
 
 def steady_s() -> float:
     """Return the seconds since this machine was started."""

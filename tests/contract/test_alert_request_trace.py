@@ -12,8 +12,8 @@ from tests.serving import Json, Served
 from tests.tracing import Trace, trace_calls
 
 from tocsin.model.people import Actor
-from tocsin.server.http.request import Caller
 from tocsin.server.http.request_slots import Taken
+from tocsin.server.request import Caller
 from tocsin.server.routes.alerts import subscriptions
 
 HOOK = {

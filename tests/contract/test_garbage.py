@@ -16,7 +16,7 @@ from tests.serving import Json, Served, running_server, warehouse
 from tests.startedstore import StartedStore
 
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.server.http.request import DEEPEST_JSON
+from tocsin.server.request import DEEPEST_JSON
 from tocsin.settings import Settings
 
 FUZZ = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
+from uuid import UUID
 
-from tocsin.clock import to_datetime
+from pydantic import BaseModel, ConfigDict, Field
+
+from tocsin.clock import LATEST_MS, to_datetime
+from tocsin.model.subscription import Channel
 
 FOR_GOOD_MS = 2**63 - 1
 """The end of a mute that does not end by itself."""
@@ -61,3 +66,15 @@ class Mute:
             "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {to_datetime(self.until_ms):%Y-%m-%d %H:%M UTC}"
         )
         return f"muted {subject}{channel} {end}"
+
+
+class MuteRequest(BaseModel):
+    """What to mute; ``type`` is the asset's, ``until`` epoch milliseconds (left out: for good)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: MuteKind
+    id: UUID
+    type: str | None = Field(default=None, max_length=40)
+    until: int | None = Field(default=None, ge=0, le=LATEST_MS)
+    channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None

@@ -26,6 +26,7 @@ from starlette.middleware import Middleware
 
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
+from tocsin.server.access.similar_names import did_you_mean
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
 from tocsin.server.http.accept import Acceptable
@@ -34,9 +35,9 @@ from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.paths import API, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.query_names import check_query_names
-from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.server.openapi.document import openapi_document
+from tocsin.server.request import caller_of
 from tocsin.server.routes import events, search, sheets
 from tocsin.server.routes.alerts import (
     alert_history,
@@ -112,7 +113,7 @@ def build_app(
         redoc_url=None,
     )
     app.state.parts = parts
-    install_errors(app)
+    install_errors(app, did_you_mean)
     app.add_route(f"{API}/openapi.json", _describing(app), include_in_schema=False)
     app.router = IndexedRouter(app.router, _routes())
     return app

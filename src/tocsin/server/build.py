@@ -16,10 +16,7 @@ from tocsin.catalogue.people.violations import Violations
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
-from tocsin.server.access.denials import RefusalLog
-from tocsin.server.access.policy_cache import PolicyCache
-from tocsin.server.access.write_policies import ActorPermits
-from tocsin.server.alerts.stores import AlertStores, alert_stores_of
+from tocsin.server.alert_stores import AlertStores, alert_stores_of
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import PersonalWriteCounts
@@ -29,6 +26,9 @@ from tocsin.server.login.sessions import LoginSessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
+from tocsin.server.policies.cache import PolicyCache
+from tocsin.server.policies.denials import RefusalLog
+from tocsin.server.policies.writes import ActorPermits
 from tocsin.settings import CatalogueSettings, LoginSettings, Settings, TrafficSettings
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.quotas import Quotas

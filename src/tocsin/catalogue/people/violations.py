@@ -1,6 +1,6 @@
 """Policy violations, recorded as change events on the policy whose rule denied the request.
 
-The policy keeps its version, because nobody changed it. Next: ``server/access/denials.py``, which limits how often.
+The policy keeps its version, because nobody changed it. Next: ``server/policies/denials.py``, which limits how often.
 """
 
 from __future__ import annotations

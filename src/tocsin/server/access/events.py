@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from tocsin.access.person_visibility import Visibility
 from tocsin.errors import NotFound
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 
 class EventView(Protocol):

@@ -1,7 +1,7 @@
 """Permission checks of routes, before anything is shown or done.
 
 Policies decide (``access/decide.py``). Writes are checked again inside their transaction, against the stored state
-(``flow/capture/authorization.py``), so no route can omit it. Next: ``server/access/write_policies.py``.
+(``flow/capture/authorization.py``), so no route can omit it. Next: ``server/policies/writes.py``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, missing
-from tocsin.server.access.write_policies import refusal
-from tocsin.server.http.request import Caller
+from tocsin.server.policies.writes import refusal
+from tocsin.server.request import Caller
 from tocsin.store.catalogue.access.visibility import Scopes
 
 

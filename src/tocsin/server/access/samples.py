@@ -13,7 +13,7 @@ from tocsin.catalogue.observations.profiles import SHOWING_VALUES
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 MASK = "********"
 """Replacement of a value."""

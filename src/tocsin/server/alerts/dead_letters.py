@@ -29,7 +29,7 @@ from tocsin.model.subscription import Channel, Destination
 from tocsin.server.alerts.explanation_json import attempt_json
 from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 _NOT_EDITABLE = "Only administrators and editors of the alert may see and replay its messages."
 _DEAD = (MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED)

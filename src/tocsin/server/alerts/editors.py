@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 
 def standings_shown(alert: Document, caller: Caller) -> Mapping[str, DestinationStatus]:

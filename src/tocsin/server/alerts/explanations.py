@@ -45,7 +45,7 @@ from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
 from tocsin.server.alerts.backtests import UNSEEN_MS
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""

@@ -22,7 +22,7 @@ from tocsin.conditions.entity_names import Types
 from tocsin.flow.match.plan_cost import cost_of_stored
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Destination
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 from tocsin.settings import Settings
 from tocsin.store.catalogue.relations.names import Names
 

@@ -12,7 +12,7 @@ from tocsin.errors import Forbidden, TooManyRequests
 from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Destination
 from tocsin.server.alerts.trial import trial_targets
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 _SECONDS_PER_MINUTE = 60
 _QUOTAS = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, StepKind
 from tocsin.model.entity import Document
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 _SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
 

@@ -13,7 +13,7 @@ from tocsin.model.alert_incident import AlertIncident
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incident_json import subjects_of
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 ALERT_ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -19,7 +19,7 @@ from tocsin.model.notification import Notification
 from tocsin.model.people import Actor, Person
 from tocsin.server.alerts.incident_rights import check_may_change, found_incident
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 GONE = "This link is invalid or expired, or its subject was deleted."
 

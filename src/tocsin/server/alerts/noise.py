@@ -17,8 +17,8 @@ from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import visible_references
-from tocsin.server.alerts.stores import with_streaks
-from tocsin.server.http.request import Caller
+from tocsin.server.alert_stores import with_streaks
+from tocsin.server.request import Caller
 from tocsin.store.outbox.firings import Tally
 
 FORMULA = "noise = notifications to people - opened in the app; mail counts as unopened"

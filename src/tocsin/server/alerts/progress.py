@@ -22,10 +22,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import as_shown
-from tocsin.server.alerts.stores import with_streaks
-from tocsin.server.http.request import Caller
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.alert_stores import with_streaks
+from tocsin.server.request import Caller
 from tocsin.store.outbox.deliveries import EventCounts, FailedEvent, LogEntry
 
 MOST_UNREAD = 1_000

@@ -27,7 +27,7 @@ from tocsin.model.message import (
     OutcomeReason,
     Rejected,
 )
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 MOST_ITEMS = 100
 LEASE_S = (5, 3600)

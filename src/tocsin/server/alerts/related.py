@@ -14,7 +14,7 @@ from tocsin.model.entity import Document, EntityReference
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.alerts.explanations import tended_alerts, visible_alerts
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 MOST_RELATED = 20
 """Alerts that one alert may trigger, or depend on, directly."""

@@ -22,7 +22,7 @@ from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 _NOT_SIGNED = "The request is not signed with the signing secret of a destination that this button was sent for."
 _UNKNOWN_BOT = (

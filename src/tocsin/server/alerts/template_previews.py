@@ -25,7 +25,7 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.facts import read_destination
 from tocsin.server.alerts.template_samples import sample_event
 from tocsin.server.alerts.trial import NOBODY, trial_dispatch
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 
 _TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
 _LONGEST_RESOURCE = 128

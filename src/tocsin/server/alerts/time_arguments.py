@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
-from tocsin.server.http.request import LATEST_MS
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _AGO = re.compile(r"(?P<count>[1-9]\d{0,5})(?P<unit>[mhdw])", re.ASCII)

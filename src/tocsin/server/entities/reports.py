@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Response
 
+from tocsin.clock import LATEST_MS
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
-from tocsin.server.http.request import LATEST_MS, Caller, Timestamp, answer
+from tocsin.server.request import Caller, Timestamp, answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
 
 MOST_READ = 10_000

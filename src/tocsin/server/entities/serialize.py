@@ -22,7 +22,7 @@ from tocsin.model.secret import SEALED, without_secrets
 from tocsin.server.access.permissions import scopes_of, visible_references
 from tocsin.server.entities.included_fields import SUMMARY, included_values, pipeline_observability, summaries
 from tocsin.server.entities.response import shown_references, view_of, with_addresses, with_change_texts
-from tocsin.server.http.request import Caller
+from tocsin.server.request import Caller
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
 _LISTED_RUNS = 5

@@ -1,6 +1,6 @@
 """Content negotiation: requests that accept none of the media types the API serves are refused.
 
-Source: RFC 9110 section 12.5.1. Next: ``server/http/request.py``.
+Source: RFC 9110 section 12.5.1. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Request body limits: size, time to arrive, and memory.
 
 The size limit depends on the sender: low before authentication, higher for imports and bulk requests.
-Large bodies are parsed in a separate thread. Next: ``server/http/request.py``.
+Large bodies are parsed in a separate thread. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

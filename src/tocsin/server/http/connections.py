@@ -19,9 +19,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tocsin.server.login.throttle import source_of
 from tocsin.settings import TrafficSettings
 
+_IPV6_NETWORK = 64
 _MOST_UNREAD = 32 * 1024 * 1024
 """Bytes of a body that are read after the response: a client that gets 413 has often sent the body already."""
 
@@ -217,3 +217,15 @@ class GuardedProtocol(HttpToolsProtocol):
 
 def _networks(addresses: Sequence[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     return [ipaddress.ip_network(one, strict=False) for one in addresses]
+
+
+def source_of(address: str) -> str:
+    """Return the source that an address belongs to: itself, or the network that an IPv6 customer has whole."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:60]
+    if isinstance(ip, ipaddress.IPv6Address):
+        mapped = ip.ipv4_mapped
+        return str(mapped or ipaddress.ip_network((ip, _IPV6_NETWORK), strict=False))
+    return str(ip)

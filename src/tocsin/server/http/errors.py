@@ -1,13 +1,14 @@
 """Table of the HTTP status of each error family, and the JSON body of errors.
 
 There is one shape for every error: ``{"code": 404, "message": "…"}`` with an integer code, which is what
-OpenMetadata's client requires. Next: ``server/http/request.py``.
+OpenMetadata's client requires. Next: ``server/request.py``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 from uuid import uuid4
@@ -35,16 +36,9 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
-from tocsin.model import fqn as names
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import nearest
-from tocsin.model.stored import Key
 from tocsin.model.validation_errors import describe_validation
-from tocsin.server.access.permissions import visible_references
-from tocsin.server.http.request import Caller
 from tocsin.server.http.unserved import unserved_hint
-from tocsin.store.catalogue.entities.write import lookups
 from tocsin.store.database.faults import failure_for
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
@@ -70,6 +64,8 @@ _GUARDS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-stor
 
 _log = structlog.get_logger()
 Model = TypeVar("Model", bound=BaseModel)
+Suggest = Callable[[Request, str, str], str]
+"""Returns what to add to the message that no entity of this type has this FQN."""
 
 
 def status_of(error: TocsinError) -> HTTPStatus:
@@ -84,9 +80,9 @@ def error_answer(status: int, message: str, headers: dict[str, str] | None = Non
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
-def install_errors(app: FastAPI) -> None:
-    """Make ``app`` answer every failure in that shape."""
-    app.add_exception_handler(TocsinError, _tocsin_error)
+def install_errors(app: FastAPI, suggest: Suggest) -> None:
+    """Make ``app`` answer every failure in that shape; ``suggest`` adds a similar name to one that is not found."""
+    app.add_exception_handler(TocsinError, partial(_tocsin_error, suggest))
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
@@ -140,11 +136,11 @@ def logged_path(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", scope["path"]))
 
 
-def _tocsin_error(request: Request, error: Exception) -> Response:
+def _tocsin_error(suggest: Suggest, request: Request, error: Exception) -> Response:
     assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
     message = explain(error)
     if isinstance(error, NotFound) and error.fqn:
-        message += did_you_mean(request, error.entity_type, error.fqn)
+        message += suggest(request, error.entity_type, error.fqn)
     return _failure_answer(error, message)
 
 
@@ -209,27 +205,3 @@ def parse_as(model: type[Model], body: Document) -> Model:
         return model.model_validate(body)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors())) from error
-
-
-def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
-    """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for unauthenticated requesters."""
-    caller: Caller | None = getattr(request.state, "caller", None)
-    if caller is None or entity_type not in ENTITY_TYPES:
-        return ""
-    typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
-    neighbours = visible_references(caller, caller.parts.catalogue.neighbours(entity_type, typed))
-    near = nearest(typed, [name for one in neighbours if _is_similar(name := one["fullyQualifiedName"], typed)])
-    if near is None:
-        return ""
-    return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
-
-
-def _is_similar(fqn: str, typed: str) -> bool:
-    """Return whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
-    try:
-        parts, typed_parts = names.split(fqn), names.split(typed)
-    except InvalidInput:
-        return False
-    return len(parts) == len(typed_parts) and all(
-        nearest(typed_part, [part]) for part, typed_part in zip(parts, typed_parts, strict=True)
-    )

@@ -1,7 +1,7 @@
 """Check of query parameters: unknown ones are refused, and the error suggests the nearest known name.
 
 If they were ignored, a misspelt ``dryRun`` would write, and a misspelt filter would return everything.
-Next: ``server/http/request.py``.
+Next: ``server/request.py``.
 """
 
 from __future__ import annotations

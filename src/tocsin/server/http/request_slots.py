@@ -1,7 +1,7 @@
 """Limit on the concurrent requests of one person in a process.
 
 Further requests wait in that person's own queue, so one person's load does not occupy the threads that everybody
-needs. Next: ``server/http/request.py``.
+needs. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ logged in from a source before is not delayed by attempts from other sources. Ne
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ import anyio.to_thread
 from tocsin.clock import Clock
 from tocsin.errors import TooManyRequests, Unauthenticated
 from tocsin.model.people import Person
+from tocsin.server.http.connections import source_of
 from tocsin.server.login.tokens import matches_password
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.login_attempts import Allowance, LoginAttempts, account_key, pair_key, source_key
@@ -26,7 +26,6 @@ PER_SOURCE = 10
 """Attempts that a source has more often than an account: many people can share one."""
 
 _WRONG = "Wrong e-mail address or password."
-_IPV6_NETWORK = 64
 T = TypeVar("T")
 Check = Callable[[People, Person | None, str], bool]
 
@@ -136,18 +135,6 @@ class LoginQueue:
         self._lines[source].remove(turn)
         if not self._lines[source]:
             del self._lines[source]
-
-
-def source_of(address: str) -> str:
-    """Return the source that an address belongs to: itself, or the network that an IPv6 customer has whole."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address[:60]
-    if isinstance(ip, ipaddress.IPv6Address):
-        mapped = ip.ipv4_mapped
-        return str(mapped or ipaddress.ip_network((ip, _IPV6_NETWORK), strict=False))
-    return str(ip)
 
 
 def _account(person: Person | None, login: str) -> str:

@@ -1,7 +1,7 @@
 """Passwords (argon2) and signed tokens (JWT, HS256) of people and bots.
 
 The signing key is created at first start and shared by all servers through the store. Access to assets is decided
-elsewhere (``flow/resolve/only_visible.py``). Next: ``server/http/request.py``.
+elsewhere (``flow/resolve/only_visible.py``). Next: ``server/request.py``.
 """
 
 from __future__ import annotations
@@ -42,6 +42,19 @@ _CLAIMS = jwt.BaseClaimsRegistry(
     jti={"essential": True},
 )
 _LONGEST_PASSWORD = 1024
+
+UNLIMITED = "Unlimited"
+_DAY_S = 86_400
+LIFETIMES_S: dict[str, float | None] = {
+    "OneHour": 3_600,
+    "1": _DAY_S,
+    "7": 7 * _DAY_S,
+    "30": 30 * _DAY_S,
+    "60": 60 * _DAY_S,
+    "90": 90 * _DAY_S,
+    UNLIMITED: None,
+}
+"""Upstream's choices for how long a token works, in seconds."""
 
 
 @dataclass(frozen=True)

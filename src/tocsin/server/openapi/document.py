@@ -1,6 +1,6 @@
 """OpenAPI 3.1 document of the API, from the routes, the entity types and the tables of this package.
 
-FastAPI knows paths and parameters; bodies are read by dependencies (``server/http/request.py``), answers are made by
+FastAPI knows paths and parameters; bodies are read by dependencies (``server/request.py``), answers are made by
 hand, and errors have one shape, of which it knows nothing. The routes that every collection has are written out for
 each. Next: ``operations.py``.
 """

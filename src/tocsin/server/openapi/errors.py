@@ -12,9 +12,9 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from tocsin.model.entity import Document
-from tocsin.server.http.request import caller_of
 from tocsin.server.openapi.json_schema import TEXT, ref
 from tocsin.server.openapi.operations import OpenApiOperation
+from tocsin.server.request import caller_of
 
 _SAID = {
     "400": "The request is malformed: the message names the place and the way out.",

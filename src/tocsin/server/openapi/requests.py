@@ -6,9 +6,11 @@ from pydantic import BaseModel
 
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
+from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
+from tocsin.server.login.tokens import LIFETIMES_S
 from tocsin.server.openapi.json_schema import (
     FLAG,
     ID,
@@ -21,8 +23,6 @@ from tocsin.server.openapi.json_schema import (
     ref,
     whole,
 )
-from tocsin.server.routes.notifications.mutes import MuteRequest
-from tocsin.server.routes.people.tokens import LIFETIMES_S
 
 _EXPIRY = either(*LIFETIMES_S)
 _REFERENCE = ref("ReferenceRequest")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
+from tocsin.clock import LATEST_MS
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import Conflict, InvalidInput
@@ -24,8 +25,8 @@ from tocsin.model.phrases import hint, suggestion_for
 from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, PathId, answer
 from tocsin.store.database.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]

@@ -28,8 +28,8 @@ from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on, visible_references
 from tocsin.server.entities.response import view_of
-from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.catalogue.search.results import Hit, Search, Total, after_of
 
 router = APIRouter(prefix="/search", tags=["search"])

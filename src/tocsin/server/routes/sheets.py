@@ -22,10 +22,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, sees
-from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, PathText, Row, answer, csv_of
 
 router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""

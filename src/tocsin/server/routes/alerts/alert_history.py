@@ -17,12 +17,12 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, PathId, answer
 from tocsin.store.catalogue.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList

@@ -23,15 +23,15 @@ from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over
-from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -22,8 +22,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
-from tocsin.server.http.request import Asked, DocumentBody, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, DocumentBody, PathText, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})

@@ -32,8 +32,8 @@ from tocsin.server.alerts.dead_letters import (
     shown_letters,
 )
 from tocsin.server.alerts.hourly_counts import count_repeated
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
 

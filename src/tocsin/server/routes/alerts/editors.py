@@ -15,13 +15,13 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import own_names
+from tocsin.server.access.documents import visible_document
 from tocsin.server.alerts.editors import editors_json
 from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at
-from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, check_writer, writes_of
-from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

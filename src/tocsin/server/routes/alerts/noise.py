@@ -13,13 +13,13 @@ from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, PathId, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Since = Annotated[str, Query(max_length=40)]

@@ -15,6 +15,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from tocsin.alerts.writes import skip_backlog
+from tocsin.clock import LATEST_MS
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
@@ -40,8 +41,8 @@ from tocsin.server.alerts.progress import (
     typed_json,
 )
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
 from tocsin.store.database.cursors import place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList

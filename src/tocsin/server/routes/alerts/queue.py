@@ -12,12 +12,12 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
+from tocsin.server.access.documents import visible_document
 from tocsin.server.alerts import queue
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
-from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_writer
-from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -39,6 +39,7 @@ from tocsin.model.subscription import (
     SubscriptionState,
     with_destination_defaults,
 )
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
@@ -46,9 +47,9 @@ from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_ad
 from tocsin.server.alerts.related import NAMING_ALERTS, check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import HardDelete, IfMatch, visible_document, written_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
+from tocsin.server.routes.entities.crud import HardDelete, IfMatch, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -22,6 +22,7 @@ from tocsin.model.message import Entry
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
 from tocsin.model.template import NOTIFICATION_TEMPLATE
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.facts import check_trial
 from tocsin.server.alerts.hourly_counts import count_trials, own_address
@@ -35,9 +36,9 @@ from tocsin.server.alerts.template_previews import (
     validation_json,
 )
 from tocsin.server.alerts.trial import try_destination
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document, written_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
 

@@ -27,8 +27,8 @@ from tocsin.server.access.permissions import check_delete, require
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.http.errors import explain
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
 
 MOST_ROWS = 10_000
 """Rows of one request."""

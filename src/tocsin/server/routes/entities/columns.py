@@ -10,10 +10,10 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import Include, visible_document
 from tocsin.server.entities.serialize import views_of
-from tocsin.server.http.request import Asked, Caller, Fields, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import Include, visible_document
+from tocsin.server.request import Asked, Caller, Fields, PathId, PathText, answer
 
 _TABLE = ENTITY_TYPES["table"]
 _FIELDS = ("tags", "*")

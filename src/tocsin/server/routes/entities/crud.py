@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Header, Query, Response
 
+from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
@@ -21,11 +22,13 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key, Written
+from tocsin.server.access.documents import Include, visible_document
 from tocsin.server.access.permissions import check_delete, require, require_now
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
-from tocsin.server.http.request import (
-    LATEST_MS,
+from tocsin.server.login.tokens import hash_password
+from tocsin.server.openapi.operations import answers
+from tocsin.server.request import (
     Asked,
     Caller,
     DocumentBody,
@@ -38,12 +41,9 @@ from tocsin.server.http.request import (
     answer,
     patch_of,
 )
-from tocsin.server.login.tokens import hash_password
-from tocsin.server.openapi.operations import answers
 from tocsin.server.routes.people.tokens import give_first_token, token_asked_for
 from tocsin.server.routes.people.users import check_password
 
-Include = Literal["non-deleted", "deleted", "all"]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
 OverrideMetadata = Annotated[bool, Query(alias="overrideMetadata")]
@@ -181,13 +181,6 @@ def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) 
     return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
 
 
-def visible_document(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
-    """Return the entity's document, if there is one and the caller may see it."""
-    document = caller.parts.catalogue.get(row.name, key, include)
-    check_visible(caller, row, document)
-    return document
-
-
 def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
     """Return the answer to a write: the whole entity, 201 when it is new."""
     headers = {"ETag": etag.strong_tag(written.document)}
@@ -239,11 +232,6 @@ def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recu
     check_delete(caller, row, caller.parts.catalogue.get(row.name, key, "all"))
     written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
     return answer(past(row, written.document, caller))
-
-
-def check_visible(caller: Caller, row: EntityType, document: Document) -> None:
-    """Refuse to show what the caller may not see."""
-    require(caller, Operation.VIEW_BASIC, row, document)
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]

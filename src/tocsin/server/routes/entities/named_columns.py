@@ -18,10 +18,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.entities.serialize import views_of
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer
 
 _TEXTS = ("displayName", "description")
 _CHANGE = shape({}, {**dict.fromkeys(_TEXTS, text), "constraint": text, "removeConstraint": flag})

@@ -15,8 +15,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.hourly_counts import count_post
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, answer
 from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible
 
 TaskNumber = Annotated[int, Path(ge=1, le=2**53)]

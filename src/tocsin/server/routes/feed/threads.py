@@ -26,8 +26,8 @@ from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Response
 
 from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
-from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
+from tocsin.server.access.documents import visible_document
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, DocumentBody, PathId, Row, answer
 from tocsin.server.routes.people.followers import event_of
 
 router = APIRouter(tags=["followers"])

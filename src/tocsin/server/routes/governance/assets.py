@@ -20,12 +20,12 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Response
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require
-from tocsin.server.http.request import Asked, DocumentBody, PathId
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document, written_answer
+from tocsin.server.request import Asked, DocumentBody, PathId
+from tocsin.server.routes.entities.crud import written_answer
 
 router = APIRouter(tags=["types"])
 _TYPE = ENTITY_TYPES["type"]

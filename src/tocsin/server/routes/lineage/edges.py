@@ -15,12 +15,12 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 TypeName = Annotated[str, Path(max_length=40)]

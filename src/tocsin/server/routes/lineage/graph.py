@@ -16,8 +16,8 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, answer
 from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
 
 _RENAMED = {"columnsLineage": "columns"}

@@ -20,13 +20,13 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
-from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 

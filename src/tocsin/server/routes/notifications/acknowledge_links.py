@@ -19,8 +19,8 @@ from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import acknowledge, button_of, incident_to_acknowledge, person_of, state_of
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Caller, PartsHere, address_of
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Caller, PartsHere, address_of
 from tocsin.server.routes.notifications.unsubscribe import GUARDS
 
 router = APIRouter(tags=["inbox"])

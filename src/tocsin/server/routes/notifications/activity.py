@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import headline, semantic_changes
 from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import Forbidden
@@ -17,8 +18,8 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
-from tocsin.server.http.request import LATEST_MS, Asked, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
 

@@ -16,13 +16,13 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
 from tocsin.model.subscription import EventSubscription
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import shown_event
+from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
-from tocsin.server.alerts.stores import with_streaks
-from tocsin.server.http.request import Asked, Caller, PathId, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, PathId, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]

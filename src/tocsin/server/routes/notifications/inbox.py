@@ -23,10 +23,10 @@ from tocsin.model.thread import THREAD
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry

@@ -15,8 +15,8 @@ from tocsin.errors import NotFound
 from tocsin.model.mute import Mute
 from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts
-from tocsin.server.http.request import PartsHere, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, answer
 from tocsin.server.routes.notifications.unsubscribe import GUARDS
 
 Token = Annotated[str, Path(max_length=200)]

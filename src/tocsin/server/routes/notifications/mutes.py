@@ -5,41 +5,26 @@ Only the person or an administrator may set them. Next: ``store/recipients/mutes
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-from uuid import UUID
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
+from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind, MuteRequest
 from tocsin.model.stored import Key
-from tocsin.model.subscription import Channel
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.errors import parse_as
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 _ALERT = "eventsubscription"
 
 Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/mutes", tags=["inbox"])
-
-
-class MuteRequest(BaseModel):
-    """What to mute; ``type`` is the asset's, ``until`` epoch milliseconds (left out: for good)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: MuteKind
-    id: UUID
-    type: str | None = Field(default=None, max_length=40)
-    until: int | None = Field(default=None, ge=0, le=LATEST_MS)
-    channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None
 
 
 @router.get("", openapi_extra=answers("MutePage"))

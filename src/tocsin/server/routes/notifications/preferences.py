@@ -16,8 +16,8 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
 from tocsin.server.http.errors import parse_as
-from tocsin.server.http.request import Asked, DocumentBody, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, DocumentBody, answer
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 Owner = Annotated[str, Depends(own_inbox)]

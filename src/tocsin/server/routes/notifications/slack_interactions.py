@@ -19,8 +19,8 @@ from tocsin.errors import Unavailable
 from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
 from tocsin.server.build import Parts
-from tocsin.server.http.request import PartsHere, address_of, answer, body_of
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, address_of, answer, body_of
 
 router = APIRouter(tags=["inbox"])
 _log = structlog.get_logger()

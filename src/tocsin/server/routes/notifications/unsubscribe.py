@@ -17,8 +17,8 @@ from tocsin.errors import NotFound
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
 from tocsin.server.build import Parts
-from tocsin.server.http.request import PartsHere, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, answer
 
 Token = Annotated[str, Path(max_length=200)]
 router = APIRouter(tags=["inbox"])

@@ -18,6 +18,7 @@ from tocsin.catalogue.observations.profiles import (
     put_profile,
     remove_profile,
 )
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
@@ -31,8 +32,8 @@ from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.store.catalogue.observations.across import FoundReport
 from tocsin.store.database.cursors import ReportPage
 

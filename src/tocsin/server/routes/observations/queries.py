@@ -14,8 +14,8 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
 _QUERY = ENTITY_TYPES["query"]

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Response
 
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -15,8 +16,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.store.database.cursors import ReportWindow
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]

@@ -33,8 +33,8 @@ from tocsin.server.access.samples import masked_messages, masked_rows, masked_ta
 from tocsin.server.entities.included_fields import included_values
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])

@@ -24,8 +24,8 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.included_fields import included_values, pipeline_observability
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 
 _TABLE = ENTITY_TYPES["table"]
 Work = Callable[[Record, Stored], Written]

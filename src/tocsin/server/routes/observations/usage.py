@@ -19,8 +19,8 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.routes.people.followers import event_of
 
 TypeName = Annotated[str, Path(max_length=40)]

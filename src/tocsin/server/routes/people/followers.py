@@ -18,12 +18,12 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
+from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
 from tocsin.server.openapi.operations import answers
-from tocsin.server.routes.entities.crud import visible_document
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""

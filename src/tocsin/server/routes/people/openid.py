@@ -11,10 +11,10 @@ from fastapi import APIRouter, Cookie, Query, Request, Response
 
 from tocsin.errors import Unauthenticated
 from tocsin.server.http.paths import API
-from tocsin.server.http.request import DocumentBody, PartsHere, address_of, answer
 from tocsin.server.login.openid import COOKIE, WITHIN_S
 from tocsin.server.login.tokens import Token
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import DocumentBody, PartsHere, address_of, answer
 from tocsin.server.routes.people.users import client_address, text_in
 
 Code = Annotated[str, Query(max_length=4_000, description="Code for the tokens of the provider.")]

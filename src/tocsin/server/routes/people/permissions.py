@@ -23,8 +23,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require
-from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 
 MOST_POLICIES = 100
 """Policies that one request may ask about."""

@@ -19,8 +19,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.response import href
-from tocsin.server.http.request import Asked, JsonBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 from tocsin.store.catalogue.entities.listing import Listing
 

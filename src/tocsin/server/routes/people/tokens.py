@@ -22,24 +22,13 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.server.login.tokens import LIFETIMES_S, UNLIMITED
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 JWT = "JWT"
-UNLIMITED = "Unlimited"
-_DAY_S = 86_400
-LIFETIMES_S: dict[str, float | None] = {
-    "OneHour": 3_600,
-    "1": _DAY_S,
-    "7": 7 * _DAY_S,
-    "30": 30 * _DAY_S,
-    "60": 60 * _DAY_S,
-    "90": 90 * _DAY_S,
-    UNLIMITED: None,
-}
-"""Upstream's choices for how long a token works, in seconds."""
 
 MOST_PERSONAL = 100
 """Personal tokens that somebody may have at once."""

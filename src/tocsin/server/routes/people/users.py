@@ -14,9 +14,9 @@ from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import views_of
-from tocsin.server.http.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 
 SHORTEST_PASSWORD = 8
 """Characters that a password has at least."""

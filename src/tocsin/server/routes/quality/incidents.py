@@ -16,8 +16,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])

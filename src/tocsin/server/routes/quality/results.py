@@ -10,6 +10,7 @@ from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.samples import SAMPLE
 from tocsin.catalogue.quality.results import patch_result, remove_result
+from tocsin.clock import LATEST_MS
 from tocsin.errors import NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -18,8 +19,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
-from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
 

@@ -17,8 +17,8 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]

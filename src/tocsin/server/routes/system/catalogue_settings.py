@@ -17,8 +17,8 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Path, Response
 
 from tocsin.model.notification import NAMESPACE
 from tocsin.server.http.paths import API
-from tocsin.server.http.request import Asked, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, answer
 
 _SUFFIX = ".testConnectionDefinition"
 _FOUNDED_MS = 0

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.model.entity import Document
 from tocsin.server.build import Parts
-from tocsin.server.http.request import PartsHere, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, answer
 from tocsin.store.eventlog.outages import QueryHealth
 from tocsin.store.upkeep.high_water_marks import traces
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tocsin.server.http.request import PartsHere, answer
 from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, answer
 
 router = APIRouter(tags=["system"])
 

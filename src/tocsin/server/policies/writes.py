@@ -15,7 +15,7 @@ from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
-from tocsin.server.access.denials import RefusalLog
+from tocsin.server.policies.denials import RefusalLog
 
 
 class ActorPermits:

@@ -24,6 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.access.decide import Permissions
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.person_visibility import Visibility
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -37,9 +38,6 @@ DEEPEST_JSON = 64
 
 MOST_BRACKETS = 1_000_000
 """Lists and objects that a body may hold: each takes more memory than it takes bytes."""
-
-LATEST_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999: no time beyond it is believed."""
 
 
 async def parts_of(request: Request) -> Parts:

@@ -101,7 +101,7 @@ async def test_receivers_that_hang_leave_room_before_they_are_paused(sqlite_engi
     add_alert(sqlite_engine, [*slow, to(receiver, "/hook", "last")])
     for name in names:
         add_messages(sqlite_engine, 20, destination_id=name, name=name)
-    async with working(sqlite_engine, replace(LIMITS, claim=16, per_destination=2, in_flight=64)):
+    async with working(sqlite_engine, replace(LIMITS, claim=16, per_destination=2, in_flight=64, grace_s=0.2)):
         await until(lambda: count_in_hand(sqlite_engine) >= 24)
         await asyncio.sleep(1)  # it takes what it wants of the rest
         add_messages(sqlite_engine, 20, destination_id="last", name="last")
@@ -117,7 +117,7 @@ async def test_events_that_find_no_room_are_given_back_and_delivered_later(
     )
     add_messages(store_engine, 5, destination_id="hanging", name="hanging")
     ids = add_messages(store_engine, 20, destination_id="other", name="other")
-    async with working(store_engine, replace(LIMITS, event_bytes=4_000)):  # a few events
+    async with working(store_engine, replace(LIMITS, event_bytes=4_000, grace_s=0.2)):  # a few events
         await until(lambda: count_in_hand(store_engine, "hanging") == 1)
         await until(lambda: statuses(store_engine).get("delivered") == 20)
     assert sorted(receiver.ids("/hook")) == sorted(ids)

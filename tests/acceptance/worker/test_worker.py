@@ -265,6 +265,8 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
             assert (standing.status, standing.last_failed_reason) == ("failed", "connectionFailed")
             assert standing.next_attempt_ms is not None
     add_alert(sqlite_engine, [to(receiver, "/hook")])  # it is back
+    with writing(sqlite_engine) as connection:
+        connection.execute(update(message).values(due_at_ms=0))  # its wait is over
     async with working(sqlite_engine):
         await until(lambda: states(sqlite_engine)[message_id] == ("delivered", 2))
     assert receiver.ids("/hook") == [message_id]

@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for fixture in {"spark", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(fixture))
-        if _is_on_both_stores_with_spark(item):
+        if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item):
             item.add_marker(pytest.mark.soak)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if not SOAK:
@@ -101,6 +101,12 @@ def _is_on_both_stores_with_spark(item: pytest.Item) -> bool:
         and params.get("store_url") in ("sqlite", "sqlite_url")
         and binaries() is not None
     )
+
+
+def _is_one_more_on_postgresql(item: pytest.Item) -> bool:
+    """Return whether it repeats on PostgreSQL, for one more ``name``, what few names stand for there."""
+    few, params = item.get_closest_marker("few_on_postgresql"), getattr(getattr(item, "callspec", None), "params", {})
+    return few is not None and params.get("client") == "postgresql" and params.get("name", few.args[0]) not in few.args
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

@@ -24,7 +24,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 
-pytestmark = pytest.mark.xdist_group("every_type")
+ON_POSTGRESQL = "table user team glossaryTerm tag testCase query type databaseService eventsubscription".split()
+"""Types by which ``make test`` looks at PostgreSQL: its SQL is the same for each."""
+
+pytestmark = [pytest.mark.xdist_group("every_type"), pytest.mark.few_on_postgresql(*ON_POSTGRESQL)]
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 NOWHERE = "00000000-0000-4000-8000-000000000000"

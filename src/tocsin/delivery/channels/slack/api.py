@@ -1,19 +1,24 @@
-"""Calls of Slack's Web API with a bot token.
+"""Calls of Slack's Web API with a bot token, and the members of its workspace by their e-mail address.
 
 The address is the setting ``slack_api_url``, never an alert's: a token goes nowhere else.
-Source: Slack's "Web API". Next: ``delivery/channels/slack/answers.py``.
+Found members are kept for a while, and so are unknown ones.
+Source: Slack's "Web API"; ``users.lookupByEmail`` takes forms, not JSON. Next: ``delivery/channels/slack/answers.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 
+from tocsin.clock import Steady, steady_s
 from tocsin.delivery.channels.slack.answers import judge_answer
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
+from tocsin.delivery.transport.single_flight import NOT_KEPT, SingleFlightCache
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
@@ -21,6 +26,17 @@ JSON = "application/json; charset=utf-8"
 FORM = "application/x-www-form-urlencoded"
 ANSWER_BYTES = 200_000
 """Most bytes of an answer that are read: it repeats the message, with every letter beyond ASCII as six."""
+
+FOUND_S = 3_600.0
+"""So long a member's id is kept."""
+
+UNKNOWN_S = 300.0
+"""So long an address is taken for unknown."""
+
+MOST_KEPT = 10_000
+
+_Key = tuple[str, str]
+_METHOD = "users.lookupByEmail"
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,34 @@ class SlackApi:
         if isinstance(outcome, Delivered):
             return Answer(_outcome_of_ok(outcome, values, method, to_person=call.to_person), values)
         return Answer(judge_answer(outcome, to_person=call.to_person), values)
+
+
+class Members:
+    """The members of the workspaces whose tokens are used, as far as they were asked for."""
+
+    def __init__(self, api: SlackApi, steady: Steady = steady_s) -> None:
+        self._api, self._steady = api, steady
+        self._members: SingleFlightCache[_Key, str | Outcome] = SingleFlightCache(MOST_KEPT)
+
+    async def id_of(self, address: str, call: SlackCall) -> str | Outcome:
+        """Return the id of the member with this address, or why there is none."""
+        return await self._members.get((call.token, address), self._steady(), partial(self._look_up, address, call))
+
+    async def _look_up(self, address: str, call: SlackCall) -> tuple[str | Outcome, float]:
+        """Return the id or why there is none, and how long that is kept."""
+        answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=FORM)
+        user = answer.values.get("user")
+        user_id = user.get("id") if isinstance(user, dict) else None
+        if isinstance(answer.outcome, Delivered) and isinstance(user_id, str):
+            return user_id, self._steady() + FOUND_S
+        if isinstance(answer.outcome, Delivered):
+            return of_reason(OutcomeReason.SERVER_ERROR, detail=f"{_METHOD}: the answer holds no id"), NOT_KEPT
+        is_unknown = answer.reason is OutcomeReason.RECIPIENT_UNKNOWN
+        return answer.outcome, self._steady() + UNKNOWN_S if is_unknown else NOT_KEPT
+
+    def forget(self, address: str, call: SlackCall) -> None:
+        """Ask again for this address the next time."""
+        self._members.forget((call.token, address))
 
 
 def _values(body: bytes) -> dict[str, Any]:

@@ -14,9 +14,8 @@ import orjson
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.slack.answers import judge_answer
-from tocsin.delivery.channels.slack.api import SlackApi, SlackCall
+from tocsin.delivery.channels.slack.api import Members, SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
-from tocsin.delivery.channels.slack.members import Members
 from tocsin.delivery.channels.slack.render import Block, links_block, render_message
 from tocsin.delivery.dispatch import Answered, Dispatch, Sender
 from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of

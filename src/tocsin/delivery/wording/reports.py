@@ -8,8 +8,8 @@ Next: ``delivery/wording/changes.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import FailureContext
@@ -43,9 +43,9 @@ def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
     before = old if isinstance(old, dict) else {}
     match field:
         case "testCaseResult":
-            return _status_line("test", "testCaseStatus", (before, new), _result)
+            return _status_line(_StatusReport("test", "testCaseStatus", _result), before, new)
         case "pipelineStatus":
-            return _status_line("run", "executionStatus", (before, new), _run)
+            return _status_line(_StatusReport("run", "executionStatus", _run), before, new)
         case "summary":
             return _suite_line(before, new)
         case "incidentStatus":
@@ -105,21 +105,28 @@ def _recovers(old: Value, new: Value, key: str) -> bool:
     return after == SUCCESS and before is not None and is_failure(before)
 
 
-def _status_line(noun: str, key: str, values: tuple[Value, Value], describe: Any) -> ChangeLine:  # Any: _result or _run
-    old, new = values
-    status = _in_words(str(new.get(key) or "reported"))
-    resolved = "resolved: " if _recovers(old, new, key) else ""
-    return ChangeLine(f"{resolved}{noun} {status}", old=_summary(old, key, describe), new=_summary(new, key, describe))
+class _StatusReport(NamedTuple):
+    """A kind of report with a status: its noun, the key of the status, and what else it says."""
+
+    noun: str
+    key: str
+    details: Callable[[Value], Iterator[str]]
 
 
-def _summary(report: Value, key: str, describe: Any) -> str | None:  # Any: as above
+def _status_line(kind: _StatusReport, old: Value, new: Value) -> ChangeLine:
+    status = _in_words(str(new.get(kind.key) or "reported"))
+    resolved = "resolved: " if _recovers(old, new, kind.key) else ""
+    return ChangeLine(f"{resolved}{kind.noun} {status}", old=_summary(kind, old), new=_summary(kind, new))
+
+
+def _summary(kind: _StatusReport, report: Value) -> str | None:
     """Return a report in words: ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``."""
     if not report:
         return None
     at = report.get("timestamp")
     when = f" at {to_datetime(at).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(at) else ""
-    details = "; ".join(describe(report))
-    sentence = f"{_in_words(str(report.get(key) or 'reported'))}{when}{': ' if details else ''}{details}"
+    details = "; ".join(kind.details(report))
+    sentence = f"{_in_words(str(report.get(kind.key) or 'reported'))}{when}{': ' if details else ''}{details}"
     return clean_line(sentence, limit=SHOWN_LIMIT)
 
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import pytest
 from structlog.testing import capture_logs
 
 from tocsin.flow.match.indexing import Anchor
-from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.jobs import alerts
+from tocsin.flow.match.plan import Plan, between_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.model.subscription import EventSubscription, Trigger, TriggerType
-from tocsin.spark import match
 from tocsin.spark.anchors import number_of
-from tocsin.spark.index_rows import rows_of
-from tocsin.spark.signatures import Shapes
 
 COUNT = 10_000
 
@@ -70,22 +65,13 @@ class AlertsInMemory:
         return [one for one in self.known.values() if one.enabled and one.id in subscription_ids]
 
 
-def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    planned: list[str] = []
-
-    def plan_and_note(alert: EventSubscription) -> Plan:
-        planned.append(alert.id)
-        return plan_of(alert)
-
-    monkeypatch.setattr(alerts, "plan_of", plan_and_note)
+def test_one_changed_alert_among_many_is_read_alone_and_so_planned_alone() -> None:
     shelf = AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
     current = CurrentAlerts("match_stream", shelf)
     first = current.read()
-    assert len(planned) == COUNT
     assert current.read() is first
     shelf.put(subscription(4_711, "tags == 'PII'"))
     second = current.read()
-    assert planned[COUNT:] == ["04711"]
     assert shelf.read == [set(shelf.known), {"04711"}]
     assert second.index.table.num_rows == COUNT
     expected_anchor = number_of(Anchor(("entityType", "tags"), ("table", "PII")))
@@ -155,16 +141,14 @@ def test_alerts_that_cost_too_much_together_are_left_out_of_the_index() -> None:
     assert "00000" not in now.too_costly
 
 
-def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def index_or_fail(plan: Plan, shapes: Shapes, worded: Collection[str]) -> object:
-        if plan.subscription_id == "00002":
+def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matched() -> None:
+    def select_or_fail(plans: Sequence[Plan]) -> Sequence[Plan]:
+        if any(plan.subscription_id == "00002" for plan in plans):
             raise RecursionError("too deep")
-        return rows_of(plan, shapes, worded)
+        return between_reports(plans)
 
-    monkeypatch.setattr(match, "rows_of", index_or_fail)
-    now = CurrentAlerts("match_stream", AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
+    shelf = AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(4)))
+    now = CurrentAlerts("match_stream", shelf, select_or_fail).read()
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]
     assert set(now.recipient_rules) == {"00000", "00001", "00003"}

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.former_names import with_current_names
 from tocsin.alerts.quotas import check_quotas
+from tocsin.alerts.related import RELATIONS
 from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
 from tocsin.alerts.writes import add_editor, record_changed_secrets
 from tocsin.catalogue.writes import Writes
@@ -44,7 +45,7 @@ from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
-from tocsin.server.alerts.related import NAMING_ALERTS, check_related
+from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
@@ -231,7 +232,7 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)
-    if NAMING_ALERTS & alert.document.keys():
+    if not alert.document.keys().isdisjoint(RELATIONS):
         check_related(alert.document, before, caller)
     if not caller.actor.is_admin:
         stored = before or {}

@@ -13,6 +13,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People, ensure_administrator
+from tocsin.store.catalogue.relations.names import Names
 
 
 @pytest.fixture
@@ -63,12 +64,12 @@ def test_whoever_is_deleted_shows_as_deleted(people: People, writes: Writes) -> 
     assert person.deleted
 
 
-def test_only_live_teams_exist(people: People, writes: Writes) -> None:
+def test_only_live_teams_have_a_name(store_engine: Engine, writes: Writes) -> None:
+    names, team = Names(store_engine), ("team",)
     writes.create("team", {"name": "data.platform"}, actor=SYSTEM)
-    assert people.team_exists("data.platform")
-    assert not people.team_exists("data")
+    assert names.existing(team, ["data.platform", "data"]).keys() == {"data.platform"}
     writes.delete("team", Key.by_name('"data.platform"'), actor=SYSTEM)
-    assert not people.team_exists("data.platform")
+    assert names.existing(team, ["data.platform"]) == {}
 
 
 def test_a_password_is_replaced_but_the_first_is_set_only_once(people: People, writes: Writes) -> None:

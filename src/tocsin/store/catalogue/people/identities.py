@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 
 from tocsin.delivery.links.unsubscribe import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
-from tocsin.model import fqn
 from tocsin.model.look_alikes import becomes_another
 from tocsin.model.people import Person
 from tocsin.store.catalogue.access.revision import PeopleRevision
@@ -25,7 +24,7 @@ from tocsin.store.database.access_tables import quota_use
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
-from tocsin.store.database.tables import credential, entity, person, server_secret
+from tocsin.store.database.tables import credential, person, server_secret
 from tocsin.store.database.vault import vault_of
 
 
@@ -90,14 +89,6 @@ class People:
         with writing(self._engine) as connection:
             deletion = openid_identity.delete().where(openid_identity.c.user_id == user_id)
             return connection.execute(deletion).rowcount
-
-    def team_exists(self, name: str) -> bool:
-        """Return whether a team of that name exists and is not deleted."""
-        query = select(entity.c.id).where(
-            entity.c.entity_type == "team", entity.c.fqn.in_({name, fqn.quote(name)}), entity.c.deleted.is_(False)
-        )
-        with reading(self._engine) as connection:
-            return connection.execute(query).first() is not None
 
     def password_hash(self, user_id: str) -> str | None:
         """Return the stored hash of that person's password."""

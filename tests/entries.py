@@ -12,7 +12,7 @@ from tocsin.model.inheritance import own
 from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS, TEXT_LISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY
-from tocsin.search.tokens import name_of, names_of, token_of, words_of
+from tocsin.search.tokens import name_of, name_words, token_of, words_of
 
 Entry = dict[str, Any]
 
@@ -42,10 +42,10 @@ def entry_of(entity_type: str, document: Document, *, log_offset: int = 1, is_go
         "service": service.get("name"),
         "service_type": document.get("serviceType"),
         "tier": tiers[0] if tiers else None,
-        "name": names_of(name),
-        "display_name": names_of(display),
+        "name": name_words(name),
+        "display_name": name_words(display),
         "path": _words(fqn),
-        "members": _join(names_of(member.get(key) or "") for key in ("name", "displayName") for member in members),
+        "members": _join(name_words(member.get(key) or "") for key in ("name", "displayName") for member in members),
         "description": _words(" ".join(texts)),
         "member_texts": _join(_words(member.get("description") or "") for member in members),
         "keys": " ".join(sorted(set(_keys(entity_type, document, members, tiers)))),

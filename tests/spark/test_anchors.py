@@ -13,7 +13,7 @@ from tests.parity.logged import events_frame
 from tocsin.conditions.fields import canonical, values_of
 from tocsin.flow.match.indexing import EVERY, Anchor
 from tocsin.model.change import LoggedEvent
-from tocsin.spark.anchors import anchor_numbers, number_of
+from tocsin.spark.anchors import anchor_hashes, number_of
 
 pytestmark = pytest.mark.spark
 
@@ -36,7 +36,7 @@ COMBINATIONS = [
 
 
 def numbers(log: list[LoggedEvent], spark: SparkSession) -> list[list[int]]:
-    anchor_rows = events_frame(spark, log).select(anchor_numbers(COMBINATIONS).alias("numbers")).collect()
+    anchor_rows = events_frame(spark, log).select(anchor_hashes(COMBINATIONS).alias("numbers")).collect()
     return [sorted(row.numbers) for row in anchor_rows]
 
 

@@ -12,7 +12,7 @@ from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
 from tocsin.spark.schema import COLUMNS, EVENTS
-from tocsin.spark.streaks import with_streaks
+from tocsin.spark.streaks import with_streak_facts
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +70,7 @@ def test_a_batch_has_the_states_of_the_fold(
     log = history(happenings)
     shuffled = list(log)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    frame = with_streaks(events_frame(spark, shuffled))
+    frame = with_streak_facts(events_frame(spark, shuffled))
     assert frame.columns == EVENTS.names
     state_rows = [row.asDict() for row in frame.collect()]
     assert len(state_rows) == len(log)

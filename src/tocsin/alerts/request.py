@@ -87,7 +87,7 @@ class Alert:
     """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it.
 
     ``cost`` is what its conditions cost the pipeline, ``resources`` what it is about, by their own names.
-    ``needs_owner`` says that it asks something of the person behind a webhook or an address, and of whom it does not.
+    ``needs_owner``: it has conditions on the recipient for a webhook or an address, and no owner to evaluate them for.
     """
 
     document: Document

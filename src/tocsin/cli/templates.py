@@ -47,7 +47,7 @@ def preview(
         show_json(answer)
         return
     _check(answer["validation"], file)
-    _show(answer.get("message") or answer["render"])
+    _show_rendering(answer.get("message") or answer["render"])
 
 
 def _texts_of(file: str) -> Document:
@@ -64,7 +64,7 @@ def _check(validation: Document, file: str) -> None:
             raise InvalidInput(f"{file_label(file)}: {key}: {validation[error]}")
 
 
-def _show(message: Document) -> None:
+def _show_rendering(message: Document) -> None:
     """Show the texts of a mail one below the other, and what a chat gets as JSON."""
     if not all(isinstance(part, str) for part in message.values()):
         show_json(message)

@@ -196,8 +196,8 @@ def _before_repeat(repeat: Repeat, continuation: Continuation) -> Continuation:
     if isinstance(repeat.part, Characters):
         return _before_characters(repeat.part, repeat.minimum, repeat.maximum, continuation)
     if repeat.maximum is not None:
-        return _write_out(repeat.part, repeat.minimum, repeat.maximum, continuation)
-    return _before_open(repeat.part, repeat.minimum, continuation)
+        return _prepend_counted_repeat(repeat.part, repeat.minimum, repeat.maximum, continuation)
+    return _prepend_unbounded_repeat(repeat.part, repeat.minimum, continuation)
 
 
 def _before_characters(part: Characters, minimum: int, maximum: int | None, continuation: Continuation) -> Continuation:
@@ -240,7 +240,7 @@ def _repeat_steps(
     )
 
 
-def _write_out(part: Pattern, minimum: int, maximum: int, continuation: Continuation) -> Continuation:
+def _prepend_counted_repeat(part: Pattern, minimum: int, maximum: int, continuation: Continuation) -> Continuation:
     """Return a counted repeat, each turn written out, and then ``continuation``."""
     after = continuation
     for _ in range(maximum - minimum):
@@ -257,8 +257,8 @@ def _write_out(part: Pattern, minimum: int, maximum: int, continuation: Continua
     return after
 
 
-def _before_open(part: Pattern, minimum: int, continuation: Continuation) -> Continuation:
-    """Return a repeat without a bound of what can be matched in one way only, and then ``continuation``."""
+def _prepend_unbounded_repeat(part: Pattern, minimum: int, continuation: Continuation) -> Continuation:
+    """Return the cost of ``part{minimum,}`` followed by ``continuation``."""
     if varies(part):
         raise UnboundedError("nested repetition could take too many steps")
     width = narrowest(part)
@@ -268,7 +268,7 @@ def _before_open(part: Pattern, minimum: int, continuation: Continuation) -> Con
     is_settled = are_disjoint(alone.first, continuation.first)
     steps = _repeat_steps(continuation, len(continuation.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
     after = _continuation(steps, union_of(alone.first, continuation.first), alone.refusing + continuation.refusing)
-    return _write_out(part, minimum, minimum, after) if minimum else after
+    return _prepend_counted_repeat(part, minimum, minimum, after) if minimum else after
 
 
 def _sum_steps(*many: Sequence[int]) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ def column_fqns(entity_type: str, fqn: str, document: Document) -> set[str]:
     return fqns
 
 
-def column_paths(entity_type: str, fqn: str, document: Document) -> dict[str, str]:
+def relative_fqns_by_spelling(entity_type: str, fqn: str, document: Document) -> dict[str, str]:
     """Return the path of every column, its FQN below the asset's, by that path and by its names with dots between.
 
     The second is how profilers and links write it.

@@ -81,7 +81,7 @@ def load(
         with SqlCatalogue(engine).transaction() as transaction:
             _write_steps(steps, transaction, now_ms, home_url=home, progress=progress)
     _draw_webhook_secrets(Subscriptions(engine))
-    return _draw_password(people)
+    return _reset_demo_password(people)
 
 
 class _OneTransaction:
@@ -123,7 +123,7 @@ def _draw_webhook_secrets(subscriptions: Subscriptions) -> None:
             subscriptions.keep_secrets(subscription.id, drawn)
 
 
-def _draw_password(people: People) -> DemoLogin:
+def _reset_demo_password(people: People) -> DemoLogin:
     person = people.by_name(DEMO_PERSON)
     assert person is not None, "the sample has a demo user"  # noqa: S101
     password = secrets.token_urlsafe(15)

@@ -36,7 +36,7 @@ def index_of(entity_type: str) -> str:
     return _IRREGULAR.get(entity_type, f"{snake}{_SUFFIX}")
 
 
-def types_of(index: str) -> tuple[str, ...] | None:
+def entity_types_of(index: str) -> tuple[str, ...] | None:
     """Return the types that a list of names, separated by commas, means; None for every type there is.
 
     Raises

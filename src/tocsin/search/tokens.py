@@ -56,7 +56,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(_BETWEEN.sub(" ", apart.lower()).split())
 
 
-def names_of(text: str) -> str:
+def name_words(text: str) -> str:
     """Return the words under which a name is found: ``CustomerGold`` by ``customer``, ``gold`` and ``customergold``."""
     apart = " ".join(words_of(text))
     compound = " ".join(_BETWEEN.sub(" ", text[:LONGEST_TEXT].translate(_TRANSLATE).lower()).split())

@@ -36,7 +36,7 @@ def number_of(anchor: Anchor) -> int:
     return _to_signed(number)
 
 
-def anchor_numbers(combinations: Sequence[tuple[str, ...]]) -> Column:
+def anchor_hashes(combinations: Sequence[tuple[str, ...]]) -> Column:
     """Return the numbers of all anchors about one of these combinations of fields that an event states, each once."""
     return F.concat(*map(_numbers, combinations)) if combinations else _no_numbers()
 
@@ -45,18 +45,18 @@ def _numbers(fields: tuple[str, ...]) -> Column:
     """Return the numbers of the anchors about these fields, as an array; empty when a field is missing."""
     plain = {field: text_of(field) for field in fields if kind_of(field) is not Kind.TEXTS}
     sets = [field for field in fields if field not in plain]
-    numbers = _numbers_of_sets(fields, sets, plain) if sets else F.array(_number(fields, plain))
+    numbers = _hashes_of_combinations(fields, sets, plain) if sets else F.array(_number(fields, plain))
     is_stated = [value.isNotNull() for value in plain.values()]
     return F.when(reduce(and_, is_stated), numbers).otherwise(_no_numbers()) if is_stated else numbers
 
 
-def _numbers_of_sets(fields: tuple[str, ...], sets: Sequence[str], values: Mapping[str, Column]) -> Column:
+def _hashes_of_combinations(fields: tuple[str, ...], sets: Sequence[str], values: Mapping[str, Column]) -> Column:
     """Return the number of each choice of one member of each of ``sets``, beside the ``values`` of other fields."""
     first, *other_sets = sets
 
     def choose(member: Column) -> Column:
         all_values = {**values, first: member}
-        return _numbers_of_sets(fields, other_sets, all_values) if other_sets else _number(fields, all_values)
+        return _hashes_of_combinations(fields, other_sets, all_values) if other_sets else _number(fields, all_values)
 
     numbers = F.transform(_each_once(first), choose)
     return F.flatten(numbers) if other_sets else numbers

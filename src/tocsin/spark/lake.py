@@ -18,7 +18,7 @@ from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Extent, ReadingStep, Segment, Window
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.spark.streaks import is_report, with_streaks
+from tocsin.spark.streaks import is_report, with_streak_facts
 
 VIEW = "change_events"
 """What the whole history is called in SQL."""
@@ -124,7 +124,7 @@ def status_events(session: SparkSession, place: HistoryLocation, through: int, w
     """
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
     reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()
-    return _within(with_streaks(reports.where(is_report())), window)
+    return _within(with_streak_facts(reports.where(is_report())), window)
 
 
 def change_events(events: DataFrame) -> DataFrame:

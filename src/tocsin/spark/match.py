@@ -22,7 +22,7 @@ from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.match.extracted_paths import TakenPaths
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
-from tocsin.spark.anchors import anchor_numbers
+from tocsin.spark.anchors import anchor_hashes
 from tocsin.spark.conditions import DOCUMENT, texts_at, with_document
 from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
 from tocsin.spark.programs import accepts
@@ -81,7 +81,7 @@ class Index:
         """Return the numbers of the anchors that an event states, each once."""
         combined_fields = sorted(pc.unique(self.table["fields"]).to_pylist())
         combinations = tuple(tuple(fields.split(SEPARATOR)) if fields else () for fields in combined_fields)
-        return self._keep("keys", combinations, lambda: anchor_numbers(combinations))
+        return self._keep("keys", combinations, lambda: anchor_hashes(combinations))
 
     @property
     def facts(self) -> Column:
@@ -90,7 +90,7 @@ class Index:
             field for row in pc.unique(self.table["facts"]).to_pylist() for field in row.split(SEPARATOR) if field
         }
         combinations = tuple((field,) for field in sorted(field_names))
-        return self._keep("facts", combinations, lambda: anchor_numbers(combinations))
+        return self._keep("facts", combinations, lambda: anchor_hashes(combinations))
 
     @property
     def candidate(self) -> Column:

@@ -1,4 +1,4 @@
-"""Programs: residual conditions as rows, a list of steps that is walked with jumps.
+"""Programs: residual conditions compiled to rows of steps with jumps, which Spark interprets.
 
 A step asks one test and names the step to go on with if it passes, and if it does not: the short-circuit code that
 compilers make of a boolean expression (Aho et al., "Compilers", section 6.6). So one expression, the walk, evaluates

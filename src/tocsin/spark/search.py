@@ -110,12 +110,12 @@ def entries(states: DataFrame) -> DataFrame:
 
 
 def words(text: Column) -> Column:
-    """Return the words of a text with a blank between them, as ``search/words.words_of`` does."""
+    """Return the words of a text with a blank between them, as ``search/tokens.words_of`` does."""
     return _apart(F.regexp_replace(_plain(text), CAMEL, " "))
 
 
 def name_words(text: Column) -> Column:
-    """Return the words under which a name is found, as ``search/words.names_of`` does."""
+    """Return the words under which a name is found, as ``search/tokens.names_of`` does."""
     apart, together = words(text), _apart(_plain(text))
     return F.when(apart == together, apart).otherwise(F.concat_ws(" ", apart, together))
 
@@ -173,7 +173,7 @@ def _of_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Column
 
 
 def _keys(fqn: Column, name: Column) -> Column:
-    """Return the tokens of all facts about an entity, as ``search/words.token_of`` makes them."""
+    """Return the tokens of all facts about an entity, as ``search/tokens.token_of`` makes them."""
     parts = F.transform(F.regexp_extract_all(fqn, F.lit(_PART_OF_NAME), F.lit(0)), _unquote)
     once = {"entityType": F.col("entity_type"), "fullyQualifiedName": fqn}
     once |= {"name": name, "displayName": _at("displayName")}

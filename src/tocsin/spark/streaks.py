@@ -1,6 +1,6 @@
 """Streaks over DataFrames: ``flow/match/streak.py`` for many events at once.
 
-``kept_streaks`` keeps streaks in Spark's state store between micro-batches; ``with_streaks`` recomputes them for a
+``kept_streaks`` keeps streaks in Spark's state store between micro-batches; ``with_streak_facts`` recomputes them for a
 frame that holds the whole history. Both run on executors. Next: ``jobs/streak_stream.py``.
 """
 
@@ -70,8 +70,8 @@ def kept_streaks(reports: DataFrame) -> DataFrame:
     return with_state(reports, "entity_id", _Keeper(), reports.schema)
 
 
-def with_streaks(events: DataFrame) -> DataFrame:
-    """Return ``events`` with what reports among them mean; all others and all columns as they were.
+def with_streak_facts(events: DataFrame) -> DataFrame:
+    """Return ``events`` with the streak columns of reports filled in; other rows and columns are unchanged.
 
     ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
     event, in no order. Shuffles reports by entity.

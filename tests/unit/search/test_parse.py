@@ -10,7 +10,7 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, And, Not, Or
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.search.filters import filter_of
-from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, index_of, types_of
+from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, entity_types_of, index_of
 from tocsin.search.nodes import IndexedFact, Node, Words
 from tocsin.search.parse import parse
 from tocsin.search.tokens import name_of, token_of, words_of
@@ -144,9 +144,9 @@ def test_names_come_apart_without_accents() -> None:
 
 def test_every_type_that_is_searched_has_one_index_of_its_own() -> None:
     assert len({index_of(name) for name in SEARCHED}) == len(SEARCHED)
-    assert [types_of(index_of(name))[0] for name in SEARCHED] == list(SEARCHED)  # type: ignore[index]
+    assert [entity_types_of(index_of(name))[0] for name in SEARCHED] == list(SEARCHED)  # type: ignore[index]
     assert not set(SEARCHED) & NOT_SEARCHED
     assert index_of("databaseSchema") == "database_schema_search_index"
-    assert types_of("table,topic_search_index") == ("table", "topic")
+    assert entity_types_of("table,topic_search_index") == ("table", "topic")
     with pytest.raises(InvalidInput):
-        types_of("nowhere")
+        entity_types_of("nowhere")

@@ -22,7 +22,7 @@ from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.columns import column_paths, missing_column
+from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Stored, Written
@@ -71,7 +71,7 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     request_profiles = checked_document(_REQUEST, request)
     table_profile = _without_nulls(request_profiles["tableProfile"])
     lines = [(Line(table.id, TABLE_PROFILE), table_profile)]
-    paths = column_paths("table", table.fqn, table.document)
+    paths = relative_fqns_by_spelling("table", table.fqn, table.document)
     lines += [
         (_column(table, paths, profile["name"]), _without_nulls(profile))
         for profile in request_profiles.get(COLUMN_PROFILE, ())

@@ -80,7 +80,7 @@ REPORTS: dict[str, ReportKind] = {
 
 def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
     """Return whether a report equals the one before in everything that makes an event."""
-    return all(is_same(_value_of(kind, before, key), _value_of(kind, after, key)) for key in kind.news)
+    return all(is_same(_compared_value(kind, before, key), _compared_value(kind, after, key)) for key in kind.news)
 
 
 def append_event(
@@ -129,7 +129,7 @@ def _with(description: ChangeDescription, further: FieldChange | None) -> Change
     return description.model_copy(update={"fields_updated": (*description.fields_updated, further)})
 
 
-def _value_of(kind: ReportKind, report: Document, key: str) -> object:
+def _compared_value(kind: ReportKind, report: Document, key: str) -> object:
     """Return what a report says under a key; of tasks their names and statuses."""
     if key != "taskStatus":
         return report.get(key)

@@ -16,7 +16,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.columns import column_paths, missing_column
+from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written, missing
@@ -122,7 +122,7 @@ def check_columns(table: Stored, names: Sequence[object], *, field: str = "colum
     ------
     InvalidInput : the table has no such column
     """
-    paths = column_paths("table", table.fqn, table.document)
+    paths = relative_fqns_by_spelling("table", table.fqn, table.document)
     for name in names:
         if name not in paths:
             raise missing_column(table.fqn, name, paths, field=field)

@@ -13,7 +13,7 @@ from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
-from tocsin.model.columns import column_paths, missing_column
+from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.stored import Draft, Key, Stored
 
@@ -45,7 +45,7 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
 
 
 def _column(table: Stored, name: str) -> str:
-    paths = column_paths("table", table.fqn, table.document)
+    paths = relative_fqns_by_spelling("table", table.fqn, table.document)
     if name not in paths:
         raise missing_column(table.fqn, name, paths, field="entityLink")
     return paths[name]

@@ -29,7 +29,7 @@ LIMITS = RenderLimits()
 
 
 class Budget:
-    """What a rendering may still use; ``seconds`` are those that its thread works from its making on."""
+    """What a rendering may still use; ``seconds`` is processor time of the current thread since this was created."""
 
     def __init__(self, limits: RenderLimits = LIMITS, steady: Callable[[], float] = time.thread_time) -> None:
         self._limits, self._steady = limits, steady

@@ -1,4 +1,4 @@
-"""Cost of an alert's plan, and its limits: what all alerts share, one person's alert may not use up.
+"""Cost of matching an alert, and its limits, so that nobody's alerts use up the capacity that all alerts share.
 
 What grows with alerts is the index (its size), the expressions that Spark plans and compiles (kinds of test), and the
 work for an event, which for tests of the document is the document's size times their number. All of it follows from
@@ -378,7 +378,7 @@ def plans_left_out(
     while (
         name := limits.exceeded_limit(kept_total := total(kept_costs.values()))
     ) is not None and not kept_costs.keys() <= set(exempt):
-        largest = max(kept_costs.keys() - set(exempt), key=_order_of_leaving(name, kept_costs, creators))
+        largest = max(kept_costs.keys() - set(exempt), key=_eviction_key(name, kept_costs, creators))
         dropped[largest] = str(limits.excess(kept_total))
         del kept_costs[largest]
     return dropped
@@ -393,11 +393,11 @@ def _with_numbers(costs: Mapping[str, PlanCost]) -> dict[str, PlanCost]:
     }
 
 
-def _order_of_leaving(
+def _eviction_key(
     name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]
 ) -> Callable[[str], tuple[bool, float, float, int, str]]:
-    """Return what alerts are ordered by when a limit is exceeded: whose is largest goes first."""
-    shares, of_person = _shares(name, costs, creators), defaultdict[str, float](float)
+    """Return the sort key for dropping alerts when a limit is exceeded: the largest is dropped first."""
+    shares, of_person = _usage_by_alert(name, costs, creators), defaultdict[str, float](float)
     for alert_id, share in shares.items():
         of_person[_payer(alert_id, creators)] += share
     return lambda alert_id: (
@@ -409,8 +409,8 @@ def _order_of_leaving(
     )
 
 
-def _shares(name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]) -> dict[str, float]:
-    """Return what each alert has of an amount; a kind of test is shared by those who have it, person by person."""
+def _usage_by_alert(name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]) -> dict[str, float]:
+    """Return how much of a resource each alert uses; a kind of test is divided among the people who use it."""
     if name != "shapes":
         return {alert_id: _amount(name, cost) for alert_id, cost in costs.items()}
     uses = Counter((_payer(alert_id, creators), shape) for alert_id, cost in costs.items() for shape in cost.shapes)

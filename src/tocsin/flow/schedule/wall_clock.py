@@ -1,4 +1,4 @@
-"""Clocks of a time zone: when they show a time of the day, across their changes.
+"""Conversion of a local time of day to an instant, across daylight-saving changes.
 
 Where clocks change: a time that is skipped is shown at the moment of the change, once with all others that are skipped;
 a time that comes twice counts the first time. Moments are epoch seconds, times of a clock naive datetimes.

@@ -54,7 +54,7 @@ class Opening(NamedTuple):
     first: Failure
 
 
-def openings(
+def incidents_to_open(
     pairs: Iterable[Pair], failures: Mapping[int, Failure], resolved: Mapping[Subject, Collection[int]]
 ) -> list[Opening]:
     """Return the incidents of these matches, in the order of their first failures.

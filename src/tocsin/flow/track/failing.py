@@ -1,4 +1,4 @@
-"""Consecutive failures of a destination: since when, at which shares of the limit they are reported, and its stop.
+"""Consecutive failures of a destination: since when, at which percentages of the limit they are reported, and its stop.
 
 A destination is stopped after five days of nothing but failures, or when its receiver answers that it is gone: then its
 messages wait without probes until somebody resumes it. Source: Svix and Standard Webhooks 1.0.0 (disabling, 410).

@@ -23,7 +23,7 @@ from tocsin.model.secret import without_secrets
 from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
 from tocsin.search.filters import filter_of
-from tocsin.search.indexes import SEARCHED, index_of, types_of
+from tocsin.search.indexes import SEARCHED, entity_types_of, index_of
 from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on, visible_references
@@ -63,7 +63,7 @@ class SearchPage(BaseModel):
             raise InvalidInput(
                 f"from and size reach at most {DEEPEST_PAGE} hits; continue with search_after", field="from"
             )
-        return Search(query, types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
+        return Search(query, entity_types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
 
 
 class Asking(SearchPage):

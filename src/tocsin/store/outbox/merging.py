@@ -89,7 +89,9 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
         connection.execute(_MERGE, changed)
     if reopened:
         connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopened])
-    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, new_by_id))
+    _delete_empty_messages(
+        connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, new_by_id)
+    )
     return added
 
 
@@ -111,7 +113,7 @@ def _merge_parameters(
     }
 
 
-def _drop_empty(connection: Connection, ids: Collection[str]) -> None:
+def _delete_empty_messages(connection: Connection, ids: Collection[str]) -> None:
     """Delete those of these messages that carry nothing any more."""
     carries = exists().where(notification.c.message_id == message.c.id)
     for chunk in chunks_of(sorted(ids)):

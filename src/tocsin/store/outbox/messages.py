@@ -1,6 +1,6 @@
 """Claims of due messages, and records of their outcome.
 
-Messages of replays are claimed apart, for what room the others leave (``store/outbox/replays.py``).
+Messages of replays are claimed separately, with the capacity that live messages leave (``store/outbox/replays.py``).
 A claim is valid as long as its session (``store/outbox/sessions.py``): until then no other worker gets the row,
 afterwards any may. An outcome is recorded only while the claim still belongs to the recorder.
 PostgreSQL skips rows that another worker is claiming; SQLite has one writer at a time.

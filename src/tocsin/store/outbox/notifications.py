@@ -82,7 +82,7 @@ class Storing:
         """Store what the matches came to: their results and firings, and the incidents that they open and resolve."""
         self._firings.write(self._connection)
         match_results.keep(self._connection, results)
-        incidents.settle(self._connection, work)
+        incidents.open_and_resolve(self._connection, work)
 
     def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.track.alert_incidents import Failure, openings
+from tocsin.flow.track.alert_incidents import Failure, incidents_to_open
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, incident_id, number_in
 
 
@@ -15,24 +15,24 @@ def failure(offset: int, *, after: int = 0, until: int | None = None, entity: st
 
 def test_all_failures_up_to_the_next_success_are_one_incident() -> None:
     failures = {one: failure(one, until=5) for one in (2, 3)} | {6: failure(6, after=5)}
-    incidents = openings([(3, "a"), (2, "a"), (6, "a")], failures, {})
+    incidents = incidents_to_open([(3, "a"), (2, "a"), (6, "a")], failures, {})
     assert [(one.first.log_offset, one.first.until) for one in incidents] == [(2, 5), (6, None)]
     assert [one.id for one in incidents] == [incident_id("a", "case", 0), incident_id("a", "case", 5)]
 
 
 def test_alerts_and_assets_have_incidents_of_their_own() -> None:
     failures = {2: failure(2), 3: failure(3, entity="other")}
-    assert len({one.id for one in openings([(2, "a"), (2, "b"), (3, "a")], failures, {})}) == 3
+    assert len({one.id for one in incidents_to_open([(2, "a"), (2, "b"), (3, "a")], failures, {})}) == 3
 
 
 def test_what_is_no_failure_opens_nothing() -> None:
-    assert openings([(2, "a")], {}, {}) == []
+    assert incidents_to_open([(2, "a")], {}, {}) == []
 
 
 def test_what_fails_after_somebody_resolved_it_opens_another_one() -> None:
     failures = {one: failure(one) for one in (2, 4, 8)}
     pairs = [(2, "a"), (4, "a"), (8, "a"), (8, "b")]
-    incidents = openings(pairs, failures, {("a", "case"): [5]})
+    incidents = incidents_to_open(pairs, failures, {("a", "case"): [5]})
     assert [(one.subscription_id, one.first.log_offset) for one in incidents] == [("a", 2), ("a", 8), ("b", 8)]
 
 
@@ -40,7 +40,7 @@ def test_what_fails_after_somebody_resolved_it_opens_another_one() -> None:
 def test_the_order_does_not_matter(pairs: list[tuple[int, str]]) -> None:
     failures = {2: failure(2, until=5), 3: failure(3, until=5), 6: failure(6, after=5), 9: failure(9, after=5)}
     by_hand = {("a", "case"): [7]}
-    assert openings(pairs, failures, by_hand) == openings(sorted(pairs), failures, by_hand)
+    assert incidents_to_open(pairs, failures, by_hand) == incidents_to_open(sorted(pairs), failures, by_hand)
 
 
 def test_an_incident_has_a_number_as_its_name() -> None:

@@ -15,7 +15,7 @@ from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
-from tocsin.model.columns import changed_columns, column_fqns, column_paths, missing_column
+from tocsin.model.columns import changed_columns, column_fqns, missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -158,7 +158,7 @@ def _requested_columns(row: EntityType, document: Document, columns: str | None)
     requested = {_full(fqn, name.strip()) for name in (columns or "").split(",") if name.strip()}
     for column in sorted(requested - existing):
         raise missing_column(
-            fqn, column.removeprefix(f"{fqn}."), column_paths(row.name, fqn, document), field="columns"
+            fqn, column.removeprefix(f"{fqn}."), relative_fqns_by_spelling(row.name, fqn, document), field="columns"
         )
     return frozenset(requested)
 

@@ -35,7 +35,7 @@ from tocsin.store.catalogue.relations.inheritance_filters import (
     OWNERS,
     TESTS,
     Naming,
-    few_in,
+    ids_if_few,
     lies_in,
     names_no_table,
     tested_table,
@@ -78,8 +78,9 @@ def visible(
 
 def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:
     """Return the same for a list of entities of a type: little that is owned, or in a domain, is found from there."""
-    searches = ((asked, few_in(connection, entity_type, *_search_for(asked))) for asked in set(inheritable(condition)))
-    ids_by_leaf: Known = {asked: ids for asked, ids in searches if ids is not None}
+    leaves = set(inheritable(condition))
+    searches = ((leaf, ids_if_few(connection, entity_type, *_search_for(leaf))) for leaf in leaves)
+    ids_by_leaf: Known = {leaf: ids for leaf, ids in searches if ids is not None}
     return visible(condition, is_sqlite=on_sqlite(connection), ids_by_leaf=ids_by_leaf, with_tests=entity_type in TESTS)
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, ins
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
-from tocsin.flow.track.alert_incidents import Failure, IncidentWork, Opening, Subject, openings
+from tocsin.flow.track.alert_incidents import Failure, IncidentWork, Opening, Subject, incidents_to_open
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
@@ -34,12 +34,12 @@ _NAMED_ALIKE = tuple(
 )
 
 
-def settle(connection: Connection, work: IncidentWork) -> None:
+def open_and_resolve(connection: Connection, work: IncidentWork) -> None:
     """Open and resolve the incidents that some matches mean, in the transaction of their notifications."""
     if work.failing:
         failures = _failures(connection, {offset for offset, _ in work.failing})
         by_hand = _resolved_by_hand(connection, {one.entity_id for one in failures.values()})
-        _open(connection, openings(work.failing, failures, by_hand), work.now_ms)
+        _open(connection, incidents_to_open(work.failing, failures, by_hand), work.now_ms)
     if work.recovering:
         _recover(connection, work.recovering, work.now_ms)
 
@@ -47,7 +47,7 @@ def settle(connection: Connection, work: IncidentWork) -> None:
 def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Failure]:
     """Return those of these events that are failures; of what is older than a known report, none is."""
     report, newer = status_report.alias("of"), status_report.alias("newer")
-    is_history = _is_history(report, newer)
+    is_history = _is_out_of_order(report, newer)
     query = select(
         *(
             report.c.log_offset,
@@ -75,13 +75,13 @@ def _success(report: Any, *, is_before: bool) -> Any:  # Any: SQLAlchemy's alias
     place = success.c.log_offset
     query = select(place).where(success.c.entity_id == report.c.entity_id, success.c.verdict == SUCCESS)
     query = query.where(
-        place < report.c.log_offset if is_before else place > report.c.log_offset, ~_is_history(success, newer)
+        place < report.c.log_offset if is_before else place > report.c.log_offset, ~_is_out_of_order(success, newer)
     )
     return query.order_by(place.desc() if is_before else place).limit(1).correlate(report).scalar_subquery()
 
 
-def _is_history(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
-    """Return whether an earlier event has reported of a later time."""
+def _is_out_of_order(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
+    """Return the condition that a report arrived out of order: an event with a lower offset reports a later time."""
     later = (newer.c.reported_at_ms > report.c.reported_at_ms, newer.c.verdict.is_not(None))
     query = select(newer.c.log_offset).where(
         newer.c.entity_id == report.c.entity_id, newer.c.log_offset < report.c.log_offset, *later

@@ -40,7 +40,7 @@ OWNERS = Naming(tables.ownership, tables.ownership.c.owner_id)
 DOMAINS = Naming(entity_reference, entity_reference.c.target_id, "domains")
 
 
-def few_in(connection: Connection, entity_type: str, naming: Naming, which: _Condition = None) -> list[str] | None:
+def ids_if_few(connection: Connection, entity_type: str, naming: Naming, which: _Condition = None) -> list[str] | None:
     """Return the ids of all that names one of these, or any, itself or by inheritance; None if they are many.
 
     None as well of people and teams, whose containers are not in the catalogue's projections.

@@ -23,12 +23,12 @@ def table() -> str:
     return "\n".join([head, "|---|---|---|---|---|---|---|", *(_row(row) for row in ENTITY_TYPES.values()), ""])
 
 
-def _row(row: EntityType) -> str:
-    types = dict.fromkeys(name for place in row.places for name in place.types)
-    relations = dict.fromkeys((*RELATIONS.get(row.name, {}), *BOTH_WAYS.get(row.name, {})))
-    filters = [name for name in filters_of(row.name) if name not in filters_of("dashboard")]
-    cells = (f"`{row.name}`", f"`{row.collection}`", *map(_words, (types, row.members, relations, filters)))
-    return f"| {' | '.join(cells)} | {', '.join(_can(row))} |"
+def _row(kind: EntityType) -> str:
+    types = dict.fromkeys(name for place in kind.places for name in place.types)
+    relations = dict.fromkeys((*RELATIONS.get(kind.name, {}), *BOTH_WAYS.get(kind.name, {})))
+    filters = [name for name in filters_of(kind.name) if name not in filters_of("dashboard")]
+    cells = (f"`{kind.name}`", f"`{kind.collection}`", *map(_words, (types, kind.members, relations, filters)))
+    return f"| {' | '.join(cells)} | {', '.join(_can(kind))} |"
 
 
 def _words(names: object) -> str:
@@ -38,15 +38,15 @@ def _words(names: object) -> str:
     return ", ".join(f"`{name}`" for name in listed)
 
 
-def _can(row: EntityType) -> Iterator[str]:
+def _can(kind: EntityType) -> Iterator[str]:
     yield from (
         word
         for word, holds in (
-            ("follow", row.is_followable),
-            ("vote", "votes" in row.keys),
-            ("tag", "tags" in row.keys),
-            ("rename", row.is_renamable),
-            ("move", row.is_movable),
+            ("follow", kind.is_followable),
+            ("vote", "votes" in kind.keys),
+            ("tag", "tags" in kind.keys),
+            ("rename", kind.is_renamable),
+            ("move", kind.is_movable),
         )
         if holds
     )

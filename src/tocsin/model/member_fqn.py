@@ -17,7 +17,7 @@ WORKED_OUT = ("fullyQualifiedName", "ordinalPosition")
 _ONE_OF_SEVERAL = 2
 
 
-def with_member_names(row: EntityType, document: Document) -> Document:
+def with_member_names(kind: EntityType, document: Document) -> Document:
     """Return the document with the FQN of each nested member; ``document`` itself stays as it is.
 
     Where a type has several lists (request and response of an endpoint), the list's name is part of the FQN.
@@ -26,10 +26,10 @@ def with_member_names(row: EntityType, document: Document) -> Document:
     if not isinstance(name, str):
         return document
     lists: Document = {}
-    for path in row.member_paths():
+    for path in kind.member_paths():
         members = value_at(document, path)
         if isinstance(members, list):
-            above = fqn.child(name, path[0]) if len(row.members) >= _ONE_OF_SEVERAL else name
+            above = fqn.child(name, path[0]) if len(kind.members) >= _ONE_OF_SEVERAL else name
             listed = _members_with_fqn(above, members, counted=path[-1] == "columns")
             lists[path[0]] = listed if len(path) == 1 else {**document[path[0]], path[1]: listed}
     return document | lists

@@ -92,7 +92,7 @@ async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:
     return caller.actor
 
 
-async def row_of(request: Request) -> EntityType:
+async def kind_of(request: Request) -> EntityType:
     """Return the type of entity whose collection the path names."""
     return BY_COLLECTION[request.path_params["collection"]]
 
@@ -235,7 +235,7 @@ def _id_text(value: UUID) -> str:
 Asked = Annotated[Caller, Depends(caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
 RequestActor = Annotated[Actor, Depends(actor_of)]
-Row = Annotated[EntityType, Depends(row_of)]
+Kind = Annotated[EntityType, Depends(kind_of)]
 TokenId = Annotated[str, Depends(token_id_of)]
 OptionalBody = Annotated[Document, Depends(optional_document_of)]
 JsonBody = Annotated[Any, Depends(json_of)]  # Any: whatever JSON was sent

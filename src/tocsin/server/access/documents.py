@@ -17,13 +17,13 @@ from tocsin.server.request import Caller
 Include = Literal["non-deleted", "deleted", "all"]
 
 
-def visible_document(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
+def visible_document(kind: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
     """Return the entity's document, if there is one and the caller may see it."""
-    document = caller.parts.catalogue.get(row.name, key, include)
-    check_visible(caller, row, document)
+    document = caller.parts.catalogue.get(kind.name, key, include)
+    check_visible(caller, kind, document)
     return document
 
 
-def check_visible(caller: Caller, row: EntityType, document: Document) -> None:
+def check_visible(caller: Caller, kind: EntityType, document: Document) -> None:
     """Refuse to show what the caller may not see."""
-    require(caller, Operation.VIEW_BASIC, row, document)
+    require(caller, Operation.VIEW_BASIC, kind, document)

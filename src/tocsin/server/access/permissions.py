@@ -24,7 +24,7 @@ from tocsin.server.request import Caller
 from tocsin.store.catalogue.access.visibility import Scopes
 
 
-def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:
+def require(caller: Caller, operation: Operation, kind: EntityType, document: Document | None = None) -> None:
     """Refuse an operation that the caller may not do on entities of this type, or on this one.
 
     ``document`` is the entity as stored; None asks about the type as a whole: whether there could be an entity that
@@ -34,7 +34,7 @@ def require(caller: Caller, operation: Operation, row: EntityType, document: Doc
     ------
     Forbidden : the caller may not
     """
-    require_on(caller, operation, row.name, document)
+    require_on(caller, operation, kind.name, document)
 
 
 def require_on(caller: Caller, operation: Operation, resource: str, document: Document | None = None) -> None:
@@ -57,15 +57,15 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
         )
 
 
-def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None:
+def require_apart(caller: Caller, operation: Operation, kind: EntityType) -> None:
     """Refuse what concerns all entities of a type to who may do it only on some, such as on those they own.
 
     Raises
     ------
     Forbidden : the caller may not do it on an entity of which nothing is said
     """
-    if not caller.actor.is_admin and not caller.permissions.may(operation, row.name, {}):
-        raise refusal(caller.actor, operation, row.name, {}, (caller.permissions, caller.parts.access.refusals))
+    if not caller.actor.is_admin and not caller.permissions.may(operation, kind.name, {}):
+        raise refusal(caller.actor, operation, kind.name, {}, (caller.permissions, caller.parts.access.refusals))
 
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
@@ -78,7 +78,7 @@ def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     return may_view(caller.actor, resource, subject_document, caller.policies)
 
 
-def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
+def require_now(caller: Caller, kind: EntityType, entity_id: str) -> None:
     """Refuse to show anything of an entity's past to who may not see the entity as it is now, or was last.
 
     Raises
@@ -87,8 +87,8 @@ def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
     Forbidden : the caller may not see it
     """
     entity_type, document = caller.parts.access.standing.of([entity_id]).get(entity_id, ("", {}))
-    if entity_type != row.name:
-        raise missing(row.name, Key.by_id(entity_id))
+    if entity_type != kind.name:
+        raise missing(kind.name, Key.by_id(entity_id))
     if not caller.permissions.may(Operation.VIEW_BASIC, entity_type, document):
         raise refusal(
             caller.actor,
@@ -99,10 +99,10 @@ def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
         )
 
 
-def scope_of(caller: Caller, row: EntityType) -> Condition:
+def scope_of(caller: Caller, kind: EntityType) -> Condition:
     """Return which entities of a type the caller may see, for a list to be narrowed to; refuses who may see none."""
-    require(caller, Operation.VIEW_BASIC, row)
-    return scope_on(caller, row.name)
+    require(caller, Operation.VIEW_BASIC, kind)
+    return scope_on(caller, kind.name)
 
 
 def scope_on(caller: Caller, resource: str, operation: Operation = Operation.VIEW_BASIC) -> Condition:
@@ -116,7 +116,7 @@ def scopes_of(caller: Caller) -> Scopes:
     return {resource: scope for resource, scope in scopes.items() if scope is not ALWAYS}
 
 
-def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
+def check_delete(caller: Caller, kind: EntityType, document: Document) -> None:
     """Reject deleting oneself, so that one administrator remains, and system entities.
 
     Raises
@@ -125,9 +125,9 @@ def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
     """
     if document["id"] == caller.actor.id:
         raise Forbidden("You cannot delete yourself; ask another administrator.")
-    is_root = row.name == "team" and document["name"] == ORGANIZATION
+    is_root = kind.name == "team" and document["name"] == ORGANIZATION
     if is_root or document.get("provider") == "system":
-        raise Forbidden(f"The {row.name} {document['name']} is required by Tocsin: it can be changed, not deleted.")
+        raise Forbidden(f"The {kind.name} {document['name']} is required by Tocsin: it can be changed, not deleted.")
 
 
 def visible_references(caller: Caller, references: Iterable[Document]) -> list[Document]:

@@ -33,7 +33,7 @@ Field = Callable[[Parts, Sequence[Document]], Values]
 
 
 def included_values(
-    row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]
+    kind: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]
 ) -> list[Document]:
     """Return for each entity the requested optional fields but those that depend on the requester.
 
@@ -42,12 +42,12 @@ def included_values(
     extras: list[Document] = [{} for _ in documents]
     if not documents:
         return extras
-    for name in sorted(fields & (row.separate_keys | (row.keys & _OF_MANY_TYPES)) & _FIELDS.keys()):
+    for name in sorted(fields & (kind.separate_keys | (kind.keys & _OF_MANY_TYPES)) & _FIELDS.keys()):
         values = _FIELDS[name](parts, documents)
         for extra, document in zip(extras, documents, strict=True):
             if document["id"] in values:
                 extra[name] = values[document["id"]]
-    if METRICS in fields & row.separate_keys:
+    if METRICS in fields & kind.separate_keys:
         for extra, columns in zip(extras, _columns(parts, documents), strict=True):
             extra |= {"columns": columns} if columns else {}
     return extras

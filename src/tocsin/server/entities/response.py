@@ -47,7 +47,7 @@ _ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus"}
 """Fields that strict clients of OpenMetadata 1.13 do not know of every type: ``*`` leaves them out."""
 
 
-def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
+def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
     """Return the fields asked for: a comma list of names, or ``*`` for all that OpenMetadata's clients can read.
 
     Raises
@@ -56,11 +56,11 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     """
     names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in names:
-        return row.keys - (row.added.keys() & _ONLY_BY_NAME) | (names & row.keys)
-    unknown = sorted(names - row.keys)
+        return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) | (names & kind.keys)
+    unknown = sorted(names - kind.keys)
     if unknown:
         message = (
-            f"{with_article(row.name)} has no field {unknown[0]!r}; {suggestion_for(unknown[0], sorted(row.keys))}"
+            f"{with_article(kind.name)} has no field {unknown[0]!r}; {suggestion_for(unknown[0], sorted(kind.keys))}"
         )
         raise InvalidInput(message, field="fields")
     return names
@@ -76,23 +76,23 @@ _WITHOUT_REFERENCES = frozenset({*_CHANGES, "connection", "sourceConfig", "colum
 _EXTENSION = "extension"
 
 
-def view_of(row: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
+def view_of(kind: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
     """Return the document as it is answered; ``root`` is the server's address, ``fields`` None shows everything."""
-    keys = row.keys if fields is None else row.keys - (ON_REQUEST - fields)
-    view = {key: value for key, value in with_member_names(row, document).items() if key in keys}
-    for key in (fields or frozenset()) & (row.keys - row.added.keys()) & ON_REQUEST & _LISTS:
+    keys = kind.keys if fields is None else kind.keys - (ON_REQUEST - fields)
+    view = {key: value for key, value in with_member_names(kind, document).items() if key in keys}
+    for key in (fields or frozenset()) & (kind.keys - kind.added.keys()) & ON_REQUEST & _LISTS:
         view.setdefault(key, [])
-    for key in _ON_WRITES & (row.keys - row.added.keys()) if fields is None else ():
+    for key in _ON_WRITES & (kind.keys - kind.added.keys()) if fields is None else ():
         view.setdefault(key, [])
-    if row.name == ALERT:
+    if kind.name == ALERT:
         view = with_destination_defaults(view)
     if _WHOLE_CHANGE in view:  # of a version that is one change
         view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])
     if "testSuites" in view:  # as suites, which have no type, not as references
         view["testSuites"] = [_without(suite, "type") for suite in view["testSuites"]]
-    if row.name == "policy" and "rules" in view:  # as they were sent
+    if kind.name == "policy" and "rules" in view:  # as they were sent
         view["rules"] = [_without(rule, "fullyQualifiedName") for rule in view["rules"]]
-    view["href"] = href(row, document["id"], root)
+    view["href"] = href(kind, document["id"], root)
     return view
 
 
@@ -141,9 +141,9 @@ def with_change_texts(view: Document) -> Document:
     return view | {key: with_texts(view[key]) for key in _CHANGES if key in view}
 
 
-def href(row: EntityType, entity_id: str, root: str) -> str:
+def href(kind: EntityType, entity_id: str, root: str) -> str:
     """Return the absolute address of an entity."""
-    return f"{root}{API}/{row.collection}/{entity_id}"
+    return f"{root}{API}/{kind.collection}/{entity_id}"
 
 
 def with_address(reference: Document, root: str) -> Document:

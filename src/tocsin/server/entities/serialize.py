@@ -29,7 +29,7 @@ _LISTED_RUNS = 5
 
 
 def views_of(
-    row: EntityType,
+    kind: EntityType,
     documents: Sequence[Document],
     caller: Caller,
     *,
@@ -41,74 +41,78 @@ def views_of(
     Without ``with_heritage`` inherited values are not looked up: the entities hold them already.
     """
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
-    entities = _with_heritage(row, documents, caller) if is_asked else documents
-    entities = in_tree(row, entities, caller, fields) if row.name in IN_TREE else entities
-    extras = caller.visibility.visible_documents(requested_relations(row, entities, caller, fields or frozenset()))
+    entities = _with_heritage(kind, documents, caller) if is_asked else documents
+    entities = in_tree(kind, entities, caller, fields) if kind.name in IN_TREE else entities
+    extras = caller.visibility.visible_documents(requested_relations(kind, entities, caller, fields or frozenset()))
     entities = caller.visibility.visible_documents(entities)
-    views = [view_of(row, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)]
+    views = [
+        view_of(kind, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)
+    ]
     _describe(views, caller)
-    _list_runs(row, views, caller)
+    _list_runs(kind, views, caller)
     views = _completed_views(views, caller)
-    if caller.actor.is_bot and secrets.parts_of(row):
-        return _with_secrets(row, views, caller)
-    return [as_permitted(row, view, caller, document) for view, document in zip(views, documents, strict=True)]
+    if caller.actor.is_bot and secrets.parts_of(kind):
+        return _with_secrets(kind, views, caller)
+    return [as_permitted(kind, view, caller, document) for view, document in zip(views, documents, strict=True)]
 
 
-def past(row: EntityType, document: Document, caller: Caller) -> Document:
+def past(kind: EntityType, document: Document, caller: Caller) -> Document:
     """Return a current or past state of an entity for a response, without optional fields."""
     (trimmed,) = caller.visibility.visible_documents([document])
-    views = [view_of(row, trimmed, caller.root)]
-    _list_runs(row, views, caller, with_earlier=False)
+    views = [view_of(kind, trimmed, caller.root)]
+    _list_runs(kind, views, caller, with_earlier=False)
     (view,) = _completed_views(views, caller)
-    return as_permitted(row, view, caller, document)
+    return as_permitted(kind, view, caller, document)
 
 
-def as_permitted(row: EntityType, view: Document, caller: Caller, document: Document) -> Document:
+def as_permitted(kind: EntityType, view: Document, caller: Caller, document: Document) -> Document:
     """Return a view of ``document``: with its masks if the caller may edit it, else without them."""
     less = without_secrets(view) if SEALED & view.keys() else view
-    return view if less == view or may_edit(caller, row, document) else less
+    return view if less == view or may_edit(caller, kind, document) else less
 
 
-def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
+def may_edit(caller: Caller, kind: EntityType, document: Document) -> bool:
     """Return whether the caller may edit an entity as a whole; who made an alert is one of its owners.
 
     So may people their own addresses: they see that a secret is there.
     """
-    if caller.actor.is_admin or (row.name == "user" and document["id"] == caller.actor.id):
+    if caller.actor.is_admin or (kind.name == "user" and document["id"] == caller.actor.id):
         return True
-    subject_document = caller.parts.access.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
-    if caller.permissions.may(Operation.EDIT_ALL, row.name, subject_document):
+    subject_document = caller.parts.access.standing.as_asked(
+        caller.permissions, Operation.EDIT_ALL, kind.name, document
+    )
+    if caller.permissions.may(Operation.EDIT_ALL, kind.name, subject_document):
         return True
-    return row.name == ALERT and caller.actor.id == caller.parts.alert_stores.events.creator_of(document["id"])
+    return kind.name == ALERT and caller.actor.id == caller.parts.alert_stores.events.creator_of(document["id"])
 
 
-def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> list[Document]:
+def _with_secrets(kind: EntityType, views: list[Document], caller: Caller) -> list[Document]:
     """Return connections in clear: bots have to connect."""
     if not views:
         return views
     stored_secrets = caller.parts.reports.observations.attachments([view["id"] for view in views], secrets.KIND)
-    return [secrets.in_clear(row, view, stored_secrets.get(view["id"], {})) for view in views]
+    return [secrets.in_clear(kind, view, stored_secrets.get(view["id"], {})) for view in views]
 
 
 def requested_relations(
-    row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
+    kind: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> list[Document]:
     """Return for each document its requested relations: followers, followed assets, and more."""
-    extras = included_values(row, documents, caller.parts, fields)
+    extras = included_values(kind, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
-    for key, values in _of_requester(documents, caller, fields & row.separate_keys).items():
+    for key, values in _of_requester(documents, caller, fields & kind.separate_keys).items():
         _add(extras, ids, key, values)
-    if "followers" in fields and row.is_followable:
+    if "followers" in fields and kind.is_followable:
         followers = caller.parts.catalogue.followers_of(ids)
         for extra, entity_id in zip(extras, ids, strict=True):
             extra["followers"] = followers.get(entity_id, [])
-    if "follows" in fields and row.name == "user":
+    if "follows" in fields and kind.name == "user":
         for extra, entity_id in zip(extras, ids, strict=True):
             extra["follows"] = caller.parts.catalogue.follows(entity_id)
-    for key, relation in RELATIONS.get(row.name, {}).items():
+    for key, relation in RELATIONS.get(kind.name, {}).items():
         if key in fields:
             _relate(key, relation, documents, extras, caller)
-    for key, relation in BOTH_WAYS.get(row.name, {}).items():
+    for key, relation in BOTH_WAYS.get(kind.name, {}).items():
         if key in fields:
             _relate(key, relation, documents, extras, caller)
     return extras
@@ -152,13 +156,13 @@ def _relate(
         extra[key] = [*own_references, *further]
 
 
-def _with_heritage(row: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
-    if row.name == ALERT:
+def _with_heritage(kind: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
+    if kind.name == ALERT:
         return _with_owners_domains(documents, caller)
-    entries = {document["id"]: place_of(row.name, document) for document in documents if lacks(row, document)}
+    entries = {document["id"]: place_of(kind.name, document) for document in documents if lacks(kind, document)}
     heritage = caller.parts.catalogue.heritage(entries.values()) if entries else {}
     return [
-        with_inherited(row, document, heritage.get(entries[document["id"]], {}))
+        with_inherited(kind, document, heritage.get(entries[document["id"]], {}))
         if document["id"] in entries
         else document
         for document in documents
@@ -188,16 +192,16 @@ def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
         references[:] = [{**one, "deleted": True} if one.get("id") in deleted_ids else one for one in references]
 
 
-def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, with_earlier: bool = True) -> None:
+def _list_runs(kind: EntityType, views: Sequence[Document], caller: Caller, *, with_earlier: bool = True) -> None:
     """Show the latest runs of ingestion pipelines in a list, as OpenMetadata does since 2.0; until then, the last."""
-    kind = REPORTS[row.name] if row.name == "ingestionPipeline" else None
-    if kind is None or not caller.parts.settings.is_api_since(2):
+    report_kind = REPORTS[kind.name] if kind.name == "ingestionPipeline" else None
+    if report_kind is None or not caller.parts.settings.is_api_since(2):
         return
-    reported = [view for view in views if kind.held_as in view]
+    reported = [view for view in views if report_kind.held_as in view]
     ids = [view["id"] for view in reported]
-    runs = caller.parts.reports.observations.newest(ids, kind.name, _LISTED_RUNS) if ids and with_earlier else {}
+    runs = caller.parts.reports.observations.newest(ids, report_kind.name, _LISTED_RUNS) if ids and with_earlier else {}
     for view in reported:
-        view[kind.held_as] = runs.get(view["id"]) or [view[kind.held_as]]
+        view[report_kind.held_as] = runs.get(view["id"]) or [view[report_kind.held_as]]
 
 
 def _completed_views(views: Sequence[Document], caller: Caller) -> list[Document]:
@@ -249,7 +253,7 @@ IN_TREE = frozenset(_ABOVE)
 
 
 def in_tree(
-    row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str] | None
+    kind: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str] | None
 ) -> list[Document]:
     """Return teams or people with the domains of their teams, and those that are in no team with the Organization."""
     entities = list(documents)
@@ -257,7 +261,7 @@ def in_tree(
         bare = [one["id"] for one in entities if not one.get("domains")]
         domains = caller.parts.catalogue.team_domains(bare) if bare else {}
         entities = [one | _inherited_domains(domains[one["id"]]) if one["id"] in domains else one for one in entities]
-    above = _ABOVE[row.name]
+    above = _ABOVE[kind.name]
     if (fields is None or above in fields) and any(_is_top(one, above) for one in entities):
         root = caller.parts.catalogue.root_team()
         entities = [one | {above: [root]} if root and _is_top(one, above) else one for one in entities]

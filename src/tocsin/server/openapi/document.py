@@ -113,15 +113,15 @@ def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
             yield route.path_format.replace(_COLLECTION, collection), row
 
 
-def _operation(described: Document, enums: Document, route: APIRoute, method: str, row: EntityType | None) -> Document:
+def _operation(described: Document, enums: Document, route: APIRoute, method: str, kind: EntityType | None) -> Document:
     name = name_of(route)
-    table = _for(operation_of(route), row)
+    table = _for(operation_of(route), kind)
     operation = {
-        "tags": [row.collection] if row else described["tags"],
-        "operationId": _operation_id(name, row),
+        "tags": [kind.collection] if kind else described["tags"],
+        "operationId": _operation_id(name, kind),
         "summary": _summary(described["description"]),
         "description": described["description"],
-        "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, row),
+        "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, kind),
         "responses": {
             **_successes(table, route, name),
             **errors_of(route, method, table),
@@ -134,23 +134,23 @@ def _operation(described: Document, enums: Document, route: APIRoute, method: st
     return operation if asks_for_token(route) else operation | {"security": []}
 
 
-def _operation_id(name: str, row: EntityType | None) -> str:
+def _operation_id(name: str, kind: EntityType | None) -> str:
     module, _, function = name.partition(".")
     function = function.strip("_")
-    if row is None:
+    if kind is None:
         return f"{module}_{function}"
-    return f"{row.name}_{function}" if module in ("crud", "listing") else f"{row.name}_{module}_{function}"
+    return f"{kind.name}_{function}" if module in ("crud", "listing") else f"{kind.name}_{module}_{function}"
 
 
 def _summary(description: str) -> str:
     return re.split(r"(?<=[^.])[.;:](?:\s|$)", description.splitlines()[0].replace("``", "`"), maxsplit=1)[0]
 
 
-def _for(table: OpenApiOperation, row: EntityType | None) -> OpenApiOperation:
+def _for(table: OpenApiOperation, kind: EntityType | None) -> OpenApiOperation:
     """Return an operation with the names of the schemas of one type."""
-    if row is None:
+    if kind is None:
         return table
-    answer, body = (None if one is None else one.replace("{}", schema_name(row)) for one in (table.answer, table.body))
+    answer, body = (None if one is None else one.replace("{}", schema_name(kind)) for one in (table.answer, table.body))
     return replace(table, answer=answer, body=body)
 
 

@@ -97,27 +97,27 @@ class EntitySchemas:
         properties: Document = self._schema(named_shape(_REFERENCE))["properties"]
         return properties
 
-    def _entity(self, row: EntityType) -> Document:
-        shapes, required = shapes_of(row.name), (*_ALWAYS, *required_keys(row.name))
-        properties = {key: self._schema(shapes[key]) for key in sorted(row.keys)}
+    def _entity(self, kind: EntityType) -> Document:
+        shapes, required = shapes_of(kind.name), (*_ALWAYS, *required_keys(kind.name))
+        properties = {key: self._schema(shapes[key]) for key in sorted(kind.keys)}
         if "testSuites" in properties:
             properties["testSuites"] = array(ref("SuiteReference"))
-        description = f"A {row.name}. Which keys an answer holds depends on `fields`."
-        return closed_object(properties, required=[key for key in required if key in row.keys]) | {
+        description = f"A {kind.name}. Which keys an answer holds depends on `fields`."
+        return closed_object(properties, required=[key for key in required if key in kind.keys]) | {
             "description": description
         }
 
-    def _request(self, row: EntityType) -> Document:
-        shapes = shapes_of(row.name)
-        server_keys = (SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()) - _ATTACHED
+    def _request(self, kind: EntityType) -> Document:
+        shapes = shapes_of(kind.name)
+        server_keys = (SERVER_KEPT | kind.separate_keys | RELATIONS.get(kind.name, {}).keys()) - _ATTACHED
         properties = {
             key: self._schema(shapes[key], "ReferenceRequest")
-            for key in sorted((row.keys - server_keys) | set(row.required))
+            for key in sorted((kind.keys - server_keys) | set(kind.required))
         }
-        properties |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
-        properties |= _ONLY_ASKED.get(row.name, {})
-        description = f"Request for a {row.name}. A PUT leaves what is not named as it is."
-        return closed_object(properties, required=list(row.required)) | {"description": description}
+        properties |= {key: {"description": "Understood, and not stored."} for key in kind.ignored}
+        properties |= _ONLY_ASKED.get(kind.name, {})
+        description = f"Request for a {kind.name}. A PUT leaves what is not named as it is."
+        return closed_object(properties, required=list(kind.required)) | {"description": description}
 
     def _schema(self, shape: Shape, reference: str = "") -> Document:
         if isinstance(shape, str):
@@ -145,9 +145,9 @@ class EntitySchemas:
         return {**schema, "additionalProperties": True} if shape.get("open") else schema
 
 
-def schema_name(row: EntityType) -> str:
+def schema_name(kind: EntityType) -> str:
     """Return the name of the schema of an entity of this type."""
-    return "EventSubscription" if row.name == "eventsubscription" else _capital(row.name)
+    return "EventSubscription" if kind.name == "eventsubscription" else _capital(kind.name)
 
 
 def _title(name: str) -> str:

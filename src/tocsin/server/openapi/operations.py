@@ -74,7 +74,7 @@ _ONLY_SOME: dict[str, Callable[[EntityType], bool]] = {
 }
 
 
-def has(row: EntityType, route: str) -> bool:
+def has(kind: EntityType, route: str) -> bool:
     """Return whether a collection of entities of this type has a route that is laid out for all of them."""
     applies = _ONLY_SOME.get(route) or _ONLY_SOME.get(route.partition(".")[0])
-    return applies is None or applies(row)
+    return applies is None or applies(kind)

@@ -71,11 +71,11 @@ _DESCRIPTIONS = {
 _FILTER = "Only entities with this value; see docs/entities.md."
 
 
-def parameters_of(declared: list[Document], enums: Document, route: str, row: EntityType | None) -> list[Document]:
+def parameters_of(declared: list[Document], enums: Document, route: str, kind: EntityType | None) -> list[Document]:
     """Return the parameters of a route, each described; ``declared`` are FastAPI's."""
     parameters = [_plain(one, enums) for one in declared]
     names = {one["name"] for one in parameters}
-    filters = sorted(filters_of(row.name)) if row and route == "listing.list_entities" else ()
+    filters = sorted(filters_of(kind.name)) if kind and route == "listing.list_entities" else ()
     return parameters + [
         {"name": name, "in": "query", "required": False, "description": _FILTER, "schema": dict(TEXT)}
         for name in filters

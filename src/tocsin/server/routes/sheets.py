@@ -25,41 +25,41 @@ from tocsin.model.stored import Key
 from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, sees
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathText, Row, answer, csv_of
+from tocsin.server.request import Asked, Caller, Kind, PathText, answer, csv_of
 
 router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""
 
 
 @router.get("/documentation/csv", openapi_extra=answers("CsvDocumentation"))
-def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
+def describe(kind: Kind, caller: Asked, *, recursive: bool = False) -> Response:
     """Return the columns of this collection's CSV and their meaning."""
-    require(caller, Operation.VIEW_BASIC, row)
-    return answer(_kind(row, recursive=recursive).to_wire())
+    require(caller, Operation.VIEW_BASIC, kind)
+    return answer(_sheet_of(kind, recursive=recursive).to_wire())
 
 
 @router.get("/name/{fqn}/export", openapi_extra=answers("Csv", media="text/plain"))
-def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
+def export(kind: Kind, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
     """Export the columns of a table, the terms of a glossary, or the children of an entity as CSV.
 
     With ``recursive=true`` that is all that lies under a database service, a database or a schema.
     """
-    kind = _kind(row, recursive=recursive)
-    document = visible_document(row, Key.by_name(fqn), caller)
-    require(caller, Operation.VIEW_BASIC, row, document)
-    is_tree = recursive and row.name in BELOW
+    sheet = _sheet_of(kind, recursive=recursive)
+    document = visible_document(kind, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, kind, document)
+    is_tree = recursive and kind.name in BELOW
     lines = (
-        tree_rows(_trimmed_entries(_all_under(row.name, document, caller), caller))
+        tree_rows(_trimmed_entries(_all_under(kind.name, document, caller), caller))
         if is_tree
-        else _rows(row, document, caller)
+        else _rows(kind, document, caller)
     )
-    text = write_sheet([[header.label for header in kind.headers], *lines])
+    text = write_sheet([[header.label for header in sheet.headers], *lines])
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
 @router.put("/name/{fqn}/import", openapi_extra=answers("CsvImportResult", reads="Csv"))
 def import_(
-    row: Row,
+    kind: Kind,
     fqn: PathText,
     caller: Asked,
     *,
@@ -68,28 +68,28 @@ def import_(
     recursive: bool = False,
 ) -> Response:
     """Import a CSV and return the result of each row; ``dryRun=true`` writes nothing."""
-    _kind(row)
-    document = visible_document(row, Key.by_name(fqn), caller)
-    require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction
-    target = row.name, document["id"]
+    _sheet_of(kind)
+    document = visible_document(kind, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, kind, document)  # what the rows change is asked inside their transaction
+    target = kind.name, document["id"]
     writes, actor = caller.parts.writes, caller.actor
     return answer(import_sheet(writes, target, text, actor=actor, dry_run=dry_run, recursive=recursive))
 
 
-def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
-    kind = sheet_kind(row.name, recursive=recursive)
-    if kind is None:
-        raise NotFound(f"{row.collection} cannot be exported as CSV; valid collections: {_sheet_collections()}.")
-    return kind
+def _sheet_of(kind: EntityType, *, recursive: bool = False) -> SheetKind:
+    sheet = sheet_kind(kind.name, recursive=recursive)
+    if sheet is None:
+        raise NotFound(f"{kind.collection} cannot be exported as CSV; valid collections: {_sheet_collections()}.")
+    return sheet
 
 
 def _sheet_collections() -> str:
     return ", ".join(sorted(ENTITY_TYPES[name].collection for name in SHEETS))
 
 
-def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[Document]:
+def _children(kind: EntityType, document: Document, caller: Caller) -> Iterator[Document]:
     """Yield an entity's children, or every descendant of a team, parents first."""
-    child, catalogue = CHILDREN[row.name], caller.parts.catalogue
+    child, catalogue = CHILDREN[kind.name], caller.parts.catalogue
     below = catalogue.teams_under(document["id"]) if child == "team" else catalogue.children(child, document["id"])
     return (one for one in below if sees(caller, child, one))
 
@@ -110,11 +110,11 @@ def _trimmed_entries(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
     return [(kind, document) for (kind, _), document in zip(listed, documents, strict=True)]
 
 
-def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:
-    if row.name == "table":
+def _rows(kind: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:
+    if kind.name == "table":
         return column_rows(document)
-    if row.name in CHILD_SHEETS:
-        return child_rows(row.name, caller.visibility.visible_documents(list(_children(row, document, caller))))
+    if kind.name in CHILD_SHEETS:
+        return child_rows(kind.name, caller.visibility.visible_documents(list(_children(kind, document, caller))))
     terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
     return term_rows(
         caller.visibility.visible_documents([term for term in terms if sees(caller, "glossaryTerm", term)])

@@ -28,7 +28,7 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.http.errors import explain
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, answer
 
 MOST_ROWS = 10_000
 """Rows of one request."""
@@ -70,23 +70,23 @@ class BulkPutQuery(BulkQuery):
 
 
 @router.put("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
-def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
+def put_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
     """Create or update the entities of a JSON array; failing rows do not stop the others.
 
     A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
     """
     write = partial(BulkWrites.put, overrides=query.override_metadata)
-    return _answer(write, row, body, caller, query=query)
+    return _answer(write, kind, body, caller, query=query)
 
 
 @router.post("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
-def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
+def create_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
-    return _answer(BulkWrites.create, row, body, caller, query=query)
+    return _answer(BulkWrites.create, kind, body, caller, query=query)
 
 
 @router.delete("/deleteStale", openapi_extra=answers("BulkOperationResult", reads="StaleRequest"))
-def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
+def delete_stale(kind: Kind, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
     """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
 
     More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off. An empty list
@@ -94,7 +94,7 @@ def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: M
     """
     request = checked_document(_STALE, body)
     seen_fqns, is_dry = frozenset(request["seenFqns"]), request.get("dryRun", False)
-    below = _below(row, request["scopeEntityType"], request["scopeFqn"], caller)
+    below = _below(kind, request["scopeEntityType"], request["scopeFqn"], caller)
     stale = [one for one in below if seen_fqns and one["fullyQualifiedName"] not in seen_fqns]
     if len(stale) > _FEW_STALE and len(stale) * 100 > most_percent * len(below):
         raise InvalidInput(
@@ -103,23 +103,23 @@ def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: M
             field="seenFqns",
         )
     work = _deletable if is_dry else partial(_soft_deleted, recursive=request.get("recursive", True))
-    outcomes = [work(row, one, caller) for one in stale]
-    return answer(_result(row, stale, outcomes, is_dry=is_dry))
+    outcomes = [work(kind, one, caller) for one in stale]
+    return answer(_result(kind, stale, outcomes, is_dry=is_dry))
 
 
-def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, query: BulkQuery) -> Response:
-    requests = _rows(row, body)
+def _answer(write: _Write, kind: EntityType, body: object, caller: Caller, *, query: BulkQuery) -> Response:
+    requests = _rows(kind, body)
     refused = {at: refusal for at, one in enumerate(requests) if (refusal := _refusal(one)) is not None}
     accepted = [one for at, one in enumerate(requests) if at not in refused]
-    written = iter(write(caller.parts.entities.bulk, row.name, accepted, actor=caller.actor, dry_run=query.dry_run))
+    written = iter(write(caller.parts.entities.bulk, kind.name, accepted, actor=caller.actor, dry_run=query.dry_run))
     outcomes = [refused[at] if at in refused else next(written) for at in range(len(requests))]
     status = HTTPStatus.ACCEPTED if query.is_async else HTTPStatus.OK
-    return answer(_result(row, requests, outcomes, is_dry=query.dry_run), status)
+    return answer(_result(kind, requests, outcomes, is_dry=query.dry_run), status)
 
 
-def _rows(row: EntityType, body: object) -> list[Document]:
-    if row.name in _ONE_AT_A_TIME:
-        raise InvalidInput(f"{row.collection} cannot be written in bulk")
+def _rows(kind: EntityType, body: object) -> list[Document]:
+    if kind.name in _ONE_AT_A_TIME:
+        raise InvalidInput(f"{kind.collection} cannot be written in bulk")
     if not isinstance(body, list):
         raise InvalidInput("The body must be a JSON array of create requests.")
     if len(body) > MOST_ROWS:
@@ -132,7 +132,7 @@ def _refusal(request: object) -> TocsinError | None:
     return None if isinstance(request, dict) else InvalidInput("a row must be a JSON object")
 
 
-def _below(row: EntityType, scope_type: str, scope_fqn: str, caller: Caller) -> list[Document]:
+def _below(kind: EntityType, scope_type: str, scope_fqn: str, caller: Caller) -> list[Document]:
     """Return the live entities of a type below the scope, as far as the caller may see them.
 
     Raises
@@ -146,37 +146,37 @@ def _below(row: EntityType, scope_type: str, scope_fqn: str, caller: Caller) -> 
     if scope is None:
         raise NotFound(f"{scope_type} {scope_fqn} does not exist")
     permitted_document(scope["type"], key, caller, Operation.VIEW_BASIC)
-    below = caller.parts.catalogue.under(row.name, scope["fullyQualifiedName"])
-    return [one for one in below if _is_visible(row, one, caller)]
+    below = caller.parts.catalogue.under(kind.name, scope["fullyQualifiedName"])
+    return [one for one in below if _is_visible(kind, one, caller)]
 
 
-def _is_visible(row: EntityType, document: Document, caller: Caller) -> bool:
+def _is_visible(kind: EntityType, document: Document, caller: Caller) -> bool:
     try:
-        require(caller, Operation.VIEW_BASIC, row, document)
+        require(caller, Operation.VIEW_BASIC, kind, document)
     except Forbidden:
         return False
     return True
 
 
-def _deletable(row: EntityType, document: Document, caller: Caller) -> Outcome:
+def _deletable(kind: EntityType, document: Document, caller: Caller) -> Outcome:
     try:
-        check_delete(caller, row, document)
+        check_delete(caller, kind, document)
     except TocsinError as error:
         return error
     return Written(document | {"deleted": True}, None)
 
 
-def _soft_deleted(row: EntityType, document: Document, caller: Caller, *, recursive: bool) -> Outcome:
+def _soft_deleted(kind: EntityType, document: Document, caller: Caller, *, recursive: bool) -> Outcome:
     try:
-        check_delete(caller, row, document)
-        return caller.parts.writes.delete(row.name, Key.by_id(document["id"]), actor=caller.actor, recursive=recursive)
+        check_delete(caller, kind, document)
+        return caller.parts.writes.delete(kind.name, Key.by_id(document["id"]), actor=caller.actor, recursive=recursive)
     except TocsinError as error:
         return error
 
 
-def _result(row: EntityType, documents: list[Document], outcomes: list[Outcome], *, is_dry: bool) -> Document:
+def _result(kind: EntityType, documents: list[Document], outcomes: list[Outcome], *, is_dry: bool) -> Document:
     results = [
-        _success_json(outcome) if isinstance(outcome, Written) else _refusal_json(at, row, documents[at - 1], outcome)
+        _success_json(outcome) if isinstance(outcome, Written) else _refusal_json(at, kind, documents[at - 1], outcome)
         for at, outcome in enumerate(outcomes, start=1)
     ]
     return bulk_result(results, is_dry=is_dry)
@@ -192,9 +192,9 @@ def _success_json(written: Written) -> Document:
     return outcome_of(written.document["fullyQualifiedName"], message=message)
 
 
-def _refusal_json(at: int, row: EntityType, request: object, refusal: TocsinError) -> Document:
+def _refusal_json(at: int, kind: EntityType, request: object, refusal: TocsinError) -> Document:
     """Return the outcome of a row that is refused, under its FQN or name; upstream repeats the row, secrets and all."""
     document: Document = request if isinstance(request, dict) else {}
-    names = (document.get("fullyQualifiedName"), probable_fqn(row, document), document.get("name"), f"row {at}")
+    names = (document.get("fullyQualifiedName"), probable_fqn(kind, document), document.get("name"), f"row {at}")
     request_name = next(name for name in names if isinstance(name, str))
     return outcome_of(request_name, refusal, f"row {at}: {explain(refusal)}")

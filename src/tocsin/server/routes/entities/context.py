@@ -17,7 +17,7 @@ from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathText, Row
+from tocsin.server.request import Asked, Caller, Kind, PathText
 
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
@@ -27,20 +27,26 @@ _LISTS = {"owners": "Owners", "domains": "Domains", "dataProducts": "Data produc
 
 @router.get("/name/{fqn}/context", openapi_extra=answers("Markdown", media="text/markdown"))
 def read_context(
-    row: Row, fqn: PathText, caller: Asked, *, query: Annotated[str | None, Query(max_length=5000)] = None
+    kind: Kind, fqn: PathText, caller: Asked, *, query: Annotated[str | None, Query(max_length=5000)] = None
 ) -> Response:
     """Return an entity as markdown: description, people, tags, columns and lineage; `query` is not used."""
     del query  # upstream shortens long texts to what concerns a question; here nothing is shortened
-    document = visible_document(row, Key.by_name(fqn), caller)
-    (view,) = views_of(row, [document], caller, fields=row.keys & {*_LISTS, "tags"})
-    lines = [*_head(row, view), *_people(view), *_labels(view), *_members(row, view), *_lineage(row, document, caller)]
+    document = visible_document(kind, Key.by_name(fqn), caller)
+    (view,) = views_of(kind, [document], caller, fields=kind.keys & {*_LISTS, "tags"})
+    lines = [
+        *_head(kind, view),
+        *_people(view),
+        *_labels(view),
+        *_members(kind, view),
+        *_lineage(kind, document, caller),
+    ]
     return Response("\n".join(lines) + "\n", media_type="text/markdown; charset=utf-8")
 
 
-def _head(row: EntityType, view: Document) -> Iterator[str]:
+def _head(kind: EntityType, view: Document) -> Iterator[str]:
     yield f"# {_on_a_line(view.get('displayName') or view['name'])}"
     yield ""
-    yield f"{row.name} `{view['fullyQualifiedName']}`"
+    yield f"{kind.name} `{view['fullyQualifiedName']}`"
     if view.get("description"):
         yield ""
         yield str(view["description"])
@@ -59,8 +65,8 @@ def _labels(view: Document) -> Iterator[str]:
         )
 
 
-def _members(row: EntityType, view: Document) -> Iterator[str]:
-    lines = [line for members in row.member_lists(view) for line in _member_lines(members, "")]
+def _members(kind: EntityType, view: Document) -> Iterator[str]:
+    lines = [line for members in kind.member_lists(view) for line in _member_lines(members, "")]
     if lines:
         yield from _section("Columns", lines)
 
@@ -73,8 +79,8 @@ def _member_lines(members: Sequence[Document], prefix: str) -> Iterator[str]:
         yield from _member_lines(member.get("children") or (), f"{name}.")
 
 
-def _lineage(row: EntityType, document: Document, caller: Caller) -> Iterator[str]:
-    graph = caller.parts.graph.lineage.around(row.name, Key.by_id(document["id"]))
+def _lineage(kind: EntityType, document: Document, caller: Caller) -> Iterator[str]:
+    graph = caller.parts.graph.lineage.around(kind.name, Key.by_id(document["id"]))
     nodes = {node["id"]: node for node in visible_references(caller, graph["nodes"])}
     for title, side, end in (
         ("Upstream", "upstreamEdges", "fromEntity"),

@@ -34,9 +34,9 @@ from tocsin.server.request import (
     DocumentBody,
     Fields,
     JsonBody,
+    Kind,
     PathId,
     PathText,
-    Row,
     TokenId,
     answer,
     patch_of,
@@ -60,30 +60,30 @@ router = APIRouter(tags=["entities"])
 
 
 @router.post("", status_code=201, openapi_extra=answers("{}", reads="Create{}"))
-def create(row: Row, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+def create(kind: Kind, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create an entity; 409 if the name exists."""
-    require(caller, Operation.CREATE, row)
-    request, credentials = _without_credentials(row, body, caller)
-    written = caller.parts.writes.create(row.name, request, actor=caller.actor)
-    return _with_credentials(row, written, caller, credentials, token_id)
+    require(caller, Operation.CREATE, kind)
+    request, credentials = _without_credentials(kind, body, caller)
+    written = caller.parts.writes.create(kind.name, request, actor=caller.actor)
+    return _with_credentials(kind, written, caller, credentials, token_id)
 
 
 @router.put("", openapi_extra=answers("{}", reads="Create{}", also=("200", "201")))
 def create_or_update(
-    row: Row, body: DocumentBody, caller: Asked, token_id: TokenId, *, override_metadata: OverrideMetadata = False
+    kind: Kind, body: DocumentBody, caller: Asked, token_id: TokenId, *, override_metadata: OverrideMetadata = False
 ) -> Response:
     """Create or update an entity by name; omitted keys stay unchanged.
 
     A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
     """
-    request, credentials = _without_credentials(row, body, caller)
-    written = caller.parts.writes.upsert(row.name, request, actor=caller.actor, overrides=override_metadata)
-    return _with_credentials(row, written, caller, credentials, token_id)
+    request, credentials = _without_credentials(kind, body, caller)
+    written = caller.parts.writes.upsert(kind.name, request, actor=caller.actor, overrides=override_metadata)
+    return _with_credentials(kind, written, caller, credentials, token_id)
 
 
 @router.put("/restore", openapi_extra=answers("{}", reads="RestoreRequest", or_accepted="EndedJob"))
 def restore(
-    row: Row, body: DocumentBody, caller: Asked, *, is_async: Annotated[bool, Query(alias="async")] = False
+    kind: Kind, body: DocumentBody, caller: Asked, *, is_async: Annotated[bool, Query(alias="async")] = False
 ) -> Response:
     """Restore a soft-deleted entity: ``{"id": …}`` or ``{"fullyQualifiedName": …}``.
 
@@ -91,16 +91,16 @@ def restore(
     """
     entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
     if entity_id is None and isinstance(fqn, str):
-        entity_id = visible_document(row, Key.by_name(fqn), caller, include="all")["id"]
+        entity_id = visible_document(kind, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
         raise InvalidInput("is missing: send the id or fullyQualifiedName of the entity to restore", field="id")
-    written = caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor)
-    return _ended_job(f"Restored {row.name} {entity_id}.") if is_async else written_answer(row, written, caller)
+    written = caller.parts.writes.restore(kind.name, entity_id.lower(), actor=caller.actor)
+    return _ended_job(f"Restored {kind.name} {entity_id}.") if is_async else written_answer(kind, written, caller)
 
 
 @router.get("/name/{fqn}", openapi_extra=answers("{}"))
 def read_by_name(
-    row: Row,
+    kind: Kind,
     fqn: PathText,
     caller: Asked,
     *,
@@ -109,27 +109,27 @@ def read_by_name(
     as_of: AsOf = None,
 ) -> Response:
     """Return an entity by FQN; with ``asOf`` (epoch ms), its state at that time."""
-    return _read(row, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
+    return _read(kind, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/name/{fqn}", openapi_extra=answers("{}", reads="JsonPatch"))
-def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+def patch_by_name(kind: Kind, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
-    return _patch(row, visible_document(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
+    return _patch(kind, visible_document(kind, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
 
 
 @router.delete("/name/{fqn}", openapi_extra=answers("{}"))
 def delete_by_name(
-    row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+    kind: Kind, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Soft-delete an entity by FQN, or hard-delete it with ``hardDelete``."""
-    entity_id = visible_document(row, Key.by_name(fqn), caller, include="all")["id"]
-    return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
+    entity_id = visible_document(kind, Key.by_name(fqn), caller, include="all")["id"]
+    return _delete(kind, entity_id, caller, hard=hard_delete, recursive=recursive)
 
 
 @router.get("/{entity_id}", openapi_extra=answers("{}"))
 def read(
-    row: Row,
+    kind: Kind,
     entity_id: PathId,
     caller: Asked,
     *,
@@ -138,100 +138,100 @@ def read(
     as_of: AsOf = None,
 ) -> Response:
     """Return an entity; with ``asOf`` (epoch ms), its state at that time, even if it is deleted now."""
-    return _read(row, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
+    return _read(kind, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/{entity_id}", openapi_extra=answers("{}", reads="JsonPatch"))
-def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+def patch(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity; ``If-Match`` guards against concurrent changes."""
-    return _patch(row, str(entity_id), body, caller, if_match=if_match)
+    return _patch(kind, str(entity_id), body, caller, if_match=if_match)
 
 
 @router.delete("/{entity_id}", openapi_extra=answers("{}"))
 def delete(
-    row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+    kind: Kind, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Soft-delete an entity, or hard-delete it with ``hardDelete``; ``recursive`` includes all below it."""
-    return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+    return _delete(kind, str(entity_id), caller, hard=hard_delete, recursive=recursive)
 
 
 @router.get("/{entity_id}/versions", openapi_extra=answers("EntityHistory"))
-def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
+def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
-    require_now(caller, row, str(entity_id))
+    require_now(caller, kind, str(entity_id))
     all_versions = caller.parts.catalogue.versions(str(entity_id))
     versions = caller.visibility.visible_documents(all_versions)
-    texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
+    texts = [orjson.dumps(past(kind, one, caller)).decode() for one in versions]
     descriptions = {"words": [version_lines(one) for one in versions]} if words else {}
     return answer(
-        {"entityType": row.name, "versions": texts, **descriptions},
+        {"entityType": kind.name, "versions": texts, **descriptions},
         headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
 
 
 @router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}"))
-def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
+def read_version(kind: Kind, entity_id: PathId, version: PathText, caller: Asked) -> Response:
     """Return one version of an entity."""
     if not _VERSION.fullmatch(version):
         raise InvalidInput(f"{version!r} is not a version; versions look like 0.1", field="version")
-    require_now(caller, row, str(entity_id))
-    return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
+    require_now(caller, kind, str(entity_id))
+    return answer(past(kind, caller.parts.catalogue.version(str(entity_id), version), caller))
 
 
-def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
+def written_answer(kind: EntityType, written: Written, caller: Caller) -> Response:
     """Return the answer to a write: the whole entity, 201 when it is new."""
     headers = {"ETag": etag.strong_tag(written.document)}
     as_read = written.as_read
-    (view,) = views_of(row, [as_read or written.document], caller, with_heritage=as_read is None)
+    (view,) = views_of(kind, [as_read or written.document], caller, with_heritage=as_read is None)
     return answer(view, 201 if written.created else 200, headers)
 
 
 def _read(
-    row: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
+    kind: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
 ) -> Response:
-    field_names = parse_fields(row, fields)
+    field_names = parse_fields(kind, fields)
     if as_of is not None:
-        return _read_past(row, key, caller, as_of, include=include)
-    document = visible_document(row, key, caller, include=include)
-    (view,) = views_of(row, [document], caller, fields=field_names)
+        return _read_past(kind, key, caller, as_of, include=include)
+    document = visible_document(kind, key, caller, include=include)
+    (view,) = views_of(kind, [document], caller, fields=field_names)
     return answer(view, headers={"ETag": etag.strong_tag(document)})
 
 
-def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
-    require_now(caller, row, caller.parts.entities.history.identify(row.name, key))
-    document = caller.parts.entities.history.as_of(row.name, key, at_ms)
+def _read_past(kind: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
+    require_now(caller, kind, caller.parts.entities.history.identify(kind.name, key))
+    document = caller.parts.entities.history.as_of(kind.name, key, at_ms)
     if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
-        raise NotFound(f"{row.name} {key} did not exist at {at_ms}")
-    return answer(past(row, document, caller))
+        raise NotFound(f"{kind.name} {key} did not exist at {at_ms}")
+    return answer(past(kind, document, caller))
 
 
-def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
+def _patch(kind: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
     operations, key = patch_of(body), Key.by_id(entity_id)
-    written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor, if_match=if_match)
-    return written_answer(row, written, caller)
+    written = caller.parts.writes.patch(kind.name, key, operations, actor=caller.actor, if_match=if_match)
+    return written_answer(kind, written, caller)
 
 
 @router.delete("/async/{entity_id}", status_code=202, openapi_extra=answers("EndedJob"))
 def delete_async(
-    row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+    kind: Kind, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Delete an entity as ``DELETE /{entity_id}`` does: done before the answer, which names a job that has ended."""
-    _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
-    return _ended_job(f"Deleted {row.name} {entity_id}.")
+    _delete(kind, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+    return _ended_job(f"Deleted {kind.name} {entity_id}.")
 
 
 def _ended_job(message: str) -> Response:
     return answer({"jobId": new_entity_id(), "message": message}, 202)
 
 
-def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
+def _delete(kind: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
     key = Key.by_id(entity_id)
-    check_delete(caller, row, caller.parts.catalogue.get(row.name, key, "all"))
-    written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
-    return answer(past(row, written.document, caller))
+    check_delete(caller, kind, caller.parts.catalogue.get(kind.name, key, "all"))
+    written = caller.parts.writes.delete(kind.name, key, actor=caller.actor, recursive=recursive, hard=hard)
+    return answer(past(kind, written.document, caller))
 
 
 @dataclass(frozen=True)
@@ -242,9 +242,9 @@ class _Credentials:
     token: Document | None = None
 
 
-def _without_credentials(row: EntityType, body: Document, caller: Caller) -> tuple[Document, _Credentials]:
+def _without_credentials(kind: EntityType, body: Document, caller: Caller) -> tuple[Document, _Credentials]:
     """Split a new user's credentials from the request: they must never be part of an entity."""
-    if row.name != "user":
+    if kind.name != "user":
         return body, _Credentials()
     request, password = _without_password(body, caller)
     return request, _Credentials(password, token_asked_for(body))
@@ -263,10 +263,10 @@ def _without_password(body: Document, caller: Caller) -> tuple[Document, str | N
 
 
 def _with_credentials(
-    row: EntityType, written: Written, caller: Caller, credentials: _Credentials, token_id: str
+    kind: EntityType, written: Written, caller: Caller, credentials: _Credentials, token_id: str
 ) -> Response:
     if credentials.password is not None:
         caller.parts.people.set_password(written.document["id"], hash_password(credentials.password))
     if credentials.token is not None:
         give_first_token(written.document["id"], credentials.token, caller, token_id)
-    return written_answer(row, written, caller)
+    return written_answer(kind, written, caller)

@@ -26,7 +26,7 @@ from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, PathText, Timestamp, answer
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
@@ -56,43 +56,43 @@ async def window_of(
 
 
 @router.get("/history", openapi_extra=answers("{}Page"))
-def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
+def list_in_window(kind: Kind, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
-    page = caller.parts.entities.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
-    data = [past(row, document, caller) for document in caller.visibility.visible_documents(page.documents)]
+    page = caller.parts.entities.history.versions_written(kind.name, replace(window, visible=scope_of(caller, kind)))
+    data = [past(kind, document, caller) for document in caller.visibility.visible_documents(page.documents)]
     cursors = {"after": page.after, "before": page.before}
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
 
 @router.post("/{entity_id}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
-def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+def rollback(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Restore a version as a new one: ``{"version": 0.3}``; ``"dryRun": true`` writes nothing."""
-    return _roll_back(row, Key.by_id(str(entity_id)), body, caller, if_match)
+    return _roll_back(kind, Key.by_id(str(entity_id)), body, caller, if_match)
 
 
 @router.post("/name/{fqn}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
 def rollback_by_name(
-    row: Row, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
+    kind: Kind, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
 ) -> Response:
     """Restore a version of an entity by FQN as a new one."""
-    return _roll_back(row, Key.by_name(fqn), body, caller, if_match)
+    return _roll_back(kind, Key.by_name(fqn), body, caller, if_match)
 
 
 @router.get("/{entity_id}/diff", openapi_extra=answers("ChangeDescription"))
-def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+def compare(kind: Kind, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of versions ``from`` and ``to``; default: the newest two."""
-    return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)))
+    return answer(_difference(kind, Key.by_id(str(entity_id)), caller, (from_, to)))
 
 
 @router.get("/name/{fqn}/diff", openapi_extra=answers("ChangeDescription"))
-def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+def compare_by_name(kind: Kind, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of two versions of an entity by FQN."""
-    return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)))
+    return answer(_difference(kind, Key.by_name(fqn), caller, (from_, to)))
 
 
-def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
-    document = visible_document(row, key, caller, include="all")
-    require(caller, Operation.EDIT_ALL, row, document)
+def _roll_back(kind: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
+    document = visible_document(kind, key, caller, include="all")
+    require(caller, Operation.EDIT_ALL, kind, document)
     unknown = sorted(body.keys() - _BODY)
     if unknown:
         raise InvalidInput(f"unknown key {unknown[0]}", field=unknown[0])
@@ -101,35 +101,35 @@ def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_mat
         raise InvalidInput("dryRun must be true or false", field="dryRun")
     version = Decimal(_number("version", body.get("version")))
     rolled_back = caller.parts.writes.rollback(
-        row.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run
+        kind.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run
     )
     headers = {} if dry_run else {"ETag": etag.strong_tag(rolled_back.written.document)}
-    return answer(_account(row, rolled_back, caller, dry_run=dry_run), headers=headers)
+    return answer(_account(kind, rolled_back, caller, dry_run=dry_run), headers=headers)
 
 
-def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
+def _account(kind: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
     written = rolled_back.written
     change = written.event.change_description if written.event else None
     return {
         "dryRun": dry_run,
         "changeDescription": caller.visibility.visible_documents([(change or ChangeDescription()).to_wire()])[0],
         "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
-        "entity": past(row, written.document, caller),
+        "entity": past(kind, written.document, caller),
     }
 
 
-def _difference(row: EntityType, key: Key, caller: Caller, versions: tuple[str | None, str | None]) -> Document:
+def _difference(kind: EntityType, key: Key, caller: Caller, versions: tuple[str | None, str | None]) -> Document:
     from_, to = versions
     history = caller.parts.entities.history
-    require_now(caller, row, history.identify(row.name, key))
-    new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
+    require_now(caller, kind, history.identify(kind.name, key))
+    new = history.newest(kind.name, key) if to is None else history.version(kind.name, key, _number("to", to))
     if from_ is None:
-        old = history.newest(row.name, key, before=str(new["version"]))
+        old = history.newest(kind.name, key, before=str(new["version"]))
     else:
-        old = history.version(row.name, key, _number("from", from_))
+        old = history.version(kind.name, key, _number("from", from_))
     old, new = caller.visibility.visible_documents([old, new])
-    change = diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
-    return change if may_edit(caller, row, new) else change_without_secrets(change)
+    change = diff(kind.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
+    return change if may_edit(caller, kind, new) else change_without_secrets(change)
 
 
 def _number(field: str, value: object) -> str:

@@ -18,7 +18,7 @@ from tocsin.server.access.permissions import scope_of, scopes_of, visible_refere
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, PathText, Row, answer
+from tocsin.server.request import Asked, Kind, PathText, answer
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
 from tocsin.store.catalogue.entities.listing import Listing
 
@@ -62,49 +62,49 @@ class ListQuery(BaseModel):
 
 
 @router.get("/name/{fqn}/children", openapi_extra=answers("EntityReferencePage"))
-def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+def list_children(kind: Kind, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return a page of a container's direct children, in brief form."""
-    if row.name not in _OF_CHILDREN:
-        raise NotFound(f"{row.collection} have no children.")
-    parent = visible_document(row, Key.by_name(fqn), caller)
+    if kind.name not in _OF_CHILDREN:
+        raise NotFound(f"{kind.collection} have no children.")
+    parent = visible_document(kind, Key.by_name(fqn), caller)
     directly = (("directChildrenOf", parent["id"]),)
-    listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)
-    page = caller.parts.catalogue.list_entities(row.name, listing)
-    views = views_of(row, page.documents, caller, fields=frozenset())
+    listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, kind), filters=directly)
+    page = caller.parts.catalogue.list_entities(kind.name, listing)
+    views = views_of(kind, page.documents, caller, fields=frozenset())
     data = [{key: view[key] for key in _BRIEF if key in view} for view in views]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
 
 
 @router.get("/name/{fqn}/ancestors", openapi_extra=answers("Ancestors"))
-def list_ancestors(row: Row, fqn: PathText, caller: Asked) -> Response:
+def list_ancestors(kind: Kind, fqn: PathText, caller: Asked) -> Response:
     """Return references to the containers above a container, the outermost first."""
-    if row.name not in _OF_CHILDREN:
-        raise NotFound(f"{row.collection} have no parents of their own type.")
-    document = visible_document(row, Key.by_name(fqn), caller)
+    if kind.name not in _OF_CHILDREN:
+        raise NotFound(f"{kind.collection} have no parents of their own type.")
+    document = visible_document(kind, Key.by_name(fqn), caller)
     ancestors: list[Document] = []
     while parent := document.get("parent"):
         ancestors.append(parent)
-        document = caller.parts.catalogue.get(row.name, Key.by_id(parent["id"]), "all")
+        document = caller.parts.catalogue.get(kind.name, Key.by_id(parent["id"]), "all")
     visible = visible_references(caller, reversed(ancestors))
     return answer([with_address(one, caller.root) for one in visible])
 
 
 @router.get("", openapi_extra=answers("{}Page"))
-def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
+def list_entities(kind: Kind, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
-    field_names = parse_fields(row, query.fields)
-    filters = _filters(row, request)
+    field_names = parse_fields(kind, query.fields)
+    filters = _filters(kind, request)
     hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
-    listing = replace(query.listing(), visible=scope_of(caller, row), scopes=hidden, filters=filters)
-    page = caller.parts.catalogue.list_entities(row.name, listing)
-    data = views_of(row, page.documents, caller, fields=field_names)
+    listing = replace(query.listing(), visible=scope_of(caller, kind), scopes=hidden, filters=filters)
+    page = caller.parts.catalogue.list_entities(kind.name, listing)
+    data = views_of(kind, page.documents, caller, fields=field_names)
     cursors = {"after": page.after, "before": page.before}
     paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": data, "paging": paging})
 
 
-def _filters(row: EntityType, request: Request) -> tuple[tuple[str, str], ...]:
+def _filters(kind: EntityType, request: Request) -> tuple[tuple[str, str], ...]:
     """Return the filters of a list, in order; the values of one that is repeated as a comma list."""
-    filters = {name: value for name, value in request.query_params.items() if value and name in filters_of(row.name)}
+    filters = {name: value for name, value in request.query_params.items() if value and name in filters_of(kind.name)}
     lists = {name: ",".join(request.query_params.getlist(name)) for name in filters.keys() & REPEATABLE}
     return tuple(sorted((filters | lists).items()))

@@ -53,7 +53,7 @@ def change_column(fqn: PathText, body: DocumentBody, caller: Asked, *, holder: H
     return answer(_column_json(row, written.document, path, caller))
 
 
-def _holder_and_path(row: EntityType, fqn: str, caller: Caller) -> tuple[Document, tuple[str, ...]]:
+def _holder_and_path(kind: EntityType, fqn: str, caller: Caller) -> tuple[Document, tuple[str, ...]]:
     """Return what a column is in, and the names that lead to it there.
 
     Raises
@@ -63,11 +63,11 @@ def _holder_and_path(row: EntityType, fqn: str, caller: Caller) -> tuple[Documen
     parts = names.split(fqn)
     for length in range(len(parts) - 1, 0, -1):
         key, path = Key.by_name(names.join(parts[:length])), tuple(parts[length:])
-        if caller.parts.catalogue.reference(row.name, key) is not None:
-            document = visible_document(row, key, caller)
+        if caller.parts.catalogue.reference(kind.name, key) is not None:
+            document = visible_document(kind, key, caller)
             _at(document.get("columns") or (), path)
             return document, path
-    raise NotFound(f"column {fqn} not found in any {row.name}")
+    raise NotFound(f"column {fqn} not found in any {kind.name}")
 
 
 def _at(columns: Sequence[Document], path: Sequence[str]) -> tuple[Document, str]:
@@ -114,6 +114,6 @@ def _operation(column: Document, pointer: str, key: str, value: object) -> Patch
     return {"op": "add", "path": pointer, "value": value}
 
 
-def _column_json(row: EntityType, document: Document, path: Sequence[str], caller: Caller) -> Document:
-    (view,) = views_of(row, [document], caller, fields=frozenset({"columns", "tags"}))
+def _column_json(kind: EntityType, document: Document, path: Sequence[str], caller: Caller) -> Document:
+    (view,) = views_of(kind, [document], caller, fields=frozenset({"columns", "tags"}))
     return _at(view["columns"], path)[0]

@@ -8,7 +8,7 @@ from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
 from tocsin.server.access.documents import visible_document
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathId, Row, answer
+from tocsin.server.request import Asked, DocumentBody, Kind, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
 router = APIRouter(tags=["followers"])
@@ -16,11 +16,11 @@ router = APIRouter(tags=["followers"])
 
 
 @router.put("/{entity_id}/vote", openapi_extra=answers("ChangeEvent", reads="VoteRequest"))
-def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+def vote(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
     vote_type = body.get("updatedVoteType")
     visible_document(
-        row, Key.by_id(str(entity_id)), caller, include="all" if vote_type == TAKEN_BACK else "non-deleted"
+        kind, Key.by_id(str(entity_id)), caller, include="all" if vote_type == TAKEN_BACK else "non-deleted"
     )
-    written = caller.parts.writes.vote(row.name, str(entity_id), vote_type, actor=caller.actor)
-    return answer(event_of(row, written, caller))
+    written = caller.parts.writes.vote(kind.name, str(entity_id), vote_type, actor=caller.actor)
+    return answer(event_of(kind, written, caller))

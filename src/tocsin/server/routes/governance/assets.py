@@ -25,7 +25,7 @@ from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, PathText, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""
@@ -39,52 +39,54 @@ router = APIRouter(tags=["assets"])
 
 
 @router.get("/name/{fqn}/assets", openapi_extra=answers("EntityReferencePage"))
-def list_assets_by_name(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+def list_assets_by_name(kind: Kind, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team by FQN."""
-    return _list_answer(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
+    return _list_answer(kind, Key.by_name(fqn), caller, limit=limit, offset=offset)
 
 
 @router.get("/{entity_id}/assets", openapi_extra=answers("EntityReferencePage"))
-def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+def list_assets(kind: Kind, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team."""
-    return _list_answer(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
+    return _list_answer(kind, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
 
 
 @router.put("/{group}/assets/{change}", openapi_extra=answers("BulkOperationResult", reads="AssetsRequest"))
 def change_assets(
-    row: Row, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
+    kind: Kind, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
 ) -> Response:
     """Add assets to the group (id or name), or ``remove`` them: ``{"assets": [{"id": …, "type": …}]}``."""
-    _check_groups(row)
-    document = visible_document(row, key_of(group), caller)
+    _check_groups(kind)
+    document = visible_document(kind, key_of(group), caller)
     assets = body.get("assets")
     if not isinstance(assets, list) or len(assets) > MOST_AT_ONCE:
         raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="assets")
     is_dry = body.get("dryRun", False)
     if not isinstance(is_dry, bool):
         raise InvalidInput("must be true or false", field="dryRun")
-    outcomes = [_change_one(row, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
+    outcomes = [_change_one(kind, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
     return answer(bulk_result(outcomes, is_dry=is_dry))
 
 
-def _list_answer(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
-    _check_groups(row)
-    group = visible_document(row, key, caller)
-    assets, total = caller.parts.entities.grouped.assets(row.name, group, scopes_of(caller), limit=limit, offset=offset)
+def _list_answer(kind: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
+    _check_groups(kind)
+    group = visible_document(kind, key, caller)
+    assets, total = caller.parts.entities.grouped.assets(
+        kind.name, group, scopes_of(caller), limit=limit, offset=offset
+    )
     data = [with_address(one, caller.root) for one in assets]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
 
 
 def _change_one(
-    row: EntityType, group: Document, reference: object, caller: Caller, *, belongs: bool, is_dry: bool
+    group_kind: EntityType, group: Document, reference: object, caller: Caller, *, belongs: bool, is_dry: bool
 ) -> Document:
     try:
         kind, key = _asset(reference)
         asset = visible_document(kind, key, caller)
-        field = GROUPS[row.name]
+        field = GROUPS[group_kind.name]
         require(caller, _EDITS.get(field, Operation.EDIT_ALL), kind, asset)
         if not is_dry:
-            member = member_of(row.name, group)
+            member = member_of(group_kind.name, group)
             work = partial(belong, entity=(kind.name, key), field=field, member=member, belongs=belongs)
             caller.parts.writes.within(work, actor=caller.actor)
     except TocsinError as error:
@@ -98,6 +100,6 @@ def _asset(reference: object) -> tuple[EntityType, Key]:
     return ENTITY_TYPES[reference["type"]], key_of(reference)
 
 
-def _check_groups(row: EntityType) -> None:
-    if row.name not in GROUPS:
-        raise InvalidInput(f"{with_article(row.name)} cannot contain assets; valid types: {', '.join(GROUPS)}")
+def _check_groups(kind: EntityType) -> None:
+    if kind.name not in GROUPS:
+        raise InvalidInput(f"{with_article(kind.name)} cannot contain assets; valid types: {', '.join(GROUPS)}")

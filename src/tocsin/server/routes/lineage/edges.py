@@ -90,7 +90,7 @@ def around_name(
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
 ) -> Response:
     """Return the lineage of an asset by FQN."""
-    return _around(row_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
+    return _around(kind_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
 
 
 @router.get("/{entity_type}/{entity_id}", openapi_extra=answers("EntityLineage"))
@@ -104,7 +104,7 @@ def around(
 ) -> Response:
     """Return the lineage of an asset."""
     return _around(
-        row_of_type(entity_type), Key.by_id(str(entity_id)), caller, up=upstream_depth, down=downstream_depth
+        kind_of_type(entity_type), Key.by_id(str(entity_id)), caller, up=upstream_depth, down=downstream_depth
     )
 
 
@@ -231,16 +231,16 @@ def _ends(caller: Caller, from_entity: object, to_entity: object) -> tuple[Docum
 def _checked_end(caller: Caller, reference: object, operation: Operation) -> Document:
     if not isinstance(reference, dict):
         raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name", field="edge")
-    row = row_of_type(reference.get("type"))
+    row = kind_of_type(reference.get("type"))
     document = visible_document(row, key_of(reference), caller, include="all")
     require(caller, operation, row, document)
     return {"type": row.name, "id": document["id"]}
 
 
-def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
-    graph = caller.parts.graph.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
+def _around(kind: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
+    graph = caller.parts.graph.lineage.around(kind.name, key, upstream_depth=up, downstream_depth=down)
     if not visible_references(caller, [graph["entity"]]):
-        raise Forbidden(f"You may not view this {row.name}.")
+        raise Forbidden(f"You may not view this {kind.name}.")
     nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]
     visible_ids = {graph["entity"]["id"], *(node["id"] for node in nodes)}
     sides = edges_between(visible_ids, graph, caller)
@@ -262,7 +262,7 @@ def _with_columns(edge: Document) -> Document:
     return edge | {"lineageDetails": {"columnsLineage": []} | edge.get("lineageDetails", {})}
 
 
-def row_of_type(entity_type: object) -> EntityType:
+def kind_of_type(entity_type: object) -> EntityType:
     """Return the row of the type that a path or a reference names."""
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
         raise InvalidInput(f"unknown entity type {entity_type!r}", field="entityType")

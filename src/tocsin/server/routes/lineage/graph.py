@@ -18,7 +18,7 @@ from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, answer
-from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
+from tocsin.server.routes.lineage.edges import Depth, edges_between, kind_of_type
 
 _RENAMED = {"columnsLineage": "columns"}
 _OF_AN_EDGE = frozenset(
@@ -40,7 +40,7 @@ def read_map(
     """Return the lineage of the asset ``fqn`` of this ``type``: nodes by name, edges by ids."""
     if not fqn:
         raise InvalidInput("is missing: give the fully qualified name of an asset", field="fqn")
-    row = row_of_type(entity_type or "table")
+    row = kind_of_type(entity_type or "table")
     depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
     graph = caller.parts.graph.lineage.around(row.name, Key.by_name(fqn), **depths)
     root = graph["entity"]

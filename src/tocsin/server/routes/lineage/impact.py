@@ -27,7 +27,7 @@ from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
-from tocsin.server.routes.lineage.edges import row_of_type
+from tocsin.server.routes.lineage.edges import kind_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50, description="Levels of lineage to follow downstream.")]
@@ -83,13 +83,13 @@ def impact_by_name(
 def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit: Most = MOST_ASSETS) -> Response:
     """Return everything downstream of an event's change, by current lineage."""
     event = shown_event(str(event_id), caller).event
-    row_of_type(event.entity_type)
+    kind_of_type(event.entity_type)
     question = _Question(_subject(event), depth, limit, frozenset(_changed_column_fqns(event)))
     return answer({"event": _event_reference(event)} | _impact_json(caller, question))
 
 
 def _of_entity(caller: Caller, which: tuple[str, Key], bounds: tuple[int, int], columns: str | None) -> Response:
-    row = row_of_type(which[0])
+    row = kind_of_type(which[0])
     document = visible_document(row, which[1], caller, include="all")
     require(caller, Operation.VIEW_BASIC, row, document)
     root = _reference(row.name, document)
@@ -151,14 +151,14 @@ def _group(entity_type: str) -> str:
     return ENTITY_TYPES[entity_type].collection.rsplit("/", 1)[-1]
 
 
-def _requested_columns(row: EntityType, document: Document, columns: str | None) -> frozenset[str]:
+def _requested_columns(kind: EntityType, document: Document, columns: str | None) -> frozenset[str]:
     """Return the full names of the columns that a comma list names."""
     fqn = document["fullyQualifiedName"]
-    existing = column_fqns(row.name, fqn, document)
+    existing = column_fqns(kind.name, fqn, document)
     requested = {_full(fqn, name.strip()) for name in (columns or "").split(",") if name.strip()}
     for column in sorted(requested - existing):
         raise missing_column(
-            fqn, column.removeprefix(f"{fqn}."), relative_fqns_by_spelling(row.name, fqn, document), field="columns"
+            fqn, column.removeprefix(f"{fqn}."), relative_fqns_by_spelling(kind.name, fqn, document), field="columns"
         )
     return frozenset(requested)
 

@@ -34,7 +34,7 @@ from tocsin.server.entities.included_fields import included_values
 from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, TextBody, answer
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])
@@ -42,32 +42,32 @@ of_asset = APIRouter(tags=["samples"])
 
 
 @of_asset.put("/{entity_id}/sampleData", openapi_extra=answers("{}", reads="SampleRequest"))
-def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+def put(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
-    key = _key_of(row, entity_id)
-    permitted_document(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+    key = _key_of(kind, entity_id)
+    permitted_document(kind.name, key, caller, Operation.EDIT_SAMPLE_DATA)
 
     def work(record: Record, asset: Stored) -> Written:
         return put_sample(record, asset, body)
 
-    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
-    return _with_sample(row, written.document, caller)
+    written = caller.parts.writes.on_entity(kind.name, key, work, actor=caller.actor)
+    return _with_sample(kind, written.document, caller)
 
 
 @of_asset.get("/{entity_id}/sampleData", openapi_extra=answers("{}"))
-def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
+def read(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Return a table, container, topic or search index with its sample data, masked."""
-    document = permitted_document(row.name, _key_of(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
-    return _with_sample(row, document, caller)
+    document = permitted_document(kind.name, _key_of(kind, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
+    return _with_sample(kind, document, caller)
 
 
 @of_asset.delete("/{entity_id}/sampleData", openapi_extra=answers("{}"))
-def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
+def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
-    key = _key_of(row, entity_id)
-    permitted_document(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
-    written = caller.parts.writes.on_entity(row.name, key, remove_sample, actor=caller.actor)
-    return answer(past(row, written.document, caller))
+    key = _key_of(kind, entity_id)
+    permitted_document(kind.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+    written = caller.parts.writes.on_entity(kind.name, key, remove_sample, actor=caller.actor)
+    return answer(past(kind, written.document, caller))
 
 
 @router.put(
@@ -116,14 +116,14 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     return answer(past(row, written.document, caller) | details)
 
 
-def _key_of(row: EntityType, entity_id: UUID) -> Key:
-    if row.name not in FORMS:
-        raise NotFound(f"{with_article(row.name)} has no sample data; valid types: {', '.join(FORMS)}")
+def _key_of(kind: EntityType, entity_id: UUID) -> Key:
+    if kind.name not in FORMS:
+        raise NotFound(f"{with_article(kind.name)} has no sample data; valid types: {', '.join(FORMS)}")
     return Key.by_id(str(entity_id))
 
 
-def _with_sample(row: EntityType, document: Document, caller: Caller) -> Response:
-    view = past(row, document, caller)
+def _with_sample(kind: EntityType, document: Document, caller: Caller) -> Response:
+    view = past(kind, document, caller)
     sample = caller.parts.reports.observations.attachments([document["id"]], SAMPLE).get(document["id"])
     if sample is None:
         return answer(view)

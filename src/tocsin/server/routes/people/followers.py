@@ -23,7 +23,7 @@ from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
@@ -35,39 +35,39 @@ router = APIRouter(tags=["followers"])
 
 
 @of_asset.get("", openapi_extra=answers("Followers"))
-def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
+def list_followers(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Return the followers of an asset, as ``data`` and as ``followers``."""
-    visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
+    visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
     users = [with_address(user, caller.root) for user in caller.parts.catalogue.followers(str(entity_id))]
-    return answer({"entityType": row.name, "entityId": str(entity_id), "followers": users, "data": users})
+    return answer({"entityType": kind.name, "entityId": str(entity_id), "followers": users, "data": users})
 
 
 @of_asset.put("", openapi_extra=answers("ChangeEvent", reads="FollowerId"))
-def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
+def add_follower(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add the user whose id is the body (a JSON string) as a follower."""
-    visible_document(row, Key.by_id(str(entity_id)), caller)
+    visible_document(kind, Key.by_id(str(entity_id)), caller)
     try:
         user_id = UUID(body) if isinstance(body, str) else None
     except ValueError:
         user_id = None
     if user_id is None:
         raise InvalidInput("The body must be a user id, as a JSON string.")
-    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+    return answer(event_of(kind, _follow(kind, str(entity_id), str(user_id), caller), caller))
 
 
 @of_asset.put("/{user_id}", openapi_extra=answers("ChangeEvent"))
-def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+def follow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Add a follower."""
-    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+    return answer(event_of(kind, _follow(kind, str(entity_id), str(user_id), caller), caller))
 
 
 @of_asset.delete("/{user_id}", openapi_extra=answers("ChangeEvent"))
-def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+def unfollow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
-    visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
+    visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
     _check_oneself(str(user_id), caller)
-    written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
-    return answer(event_of(row, written, caller))
+    written = caller.parts.writes.unfollow(kind.name, str(entity_id), str(user_id), actor=caller.actor)
+    return answer(event_of(kind, written, caller))
 
 
 @router.get("/users/{user_id}/follows", openapi_extra=answers("Follows"))
@@ -118,21 +118,21 @@ def _target(reference: object) -> tuple[EntityType, str]:
         raise InvalidInput(f"{reference.get('id')!r} is not an id.") from error
 
 
-def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
-    visible_document(row, Key.by_id(entity_id), caller)
+def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
+    visible_document(kind, Key.by_id(entity_id), caller)
     _check_oneself(user_id, caller)
-    _check_may_view(row, entity_id, user_id, caller)
-    return caller.parts.writes.follow(row.name, entity_id, user_id, actor=caller.actor)
+    _check_may_view(kind, entity_id, user_id, caller)
+    return caller.parts.writes.follow(kind.name, entity_id, user_id, actor=caller.actor)
 
 
-def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
+def _check_may_view(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
     """Reject making another person follow what they may not view."""
     person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
     if person is None or person.deleted:
         return
     visibility = Visibility(caller.policies.of(user_id), caller.parts.access.standing)
-    if entity_id not in visibility.sees([{"type": row.name, "id": entity_id}]):
-        raise Forbidden(f"{person.name} may not view this {row.name}, so cannot follow it; grant access first.")
+    if entity_id not in visibility.sees([{"type": kind.name, "id": entity_id}]):
+        raise Forbidden(f"{person.name} may not view this {kind.name}, so cannot follow it; grant access first.")
 
 
 def _check_oneself(user_id: str, caller: Caller) -> None:
@@ -140,7 +140,7 @@ def _check_oneself(user_id: str, caller: Caller) -> None:
         raise Forbidden("Only administrators and bots may change what others follow.")
 
 
-def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
+def event_of(kind: EntityType, written: Written, caller: Caller) -> Document:
     """Return the event of a write that makes no version, or one that says that nothing changed.
 
     Whatever ``event_format`` says of webhooks, the answer has upstream's keys, since OpenMetadata's client reads it
@@ -153,7 +153,7 @@ def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
     return {
         "id": str(uuid4()),
         "eventType": "entityNoChange",
-        "entityType": row.name,
+        "entityType": kind.name,
         "entityId": document["id"],
         "entityFullyQualifiedName": document["fullyQualifiedName"],
         "previousVersion": document["version"],
@@ -167,5 +167,5 @@ _NOT_UPSTREAM = frozenset({"userId", "idempotencyKey"})
 """Keys of an event that upstream's schema lacks."""
 
 
-def _group(row: EntityType) -> str:
-    return row.collection.rpartition("/")[2]
+def _group(kind: EntityType) -> str:
+    return kind.collection.rpartition("/")[2]

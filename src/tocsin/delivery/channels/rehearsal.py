@@ -9,7 +9,7 @@ import gzip
 from dataclasses import dataclass
 from email.message import EmailMessage
 
-from tocsin.delivery.channels.secret_masks import mask_secrets
+from tocsin.delivery.channels.answer_masks import mask_secrets
 from tocsin.delivery.transport.request import Recorder, Request
 from tocsin.model.address import MASK, masked_url
 from tocsin.model.subscription import Destination

@@ -15,7 +15,7 @@ from typing import TypeVar
 import structlog
 
 from tocsin.clock import Clock, Steady
-from tocsin.delivery.channels.secret_masks import mask_secrets
+from tocsin.delivery.channels.answer_masks import mask_secrets
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of

@@ -46,7 +46,8 @@ def views_of(
     extras = caller.visibility.visible_documents(requested_relations(kind, entities, caller, fields or frozenset()))
     entities = caller.visibility.visible_documents(entities)
     views = [
-        view_of(kind, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)
+        view_of(kind, document, caller.root, fields=fields) | extra
+        for document, extra in zip(entities, extras, strict=True)
     ]
     _describe(views, caller)
     _list_runs(kind, views, caller)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tocsin.delivery.channels.secret_masks import mask_secrets
+from tocsin.delivery.channels.answer_masks import mask_secrets
 from tocsin.delivery.transport.outcome import DETAIL_LIMIT
 from tocsin.model.address import MASK
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig

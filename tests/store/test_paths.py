@@ -14,15 +14,15 @@ from tocsin.store.upkeep.fsck.inspection import inspect
 _ROWS = (*ROWS, *FEED_ROWS, *QUALITY_ROWS)
 
 
-@pytest.mark.parametrize("row", _ROWS, ids=[kind.step_name for kind in _ROWS])
-def test_a_write_leaves_exactly_its_events(store_engine: Engine, kind: Row) -> None:
+@pytest.mark.parametrize("row", _ROWS, ids=[row.step_name for row in _ROWS])
+def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> None:
     shop = company(store_engine)
     furnish(shop)
-    kind.before(shop)
+    row.before(shop)
     end = shop.log.readable_end()
-    kind.write(shop)
+    row.write(shop)
     events = shop.events_after(end)
-    assert [description_of(event) for event in events] == list(kind.events)
+    assert [description_of(event) for event in events] == list(row.events)
     assert inspect(store_engine, deep=True).findings == []
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from tocsin.flow.match.indexing import Anchor
@@ -78,6 +80,16 @@ def test_one_changed_alert_among_many_is_read_alone_and_so_planned_alone() -> No
     assert _anchors(second.index.table.to_pylist(), "04711") == [expected_anchor]
 
 
+@pytest.fixture
+def all_levels_logged() -> Iterator[None]:
+    """Log every level, whatever a server in this process has set up."""
+    before = structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.configure(**before)
+
+
+@pytest.mark.usefixtures("all_levels_logged")
 def test_the_log_says_which_query_loaded_them() -> None:
     with capture_logs() as logged:
         CurrentAlerts("streak_stream", AlertsInMemory(subscription(1, "owners == 'ann'"))).read()

@@ -20,6 +20,7 @@ from tocsin.store.catalogue.alerts.incidents import assignees_at
 from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.keys import is_one_of
 from tocsin.store.database.tables import entity, follow, past_relation, person
 from tocsin.store.recipients import relations_over_time
@@ -135,16 +136,33 @@ class SqlDirectory:
         )
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
-        """Return the users or teams of those names, which may be quoted as in FQNs."""
+        """Return the users or teams of those names, which may be quoted as in FQNs.
+
+        A name that nobody has any more means who had it last: the alert may have been read before they were renamed.
+        """
         names_by_fqn: dict[str, set[str]] = defaultdict(set)
         for name in names:
             names_by_fqn[name].add(name)
             names_by_fqn[fqn.quote(name)].add(name)
         kind = "team" if relation is ReasonKind.TEAM else "user"
-        statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
-        for row in self._by_key(statement, entity.c.fqn, names_by_fqn):
-            principals = (Principal(relation, row.id, kind, receiver=name) for name in sorted(names_by_fqn[row.fqn]))
+        ids_by_fqn = self._holders(kind, names_by_fqn)
+        for full_name, principal_id in ids_by_fqn.items():
+            principals = (
+                Principal(relation, principal_id, kind, receiver=name) for name in sorted(names_by_fqn[full_name])
+            )
             yield from self._among(principals)
+
+    def _holders(self, kind: str, fqns: Collection[str]) -> dict[str, str]:
+        """Return the ids of the users or teams that have these FQNs, or had one that nobody has now."""
+        columns = select(entity.c.fqn, entity.c.id, entity.c.deleted).where(entity.c.entity_type == kind)
+        holders = {row.fqn: row for row in self._by_key(columns, entity.c.fqn, fqns)}
+        present = {full_name: str(row.id) for full_name, row in holders.items() if not row.deleted}
+        vacant = [full_name for full_name in fqns if full_name not in holders]
+        if not vacant:
+            return present
+        former = select(former_name.c.fqn, entity.c.id).join(entity, entity.c.id == former_name.c.entity_id)
+        renamed = former.where(former_name.c.entity_type == kind, ~entity.c.deleted)
+        return {row.fqn: str(row.id) for row in self._by_key(renamed, former_name.c.fqn, vacant)} | present
 
     def administrators(self) -> Iterator[Principal]:
         """Return all administrators."""

@@ -39,10 +39,10 @@ def letting_go(replace: Set = setattr) -> None:
 
 
 def letting_go_in_a_pipeline() -> None:
-    """Do so in the process of a pipeline whose search is faster than its other queries."""
-    from tocsin.jobs import match_stream  # here, where Spark is anyway
+    """Do so in the process of a pipeline whose search is faster than its query of streaks."""
+    from tocsin.jobs import streak_stream  # here, where Spark is anyway
 
-    notify, has_searched = match_stream.notify, threading.Event()
+    notify, has_searched = streak_stream.notify, threading.Event()
 
     def advance(self: Notifications, query_name: str, log_offset: int, **how: Any) -> None:  # Any: as it is passed on
         _advance_and_let_go(self, query_name, log_offset, **how)
@@ -54,7 +54,7 @@ def letting_go_in_a_pipeline() -> None:
         return notify(*arguments)
 
     setattr(Notifications, "advance", advance)  # noqa: B010  mypy refuses to assign to a method
-    match_stream.notify = notify_then
+    streak_stream.notify = notify_then
 
 
 def _rows_of_now(*arguments: Any) -> dict[str, list[Any]]:  # Any: rows of a private type

@@ -165,7 +165,7 @@ def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Scri
     judgement = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)
     assert [one.text() for one in judgement.differences] == []
     written = {event.key[0] for event in judgement.events if event.actor == OTHER}
-    assert {"table", "testCase", "query", "ingestionPipeline", "databaseService"} <= written
+    assert {"table", "testCase", "query", "ingestionPipeline"} <= written
 
 
 @pytest.mark.postgres
@@ -188,4 +188,6 @@ def test_a_pipeline_whose_search_lets_go_is_found_to_lose(script: Script, tmp_pa
     (tmp_path / "store").mkdir()
     place = Place(tmp_path / "store", environment=pipeline(tmp_path / "patched"))
     judgement = judge(script, Way.AT_THE_END, place, questions=None)
-    assert_lost(list(judgement.differences))
+    kinds = Counter(difference.kind for difference in judgement.differences)
+    assert kinds[Kind.MISSING] > 0
+    assert not kinds[Kind.EXTRA]

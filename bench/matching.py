@@ -12,12 +12,12 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -43,6 +43,7 @@ ALERT_COUNTS = (10, 100, 1_000, 10_000)
 BATCH_SIZES, ROUND_COUNT, WARM_UP_COUNT = (1, 100, 10_000), 11, 4
 BULK_ROUND_COUNT, BULK_WARM_UP_COUNT = 5, 3
 CHECKED_PAIRS = 200_000
+T = TypeVar("T")
 _BENCHMARK = "matching"
 _TAKEN_ALONG = ("event_id", "entity_id", "user_id", "timestamp_ms")
 _WIDE_COLUMNS, _WIDE_CHANGES = 3_000, 4
@@ -164,7 +165,7 @@ def _changes(work: Workload) -> list[Measurement]:
     before = _memory_mib(events.sparkSession)
     made_s, index = _time(lambda: index_of(alerts))
     alert = rewrite_condition(alerts[len(alerts) // 2], 5)
-    changed_s, after = _time(lambda: index.changed((), [alert]))
+    changed_s, after = _time(lambda: index.with_plans((), [alert]))
     first = events.limit(100).toArrow()
     batch = events.sparkSession.createDataFrame(first, schema=EVENTS)
     _arrow(matches(batch, index))
@@ -178,7 +179,7 @@ def _changes(work: Workload) -> list[Measurement]:
     ]
 
 
-def _time(action: Any) -> tuple[float, Any]:  # Any: a function and what it returns
+def _time(action: Callable[[], T]) -> tuple[float, T]:
     started_s = time.perf_counter()
     result = action()
     return time.perf_counter() - started_s, result

@@ -1,7 +1,6 @@
-"""Public API of the Python SDK: ``Client``, ``AsyncClient`` and the types they return. Next: ``client/blocking.py``."""
+"""Public API of the Python SDK: ``Client``, ``AsyncClient``, the types they return. Next: ``client/operations.py``."""
 
 from tocsin.client.answers import Change, Entity, LogSlice, Notice
-from tocsin.client.awaiting import AsyncClient
-from tocsin.client.blocking import Client
+from tocsin.client.operations import AsyncClient, Client
 
 __all__ = ["AsyncClient", "Change", "Client", "Entity", "LogSlice", "Notice"]

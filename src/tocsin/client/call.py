@@ -15,6 +15,7 @@ Filter = str | int | bool | Sequence[str] | None
 """What a query parameter may be: lists are joined by commas, None is left out."""
 
 JSON_PATCH = "application/json-patch+json"
+_PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ class Pages(Generic[T]):
         if page.after is None:
             return None
         return replace(self.first, query={**self.first.query, "after": page.after})
+
+
+def pages_of(path: str, filters: Mapping[str, Filter], view: Callable[[Any], T]) -> Pages[T]:  # Any: a row of JSON
+    """Return the list at a path, each row of it as ``view`` makes it."""
+
+    def page(answer: Any) -> Page[T]:  # Any: the answer's JSON
+        return Page(tuple(view(row) for row in answer["data"]), after=(answer.get("paging") or {}).get("after"))
+
+    return Pages(ApiCall("GET", path, page, query_of({"limit": _PAGE, **filters})))
 
 
 def query_of(filters: Mapping[str, Filter]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Request builders, one function per operation of the API; none of them sends anything.
 
-``Client`` and ``AsyncClient`` offer every one of them under the same name. Next: ``client/blocking.py``.
+``Client`` and ``AsyncClient`` offer every one of them under the same name. Next: ``client/operations.py``.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice
-from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Page, Pages, query_of
+from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Pages, pages_of, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 
-T = TypeVar("T")
-
 _SUBSCRIPTION = "eventsubscription"
 _BACKTESTS = "events/subscriptions/backtest"
 _DELIVERIES = "events/deliveries"
-_PAGE = 100
 _FORMAT = "tocsin"  # the form that also says who
 _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
 
@@ -35,7 +32,7 @@ def list_entities(entity_type: str, **filters: Filter) -> Pages[Entity]:
 
     Filters are the API's, in snake_case: ``database``, ``tags`` (all of them)…; ``limit`` is the size of one page.
     """
-    return _pages(_collection(entity_type), filters, lambda row: Entity(entity_type, row))
+    return pages_of(_collection(entity_type), filters, lambda row: Entity(entity_type, row))
 
 
 def list_tables(**filters: Filter) -> Pages[Entity]:
@@ -72,14 +69,13 @@ def patch(
 ) -> ApiCall[Entity]:
     """Apply JSON Patch operations (RFC 6902); ``if_match`` is the ETag the entity must still have."""
     headers = {"Content-Type": JSON_PATCH} | ({"If-Match": if_match} if if_match else {})
-    path = f"{_collection(entity_type)}/{_quote(entity_id)}"
-    return ApiCall("PATCH", path, _entity(entity_type), body=list(operations), headers=headers)
+    return ApiCall("PATCH", _path(entity_type, entity_id), _entity(entity_type), body=list(operations), headers=headers)
 
 
 def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> ApiCall[None]:
     """Delete an entity, softly unless ``hard``; what it contains only when ``recursive``."""
     query = query_of({"recursive": recursive, "hard_delete": hard})
-    return ApiCall("DELETE", f"{_collection(entity_type)}/{_quote(entity_id)}", _nothing, query)
+    return ApiCall("DELETE", _path(entity_type, entity_id), _nothing, query)
 
 
 def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
@@ -89,16 +85,17 @@ def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
 
 def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return every version of an entity, newest first; of one that was deleted for good, too."""
-    path = f"{_collection(entity_type)}/{_quote(entity_id)}/versions"
-    return ApiCall(
-        "GET", path, lambda answer: tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"])
-    )
+
+    def read(answer: Document) -> tuple[Entity, ...]:
+        return tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"])
+
+    return ApiCall("GET", _path(entity_type, entity_id, "versions"), read)
 
 
 def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:
     """Return what changed from version ``from_`` to ``to`` (``"0.3"``); without them, what the last change was."""
-    query = {key: value for key, value in (("from", from_), ("to", to)) if value is not None}
-    return ApiCall("GET", f"{_collection(entity_type)}/{_quote(entity_id)}/diff", _document, query)
+    query = query_of({"from": from_, "to": to})
+    return ApiCall("GET", _path(entity_type, entity_id, "diff"), _document, query)
 
 
 def as_of(entity_type: str, entity_id: str, moment: datetime) -> ApiCall[Entity]:
@@ -113,24 +110,24 @@ def rollback(
 
     The answer holds ``changeDescription``, ``entity`` and ``leftOut``: what does not come back, and why.
     """
-    path = f"{_collection(entity_type)}/{_quote(entity_id)}/rollback"
+    path = _path(entity_type, entity_id, "rollback")
     headers = {"If-Match": if_match} if if_match else {}
     return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
 
 def add_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
-    return ApiCall("PUT", _follower_path(entity_type, entity_id, follower_id), _nothing)
+    return ApiCall("PUT", _path(entity_type, entity_id, "followers", follower_id), _nothing)
 
 
 def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset no longer."""
-    return ApiCall("DELETE", _follower_path(entity_type, entity_id, follower_id), _nothing)
+    return ApiCall("DELETE", _path(entity_type, entity_id, "followers", follower_id), _nothing)
 
 
 def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the users who follow the asset."""
-    path = f"{_collection(entity_type)}/{_quote(entity_id)}/followers"
+    path = _path(entity_type, entity_id, "followers")
     return ApiCall("GET", path, lambda answer: tuple(Entity("user", row) for row in answer["data"]))
 
 
@@ -145,12 +142,14 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
     ``since`` without a time zone is local time. ``event_types`` narrows to these; none means all.
     """
     filters: dict[str, Filter] = {"since": int(since.timestamp() * 1000), "event_type": tuple(event_types) or None}
-    return _pages(f"users/{_quote(user_id)}/activity", filters, _titled_change)
+    return pages_of(
+        f"users/{_quote(user_id)}/activity", filters, lambda row: Change(row["event"], row.get("title") or "")
+    )
 
 
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read."""
-    return _pages(f"users/{_quote(user_id)}/notifications", filters, _notice)
+    return pages_of(f"users/{_quote(user_id)}/notifications", filters, _notice)
 
 
 def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
@@ -270,7 +269,7 @@ def delete_subscription(subscription_id: str) -> ApiCall[None]:
 
 def subscription_status(subscription_id: str) -> ApiCall[Document]:
     """Return how each destination of an event subscription fares."""
-    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/status", _document)
+    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "status"), _document)
 
 
 def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Document]:
@@ -278,12 +277,12 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
 
     Filters are the API's: ``kind`` (``firing``, ``edit`` or ``report``), ``since`` and ``until`` (``7d``, a date).
     """
-    return _pages(f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/history", filters, _document)
+    return pages_of(_path(_SUBSCRIPTION, subscription_id, "history"), filters, _document)
 
 
 def list_incidents(**filters: Filter) -> Pages[Document]:
     """Iterate over incidents of alerts, newest first; filters are the API's, e.g. ``status``, ``alert``."""
-    return _pages("incidents", filters, _document)
+    return pages_of("incidents", filters, _document)
 
 
 def get_incident(name: str) -> ApiCall[Document]:
@@ -336,7 +335,7 @@ def dead_letters(**filters: Filter) -> Pages[Document]:
 
     Filters: ``alert`` (id or name), ``destination`` (id), ``reason``, ``since``, ``until``.
     """
-    return _pages(_DELIVERIES, filters, _document)
+    return pages_of(_DELIVERIES, filters, _document)
 
 
 def delivery(message_id: str) -> ApiCall[Document]:
@@ -378,13 +377,12 @@ def noise(*, since: str = "30d", limit: int = 10) -> ApiCall[Document]:
 
 def subscription_noise(subscription_id: str, *, since: str = "30d") -> ApiCall[Document]:
     """Return one alert's noise, with conditions that would have spared some of it."""
-    path = f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/noise"
-    return ApiCall("GET", path, _document, query_of({"since": since}))
+    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "noise"), _document, query_of({"since": since}))
 
 
 def events(**filters: Filter) -> Pages[Change]:
     """Iterate over change events, oldest first; filters are the API's, e.g. ``entity_type``, ``event_type``."""
-    return _pages("events", {"format": _FORMAT, **filters}, Change)
+    return pages_of("events", {"format": _FORMAT, **filters}, Change)
 
 
 def read_log(offset: int | str, *, limit: int = 100) -> ApiCall[LogSlice]:
@@ -406,14 +404,18 @@ def login(email: str, password: str) -> ApiCall[str]:
     """Return a token for the person with that address."""
     # Upstream's form: the password travels base64-encoded inside the body.
     encoded = base64.b64encode(password.encode()).decode()
-    return ApiCall(
-        "POST", "users/login", lambda answer: str(answer["accessToken"]), body={"email": email, "password": encoded}
-    )
+    body = {"email": email, "password": encoded}
+    return ApiCall("POST", "users/login", lambda answer: str(answer["accessToken"]), body=body)
 
 
 def logged_in_user() -> ApiCall[Entity]:
     """Return the user the token belongs to."""
     return ApiCall("GET", "users/loggedInUser", _entity("user"))
+
+
+def health() -> ApiCall[Document]:
+    """Return ``status`` (``ok``, ``degraded``, ``eventsLost``), ``problems``, and how far the pipeline is."""
+    return ApiCall("GET", "healthcheck", _document)
 
 
 def server_version() -> ApiCall[str]:
@@ -438,8 +440,9 @@ def _quote(part: str) -> str:
     return quote(part, safe="")
 
 
-def _follower_path(entity_type: str, entity_id: str, follower_id: str) -> str:
-    return f"{_collection(entity_type)}/{_quote(entity_id)}/followers/{_quote(follower_id)}"
+def _path(entity_type: str, *parts: str) -> str:
+    """Return the path of a collection, or of what the parts lead to in it."""
+    return "/".join((_collection(entity_type), *map(_quote, parts)))
 
 
 def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Entity]:
@@ -449,14 +452,6 @@ def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Ent
 def _incident(name: str, action: str, comment: str | None, **fields: Document) -> ApiCall[Document]:
     body = {**fields, **({"comment": comment} if comment else {})}
     return ApiCall("PUT", f"incidents/{_quote(name)}/{action}", _document, body=body)
-
-
-def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T]) -> Pages[T]:
-    def page(answer: Document) -> Page[T]:
-        entries = tuple(view(row) for row in answer["data"])
-        return Page(entries, after=(answer.get("paging") or {}).get("after"))
-
-    return Pages(ApiCall("GET", path, page, query_of({"limit": _PAGE, **filters})))
 
 
 def _entity(entity_type: str) -> Callable[[Document], Entity]:
@@ -470,10 +465,6 @@ def _with_remarks(applied: Applied, headers: Mapping[str, str]) -> Applied:
 
 def _parse_follows(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:
     return tuple(Entity(row.get("type") or _BY_LIST.get(key, key), row) for key, rows in answer.items() for row in rows)
-
-
-def _titled_change(row: Document) -> Change:
-    return Change(row["event"], title=row.get("title") or "")
 
 
 def _notice(row: Document) -> Notice:

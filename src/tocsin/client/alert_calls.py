@@ -1,4 +1,4 @@
-"""Request builders for queues: claim the events of an alert's queue, acknowledge, release and extend them.
+"""Request builders for the editors of an alert, and for the events of its queue.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -13,6 +13,16 @@ from tocsin.model.entity import Document
 
 LEASE_S = 60
 """Seconds that a claim lasts unless the caller says otherwise."""
+
+
+def alert_editors(subscription_id: str) -> ApiCall[Document]:
+    """Return the editors of an alert (``data``), which covers only what all of them may view."""
+    return ApiCall("GET", _path(subscription_id, "editors"), lambda answer: answer)
+
+
+def take_over_alert(subscription_id: str) -> ApiCall[Document]:
+    """Become the only editor of an alert, which then covers what you may view; return its editors."""
+    return ApiCall("PUT", _path(subscription_id, "takeOver"), lambda answer: answer)
 
 
 def claim_events(subscription_id: str, *, limit: int = 1, lease_seconds: int = LEASE_S) -> ApiCall[Document]:
@@ -46,5 +56,8 @@ def _claims_of(items: Iterable[Document]) -> list[Document]:
 
 
 def _call(subscription_id: str, action: str, body: Document) -> ApiCall[Document]:
-    path = f"events/subscriptions/{quote(subscription_id, safe='')}/queue/{action}"
-    return ApiCall("POST", path, lambda answer: answer, body=body)
+    return ApiCall("POST", _path(subscription_id, f"queue/{action}"), lambda answer: answer, body=body)
+
+
+def _path(subscription_id: str, action: str) -> str:
+    return f"events/subscriptions/{quote(subscription_id, safe='')}/{action}"

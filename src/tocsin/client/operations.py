@@ -1,0 +1,237 @@
+"""Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
+
+Each operation is a function of ``client/calls.py`` or ``client/alert_calls.py``, which documents it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import MethodType, TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+import httpx
+
+from tocsin.client import alert_calls, calls
+from tocsin.client.call import ApiCall, Page, Pages
+from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
+from tocsin.client.failures import reaching
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Now = TypeVar("Now")
+Later = TypeVar("Later")
+
+
+class ApiOperation(Generic[P, Now, Later]):
+    """An operation as a method: ``Client``'s returns ``Now``, ``AsyncClient``'s ``Later``."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], Any]) -> None:  # Any: either client, either result
+        self._method = method
+
+    @overload
+    def __get__(self, client: Client, owner: type[Client]) -> Callable[P, Now]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type[AsyncClient]) -> Callable[P, Later]: ...
+    @overload
+    def __get__(self, client: None, owner: type[Client]) -> Callable[Concatenate[Client, P], Now]: ...
+    @overload
+    def __get__(self, client: None, owner: type[AsyncClient]) -> Callable[Concatenate[AsyncClient, P], Later]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:  # Any: as the overloads say
+        """Return the method, bound to a client or not."""
+        return self._method if client is None else MethodType(self._method, client)
+
+
+def _operation(build: Callable[P, ApiCall[T]]) -> ApiOperation[P, T, Awaitable[T]]:
+    """Return the operation that sends the call that ``build`` makes."""
+    return ApiOperation(_method(build, lambda client, call: client.send(call)))
+
+
+def _listing(build: Callable[P, Pages[T]]) -> ApiOperation[P, Iterator[T], AsyncIterator[T]]:
+    """Return the operation that walks through all the pages that ``build`` begins."""
+    return ApiOperation(_method(build, lambda client, pages: client.iterate(pages)))
+
+
+def _method(build: Callable[P, T], send: Callable[[Any, T], Any]) -> Callable[Concatenate[Any, P], Any]:  # Any: above
+    """Return a method that shows, in ``help()`` and editors, the name, docstring and parameters of ``build``."""
+
+    @functools.wraps(build)
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        return send(self, build(*args, **kwargs))
+
+    signature = inspect.signature(build)
+    receiver = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    vars(method)["__signature__"] = signature.replace(parameters=[receiver, *signature.parameters.values()])
+    del vars(method)["__wrapped__"]  # else inspect would look through the method and miss its self
+    return method
+
+
+class _Operations:
+    """Every operation of the API."""
+
+    list_entities = _listing(calls.list_entities)
+    list_tables = _listing(calls.list_tables)
+    get_by_name = _operation(calls.get_by_name)
+    get_by_id = _operation(calls.get_by_id)
+    create = _operation(calls.create)
+    create_or_update = _operation(calls.create_or_update)
+    patch = _operation(calls.patch)
+    delete = _operation(calls.delete)
+    restore = _operation(calls.restore)
+    versions = _operation(calls.versions)
+    diff = _operation(calls.diff)
+    as_of = _operation(calls.as_of)
+    rollback = _operation(calls.rollback)
+
+    add_follower = _operation(calls.add_follower)
+    remove_follower = _operation(calls.remove_follower)
+    followers = _operation(calls.followers)
+    follows = _operation(calls.follows)
+    get_follower_activity = _listing(calls.get_follower_activity)
+    notifications = _listing(calls.notifications)
+    mark_read = _operation(calls.mark_read)
+
+    lineage = _operation(calls.lineage)
+    add_lineage = _operation(calls.add_lineage)
+    delete_lineage = _operation(calls.delete_lineage)
+    send_lineage_events = _operation(calls.send_lineage_events)
+    impact = _operation(calls.impact)
+    event_impact = _operation(calls.event_impact)
+    explain = _operation(calls.explain)
+
+    mutes = _operation(calls.mutes)
+    mute = _operation(calls.mute)
+    unmute = _operation(calls.unmute)
+    preferences = _operation(calls.preferences)
+    prefer = _operation(calls.prefer)
+
+    create_subscription = _operation(calls.create_subscription)
+    apply_subscription = _operation(calls.apply_subscription)
+    get_subscription = _operation(calls.get_subscription)
+    list_subscriptions = _listing(calls.list_subscriptions)
+    patch_subscription = _operation(calls.patch_subscription)
+    delete_subscription = _operation(calls.delete_subscription)
+    subscription_status = _operation(calls.subscription_status)
+    subscription_history = _listing(calls.subscription_history)
+    list_incidents = _listing(calls.list_incidents)
+    get_incident = _operation(calls.get_incident)
+    acknowledge_incident = _operation(calls.acknowledge_incident)
+    assign_incident = _operation(calls.assign_incident)
+    resolve_incident = _operation(calls.resolve_incident)
+    alert_editors = _operation(alert_calls.alert_editors)
+    take_over_alert = _operation(alert_calls.take_over_alert)
+    claim_events = _operation(alert_calls.claim_events)
+    acknowledge_events = _operation(alert_calls.acknowledge_events)
+    release_events = _operation(alert_calls.release_events)
+    extend_events = _operation(alert_calls.extend_events)
+    health = _operation(calls.health)
+    start_backtest = _operation(calls.start_backtest)
+    get_backtest = _operation(calls.get_backtest)
+    cancel_backtest = _operation(calls.cancel_backtest)
+    dead_letters = _listing(calls.dead_letters)
+    delivery = _operation(calls.delivery)
+    render_template = _operation(calls.render_template)
+    start_replay = _operation(calls.start_replay)
+    get_replay = _operation(calls.get_replay)
+    cancel_replay = _operation(calls.cancel_replay)
+    noise = _operation(calls.noise)
+    subscription_noise = _operation(calls.subscription_noise)
+
+    events = _listing(calls.events)
+    read_log = _operation(calls.read_log)
+    add_test_result = _operation(calls.add_test_result)
+    add_pipeline_status = _operation(calls.add_pipeline_status)
+    logged_in_user = _operation(calls.logged_in_user)
+    server_version = _operation(calls.server_version)
+
+
+class Client(_Operations):
+    """A connection to a Tocsin server.
+
+    Parameters
+    ----------
+    server : its address; without it ``TOCSIN_SERVER``, or this machine, on ``TOCSIN_PORT`` or 8585
+    token : a person's or bot's token; without it ``TOCSIN_TOKEN``
+
+    Raises
+    ------
+    TocsinError : from every method, its subclass by what the server answered; Unavailable when it does not answer
+    """
+
+    def __init__(self, server: str | None = None, token: str | None = None) -> None:
+        self._address = address_of(server, token)
+        self._http = httpx.Client(timeout=TIMEOUT_S)
+
+    def login(self, email: str, password: str) -> str:
+        """Log in, use the token from now on, and return it."""
+        token = self.send(calls.login(email, password))
+        self._address = Address(self._address.server, token)
+        return token
+
+    def send(self, call: ApiCall[T]) -> T:
+        """Send one call and return its result."""
+        with reaching(self._address.server):
+            response = self._http.send(request_of(self._http, call, self._address))
+        return answer_of(call, response)
+
+    def iterate(self, pages: Pages[T]) -> Iterator[T]:
+        """Yield the rows of every page, each fetched when it is needed."""
+        call: ApiCall[Page[T]] | None = pages.first
+        while call is not None:
+            page = self.send(call)
+            yield from page.entries
+            call = pages.following(page)
+
+    def close(self) -> None:
+        """Close the connection; the client cannot be used afterwards."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Operations):
+    """A connection to a Tocsin server for asyncio; parameters and errors as for ``Client``."""
+
+    def __init__(self, server: str | None = None, token: str | None = None) -> None:
+        self._address = address_of(server, token)
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_S)
+
+    async def login(self, email: str, password: str) -> str:
+        """Log in, use the token from now on, and return it."""
+        token = await self.send(calls.login(email, password))
+        self._address = Address(self._address.server, token)
+        return token
+
+    async def send(self, call: ApiCall[T]) -> T:
+        """Send one call and return its result."""
+        with reaching(self._address.server):
+            response = await self._http.send(request_of(self._http, call, self._address))
+        return answer_of(call, response)
+
+    async def iterate(self, pages: Pages[T]) -> AsyncIterator[T]:
+        """Yield the rows of every page, each fetched when it is needed."""
+        call: ApiCall[Page[T]] | None = pages.first
+        while call is not None:
+            page = await self.send(call)
+            for row in page.entries:
+                yield row
+            call = pages.following(page)
+
+    async def close(self) -> None:
+        """Close the connection; the client cannot be used afterwards."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -48,6 +48,11 @@ def _checked_range(text: str) -> str:
     return text
 
 
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -55,24 +60,20 @@ class _Group(BaseModel):
 class StoreSettings(_Group):
     """Where data and keys are, and how the database is used."""
 
-    data_dir: Path = Field(default=Path("tocsin-data"), description="Folder for the SQLite file and checkpoints.")
+    data_dir: Path = Field(Path("tocsin-data"), description="Folder for the SQLite file and checkpoints.")
     database_url: str | None = Field(
-        default=None,
-        description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`.",
+        None, description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`."
     )
-    database_timeout_s: float = Field(
-        default=30.0,
-        gt=0,
-        description="Seconds to wait for an answer of PostgreSQL; then requests are answered 503.",
+    database_timeout_s: Positive = Field(
+        30.0, description="Seconds to wait for an answer of PostgreSQL; then requests are answered 503."
     )
     secrets_key: SecretStr | None = Field(
-        default=None,
+        None,
         description="Key that seals secrets and signing keys; several separated by spaces, newest first. "
         "Unset: `secrets.key` in `data_dir`.",
     )
     sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
-        default="FULL",
-        description="Sync mode of SQLite. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
+        "FULL", description="Sync mode of SQLite. `FULL` survives a power cut; `NORMAL` is faster and survives a crash."
     )
 
     def store_url(self) -> str:
@@ -92,33 +93,28 @@ class LogSettings(_Group):
     """What a process logs."""
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Minimum level: `debug`, `info`, `warning` or `error`."
+        "info", description="Minimum level: `debug`, `info`, `warning` or `error`."
     )
-    log_format: Literal["console", "json"] = Field(default="console", description="`console` or `json`.")
+    log_format: Literal["console", "json"] = Field("console", description="`console` or `json`.")
 
 
 class ServerSettings(_Group):
     """Where the server is, and as what it appears."""
 
-    host: str = Field(default="127.0.0.1", description="Address the server listens on.")
-    port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
-    processes: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description="Server processes. Unset: one per core, at most four.",
-    )
+    host: str = Field("127.0.0.1", description="Address the server listens on.")
+    port: int = Field(8585, ge=0, le=65535, description="Port the server listens on.")
+    processes: int | None = Field(None, ge=1, le=64, description="Server processes. Unset: one per core, at most four.")
     api_version: Literal["1.13.0", "2.0.0", "2.1.0"] = Field(
-        default="2.0.0",
+        "2.0.0",
         description="OpenMetadata version that `/system/version` states: `1.13.0`, `2.0.0` or `2.1.0`. OpenMetadata's "
         "client requires its own major and minor version.",
     )
     event_format: Literal["default", "seed", "openmetadata", "tocsin", "cloudEvents"] = Field(
-        default="default",
+        "default",
         description="Format of events for webhooks without a `payloadFormat`: `default`, `seed`, `openmetadata`, "
         "`tocsin` or `cloudEvents`.",
     )
-    public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
+    public_url: str | None = Field(None, description="Public address of the server, used in links.")
 
     def is_api_since(self, major: int) -> bool:
         """Return whether the version of OpenMetadata's API that the server states is this one or a later one."""
@@ -136,108 +132,87 @@ class ServerSettings(_Group):
 class CatalogueSettings(_Group):
     """Limits of what is written to the catalogue and read from it."""
 
-    consolidate_minutes: float = Field(
-        default=0.0,
-        ge=0,
+    consolidate_minutes: NotNegative = Field(
+        0.0,
         description="Minutes within which one person's edits of an entity share a version; events are never merged.",
     )
-    most_patch_operations: int = Field(default=10_000, ge=1, description="Maximum operations of a JSON Patch.")
+    most_patch_operations: Count = Field(10_000, description="Maximum operations of a JSON Patch.")
     largest_document: int = Field(
-        default=8_388_608,
-        ge=1_024,
-        description="Maximum bytes of an entity as JSON, and of what the copies of one patch add.",
+        8_388_608, ge=1_024, description="Maximum bytes of an entity as JSON, and of what the copies of one patch add."
     )
-    events_per_person_per_hour: int = Field(
-        default=20_000, ge=1, description="Maximum changes of one person per hour; administrators and bots: unlimited."
+    events_per_person_per_hour: Count = Field(
+        20_000, description="Maximum changes of one person per hour; administrators and bots: unlimited."
     )
-    event_bytes_per_person_per_hour: int = Field(
-        default=1_073_741_824,
-        ge=1,
+    event_bytes_per_person_per_hour: Count = Field(
+        1_073_741_824,
         description="Maximum bytes of changes of one person per hour; administrators and bots: unlimited.",
     )
-    report_max_age_h: float = Field(
-        default=168.0,
-        gt=0,
-        description="Hours after which a reported test result or run is history and notifies nobody.",
+    report_max_age_h: Positive = Field(
+        168.0, description="Hours after which a reported test result or run is history and notifies nobody."
     )
-    posts_per_hour: int = Field(
-        default=600,
-        ge=1,
+    posts_per_hour: Count = Field(
+        600,
         description="Maximum threads, posts and mentioned people of one person per hour; administrators "
         "and bots: unlimited.",
     )
-    page_bytes: int = Field(
-        default=33_554_432,
-        ge=1,
-        description="Maximum bytes of JSON per page; larger pages end early with a cursor.",
+    page_bytes: Count = Field(
+        33_554_432, description="Maximum bytes of JSON per page; larger pages end early with a cursor."
     )
 
 
 class LoginSettings(_Group):
     """How long a log-in lasts, and how failed ones are delayed."""
 
-    token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
-    login_failures: int = Field(
-        default=5, ge=1, description="Failed log-ins of an account after which further ones are delayed."
+    token_hours: Positive = Field(24.0, description="Hours until a person's token expires.")
+    login_failures: Count = Field(5, description="Failed log-ins of an account after which further ones are delayed.")
+    login_longest_delay_s: Positive = Field(
+        30.0, description="Longest delay between two log-ins of an account; delays double up to it."
     )
-    login_longest_delay_s: float = Field(
-        default=30.0, gt=0, description="Longest delay between two log-ins of an account; delays double up to it."
+    login_wait_s: Positive = Field(
+        600.0, description="Seconds without failures after which failed log-ins are forgotten."
     )
-    login_wait_s: float = Field(
-        default=600.0, gt=0, description="Seconds without failures after which failed log-ins are forgotten."
-    )
-    login_concurrency: int = Field(default=4, ge=1, description="Maximum password checks at once per process.")
+    login_concurrency: Count = Field(4, description="Maximum password checks at once per process.")
     login_waiting: int = Field(
-        default=100, ge=0, description="Maximum waiting log-ins per process; further ones are answered 429."
+        100, ge=0, description="Maximum waiting log-ins per process; further ones are answered 429."
     )
 
 
 class TrafficSettings(_Group):
     """Limits of requests, streams, connections and bodies."""
 
-    requests_per_person: int = Field(
-        default=4,
-        ge=1,
+    requests_per_person: Count = Field(
+        4,
         description="Maximum parallel requests of one person per process (administrators and bots: four "
         "times as many); further ones wait.",
     )
     requests_waiting_per_person: int = Field(
-        default=200, ge=0, description="Maximum waiting requests of one person; further ones are answered 429."
+        200, ge=0, description="Maximum waiting requests of one person; further ones are answered 429."
     )
-    streams_per_person: int = Field(
-        default=20, ge=1, description="Maximum live streams of one person per server process."
-    )
-    streams: int = Field(default=1_000, ge=1, description="Maximum live streams per server process.")
+    streams_per_person: Count = Field(20, description="Maximum live streams of one person per server process.")
+    streams: Count = Field(1_000, description="Maximum live streams per server process.")
     connections: int = Field(
-        default=2_000,
-        ge=10,
-        description="Maximum connections per process; beyond, the longest idle one is closed.",
+        2_000, ge=10, description="Maximum connections per process; beyond, the longest idle one is closed."
     )
-    connections_per_source: int = Field(
-        default=500, ge=1, description="Maximum connections from one address or /64 network, except trusted proxies."
+    connections_per_source: Count = Field(
+        500, description="Maximum connections from one address or /64 network, except trusted proxies."
     )
     trusted_proxies: tuple[str, ...] = Field(
-        default=("127.0.0.1", "::1"),
-        description="Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is trusted.",
+        ("127.0.0.1", "::1"), description="Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is trusted."
     )
-    header_timeout_s: float = Field(default=10.0, gt=0, description="Seconds for the headers of a request to arrive.")
-    header_bytes: int = Field(default=65_536, ge=1_024, description="Maximum bytes of request headers.")
-    write_timeout_s: float = Field(
-        default=60.0,
-        gt=0,
-        description="Seconds to wait for a client to read its answer; then the connection is closed.",
+    header_timeout_s: Positive = Field(10.0, description="Seconds for the headers of a request to arrive.")
+    header_bytes: int = Field(65_536, ge=1_024, description="Maximum bytes of request headers.")
+    write_timeout_s: Positive = Field(
+        60.0, description="Seconds to wait for a client to read its answer; then the connection is closed."
     )
-    body_bytes_open: int = Field(default=65_536, ge=1, description="Maximum bytes of a body before log-in.")
-    body_bytes: int = Field(default=10_485_760, ge=1, description="Maximum bytes of a body.")
-    body_bytes_bulk: int = Field(
-        default=16_777_216, ge=1, description="Maximum bytes of the body of a bulk request or import."
+    body_bytes_open: Count = Field(65_536, description="Maximum bytes of a body before log-in.")
+    body_bytes: Count = Field(10_485_760, description="Maximum bytes of a body.")
+    body_bytes_bulk: Count = Field(16_777_216, description="Maximum bytes of the body of a bulk request or import.")
+    body_timeout_s: Positive = Field(60.0, description="Seconds for a body to arrive.")
+    body_bytes_per_s: Count = Field(
+        1_024, description="Minimum bytes of a body per second, after the first five seconds."
     )
-    body_timeout_s: float = Field(default=60.0, gt=0, description="Seconds for a body to arrive.")
-    body_bytes_per_s: int = Field(
-        default=1_024, ge=1, description="Minimum bytes of a body per second, after the first five seconds."
-    )
-    body_memory_bytes: int = Field(
-        default=268_435_456, ge=1, description="Maximum bytes of all bodies that a process reads at once."
+    body_memory_bytes: Count = Field(
+        268_435_456, description="Maximum bytes of all bodies that a process reads at once."
     )
 
 
@@ -245,54 +220,49 @@ class AccessSettings(_Group):
     """What is masked, and who logs in by OpenID Connect."""
 
     masked_tags: tuple[str, ...] = Field(
-        default=("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
+        ("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
     )
-    oidc_issuer: str | None = Field(default=None, description="OpenID Connect issuer. Unset: passwords only.")
-    oidc_client_id: str | None = Field(default=None, description="OpenID Connect client id.")
-    oidc_client_secret: SecretStr | None = Field(default=None, description="OpenID Connect client secret, if required.")
+    oidc_issuer: str | None = Field(None, description="OpenID Connect issuer. Unset: passwords only.")
+    oidc_client_id: str | None = Field(None, description="OpenID Connect client id.")
+    oidc_client_secret: SecretStr | None = Field(None, description="OpenID Connect client secret, if required.")
     oidc_trust_email: bool = Field(
-        default=False,
-        description="Whether addresses are verified at a provider that never sends `email_verified`.",
+        False, description="Whether addresses are verified at a provider that never sends `email_verified`."
     )
-    oidc_create_users: bool = Field(default=True, description="Whether a first log-in creates a user.")
+    oidc_create_users: bool = Field(True, description="Whether a first log-in creates a user.")
 
 
 class PipelineSettings(_Group):
     """Spark, the streaming queries and the background jobs."""
 
-    spark_master: str = Field(default="local[2]", description="Spark master of the pipeline.")
-    spark_driver_memory: str = Field(default="1g", description="Heap of the Spark driver.")
+    spark_master: str = Field("local[2]", description="Spark master of the pipeline.")
+    spark_driver_memory: str = Field("1g", description="Heap of the Spark driver.")
     spark_conf: dict[str, str] = Field(default_factory=dict, description="Additional Spark settings, as JSON.")
     spark_py_files: str | None = Field(
-        default=None, description="Wheel or zip of Tocsin that Spark ships to executors on other machines."
+        None, description="Wheel or zip of Tocsin that Spark ships to executors on other machines."
     )
-    pipeline_max_events_per_batch: int = Field(default=10_000, ge=1, description="Maximum events per micro-batch.")
-    pipeline_max_bytes_per_batch: int = Field(
-        default=32 * 2**20, ge=1, description="Maximum bytes of events per micro-batch; one event is always read."
+    pipeline_max_events_per_batch: Count = Field(10_000, description="Maximum events per micro-batch.")
+    pipeline_max_bytes_per_batch: Count = Field(
+        32 * 2**20, description="Maximum bytes of events per micro-batch; one event is always read."
     )
-    pipeline_max_event_age_h: float | None = Field(
-        default=None,
-        gt=0,
-        description="Hours after which an event notifies nobody any more. Unset: unlimited.",
+    pipeline_max_event_age_h: Positive | None = Field(
+        None, description="Hours after which an event notifies nobody any more. Unset: unlimited."
     )
-    pipeline_events_per_partition: int = Field(default=5_000, ge=1, description="Events per Spark task.")
-    pipeline_match_limit_s: float = Field(
-        default=10.0,
-        gt=0,
-        description="Seconds for matching a micro-batch; an alert that alone takes longer is disabled.",
+    pipeline_events_per_partition: Count = Field(5_000, description="Events per Spark task.")
+    pipeline_match_limit_s: Positive = Field(
+        10.0, description="Seconds for matching a micro-batch; an alert that alone takes longer is disabled."
     )
-    search_every_s: float = Field(default=1.0, gt=0, description="Seconds between two updates of the search index.")
-    silence_every_s: float = Field(
-        default=60.0, ge=0, description="Seconds between two checks for entities without success; 0: never."
+    search_every_s: Positive = Field(1.0, description="Seconds between two updates of the search index.")
+    silence_every_s: NotNegative = Field(
+        60.0, description="Seconds between two checks for entities without success; 0: never."
     )
     lake_dir: Path | None = Field(
-        default=None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
+        None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
     )
-    lake_every_s: float = Field(default=3600.0, ge=0, description="Seconds between two updates of the lake; 0: never.")
-    audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0: never.")
-    audit_window_hours: float = Field(default=24.0, gt=0, description="Hours of events that a self-audit checks.")
-    audit_allowance_s: float = Field(
-        default=900.0, gt=0, description="Seconds a message may be overdue before the self-audit reports it."
+    lake_every_s: NotNegative = Field(3600.0, description="Seconds between two updates of the lake; 0: never.")
+    audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
+    audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
+    audit_allowance_s: Positive = Field(
+        900.0, description="Seconds a message may be overdue before the self-audit reports it."
     )
 
     def max_event_age_ms(self) -> int | None:
@@ -304,34 +274,27 @@ class PipelineSettings(_Group):
 class WorkerSettings(_Group):
     """How a delivery worker claims and sends."""
 
-    worker_claim_limit: int = Field(default=384, ge=1, description="Maximum messages a worker claims at once.")
-    worker_lease_s: float = Field(
-        default=90.0, gt=0, description="Seconds until the claims of a worker without heartbeat expire."
-    )
-    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between two looks for due messages.")
-    destination_concurrency: int = Field(default=8, ge=1, description="Maximum parallel requests to one destination.")
+    worker_claim_limit: Count = Field(384, description="Maximum messages a worker claims at once.")
+    worker_lease_s: Positive = Field(90.0, description="Seconds until the claims of a worker without heartbeat expire.")
+    worker_poll_s: Positive = Field(0.2, description="Seconds between two looks for due messages.")
+    destination_concurrency: Count = Field(8, description="Maximum parallel requests to one destination.")
 
 
 class AlertSettings(_Group):
     """Limits of the alerts of one person."""
 
-    alerts_per_person: int = Field(
-        default=50, ge=1, description="Maximum alerts created by one person; administrators: unlimited."
+    alerts_per_person: Count = Field(50, description="Maximum alerts created by one person; administrators: unlimited.")
+    alerts_per_hour: Count = Field(
+        60, description="Maximum alerts one person creates per hour; administrators: unlimited."
     )
-    alerts_per_hour: int = Field(
-        default=60, ge=1, description="Maximum alerts one person creates per hour; administrators: unlimited."
+    destinations_per_alert: Count = Field(20, description="Maximum destinations of an alert, except administrators'.")
+    external_destinations_per_person: Count = Field(
+        100, description="Maximum External destinations of all alerts created by one person."
     )
-    destinations_per_alert: int = Field(
-        default=20, ge=1, description="Maximum destinations of an alert, except administrators'."
-    )
-    external_destinations_per_person: int = Field(
-        default=100, ge=1, description="Maximum External destinations of all alerts created by one person."
-    )
-    receivers_per_destination: int = Field(default=50, ge=1, description="Maximum receivers of such a destination.")
-    trial_messages_per_hour: int = Field(default=20, ge=1, description="Maximum test messages of one person per hour.")
+    receivers_per_destination: Count = Field(50, description="Maximum receivers of such a destination.")
+    trial_messages_per_hour: Count = Field(20, description="Maximum test messages of one person per hour.")
     external_mail_domains: tuple[str, ...] = Field(
-        default=(),
-        description="Domains that all alerts may mail. Other external addresses must be added by an administrator.",
+        (), description="Domains that all alerts may mail. Other external addresses must be added by an administrator."
     )
 
 
@@ -339,25 +302,18 @@ class ChannelSettings(_Group):
     """What messages leave through."""
 
     egress_allow: tuple[Annotated[str, AfterValidator(_checked_range)], ...] = Field(
-        default=(),
-        description="Private ranges webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
+        (), description="Private ranges webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`."
     )
     slack_api_url: str = Field(
-        default="https://slack.com/api", description="Address of Slack's Web API, which bot tokens are sent to."
+        "https://slack.com/api", description="Address of Slack's Web API, which bot tokens are sent to."
     )
-    smtp_host: str | None = Field(
-        default=None, description="Mail server. Unset: `tocsin up` starts a development receiver."
-    )
-    smtp_port: int = Field(default=25, ge=1, le=65535, description="Port of the mail server.")
-    smtp_user: str | None = Field(default=None, description="User name at the mail server.")
-    smtp_password: SecretStr | None = Field(default=None, description="Password at the mail server.")
-    smtp_tls: Literal["none", "starttls", "tls"] = Field(
-        default="none", description="Encryption: `none`, `starttls` or `tls`."
-    )
-    smtp_connections: int = Field(
-        default=3, ge=1, le=100, description="Maximum connections of one worker to the mail server."
-    )
-    smtp_sender: str = Field(default="tocsin@localhost", description="Sender address.")
+    smtp_host: str | None = Field(None, description="Mail server. Unset: `tocsin up` starts a development receiver.")
+    smtp_port: int = Field(25, ge=1, le=65535, description="Port of the mail server.")
+    smtp_user: str | None = Field(None, description="User name at the mail server.")
+    smtp_password: SecretStr | None = Field(None, description="Password at the mail server.")
+    smtp_tls: Literal["none", "starttls", "tls"] = Field("none", description="Encryption: `none`, `starttls` or `tls`.")
+    smtp_connections: int = Field(3, ge=1, le=100, description="Maximum connections of one worker to the mail server.")
+    smtp_sender: str = Field("tocsin@localhost", description="Sender address.")
 
 
 class Settings(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Any
 
 import orjson
+from sqlalchemy import Connection, select
+from sqlalchemy import Row as ResultRow
 
 from tocsin.model.entity import Document, version_from_tenths, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import BY_REFERENCE
 from tocsin.model.stored import Stored
 from tocsin.store.database import tables
+from tocsin.store.database.keys import rows_by_key
 
 _ENTITY = tables.entity.c
 STORED = (
@@ -104,3 +108,16 @@ def reference_of(entity_id: str, entity_type: str, name: str, fqn: str, deleted:
     """Return the full reference to an entity from the columns of its row."""
     reference = {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
     return reference | ({"deleted": True} if deleted else {})
+
+
+def references_by_id(connection: Connection, ids: Collection[str]) -> dict[str, Document]:
+    """Return the references to the entities of these ids, deleted ones included, by id."""
+    return {row.id: reference_of(*row) for row in rows_by_key(connection, select(*REFERENCE), _ENTITY.id, ids)}
+
+
+def references_by_key(key_rows: Iterable[ResultRow[*tuple[Any, ...]]]) -> dict[str, list[Document]]:
+    """Return the references in rows of a key and the columns of ``REFERENCE``, by the key, in the order of the rows."""
+    references: dict[str, list[Document]] = {}
+    for key, *reference in key_rows:
+        references.setdefault(key, []).append(reference_of(*reference))
+    return references

@@ -1,19 +1,34 @@
-"""Look-up by any number of keys in one statement, whose text depends only on whether there are several.
+"""Look-up of rows by any number of keys: in several statements, or in one that takes all of them.
 
 A list of parameters is limited, and each length is a statement of its own. One JSON array is neither, and costs the
-driver less than an array of its own.
+driver less than an array of its own: its text depends only on whether there are several keys.
 Next: ``store/recipients/directory.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, TypeVarTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, cast, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tocsin.chunks import chunks_of
 from tocsin.store.database.engine import is_sqlite
+
+Columns = TypeVarTuple("Columns")
+
+
+def rows_by_key(
+    connection: Connection,
+    query: Select[*Columns],
+    column: ColumnElement[Any],  # Any: whatever its keys are
+    keys: Iterable[Any],
+) -> Iterator[Row[*Columns]]:
+    """Yield the rows of ``query`` whose ``column`` is one of ``keys``, in one statement per portion of the keys."""
+    for chunk in chunks_of(sorted(keys)):
+        yield from connection.execute(query.where(column.in_(chunk)))
 
 
 def is_one_of(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> ColumnElement[bool]:

@@ -15,7 +15,6 @@ from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
-from tocsin.chunks import chunks_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
@@ -27,6 +26,7 @@ from tocsin.store.catalogue.relations.past import ABOVE
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity, past_relation
@@ -54,11 +54,11 @@ class SqlEntityStates:
     def references_named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
         """Return references to all that have each of these full names, whatever their types."""
         references: dict[str, list[Document]] = {}
+        of_any = entity.c.entity_type.in_(ENTITY_TYPES)
+        query = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(of_any)
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(fqns)):
-                of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(chunk)
-                for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
-                    references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
+            for row in rows_by_key(connection, query, entity.c.fqn, fqns):
+                references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
         return references
 
     def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
@@ -66,10 +66,9 @@ class SqlEntityStates:
         numbers = {int(name.removeprefix(PREFIX)): name for name in names}
         references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(numbers)):
-                for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(chunk))):
-                    alert = {"id": row.subscription_id, "type": "eventsubscription"}
-                    references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
+            for row in rows_by_key(connection, select(alert_incident), alert_incident.c.number, numbers):
+                alert = {"id": row.subscription_id, "type": "eventsubscription"}
+                references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
         return references
 
     def as_asked(
@@ -97,25 +96,19 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
 
 
 def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
-    subjects: dict[str, Subject] = {}
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
-    for chunk in chunks_of(sorted(entity_ids)):
-        entities = connection.execute(query.where(entity.c.id.in_(chunk)))
-        subjects |= {row.id: (row.entity_type, from_text(row.document)) for row in entities}
-    subjects = _with_heritage(connection, subjects)
+    entities = rows_by_key(connection, query, entity.c.id, entity_ids)
+    subjects = _with_heritage(connection, {row.id: (row.entity_type, from_text(row.document)) for row in entities})
     return subjects | _deleted_subjects(connection, [one for one in entity_ids if one not in subjects])
 
 
 def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
     """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
-    subjects: dict[str, Subject] = {}
     columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
-    for chunk in chunks_of(entity_ids):
-        deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
-        query = select(*columns).where(_EVENT.entity_id.in_(chunk), deleted).order_by(_EVENT.log_offset)
-        for row in connection.execute(query):
-            subjects[row.entity_id] = (row.entity_type, from_text(texts.of(row)).get("entity") or {})
-    return subjects
+    deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
+    query = select(*columns).where(deleted).order_by(_EVENT.log_offset)
+    events = rows_by_key(connection, query, _EVENT.entity_id, entity_ids)
+    return {row.entity_id: (row.entity_type, from_text(texts.of(row)).get("entity") or {}) for row in events}
 
 
 def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict[str, Subject]:
@@ -164,23 +157,18 @@ def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> d
 def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Document]]) -> dict[str, list[Document]]:
     """Return what those were about that are gone for good and say it by name, which another may have now."""
     by_name = [one for one, many in references_by_id.items() if any("id" not in reference for reference in many)]
-    past_parents: dict[str, list[Document]] = {}
     past = past_relation.c
-    for chunk in chunks_of(sorted(by_name)):
-        parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
-        for row in connection.execute(parents.where(past.entity_id.in_(chunk))):
-            past_parents[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
-    return past_parents
+    parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
+    parent_rows = rows_by_key(connection, parents, past.entity_id, by_name)
+    return {row.entity_id: [{"id": row.other_id, "type": row.other_type}] for row in parent_rows}
 
 
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
     kinds, types_by_query = gone_kinds("query"), dict[str, list[str]]()
-    for chunk in chunks_of(sorted(query_ids)):
-        query = select(attachment.c.entity_id, attachment.c.kind)
-        attachments = connection.execute(query.where(attachment.c.entity_id.in_(chunk), attachment.c.kind.in_(kinds)))
-        for row in attachments:
-            types_by_query.setdefault(row.entity_id, []).append(kinds[row.kind])
+    query = select(attachment.c.entity_id, attachment.c.kind).where(attachment.c.kind.in_(kinds))
+    for row in rows_by_key(connection, query, attachment.c.entity_id, query_ids):
+        types_by_query.setdefault(row.entity_id, []).append(kinds[row.kind])
     return types_by_query
 
 
@@ -195,9 +183,6 @@ def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
         by_type.setdefault(entity_type, []).append(fqn)
     ids: dict[Name, str] = {}
     for entity_type, fqns in by_type.items():
-        for chunk in chunks_of(sorted(fqns)):
-            query = select(entity.c.id, entity.c.fqn).where(
-                entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)
-            )
-            ids |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
+        query = select(entity.c.id, entity.c.fqn).where(entity.c.entity_type == entity_type)
+        ids |= {(entity_type, row.fqn): row.id for row in rows_by_key(connection, query, entity.c.fqn, fqns)}
     return ids

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
+from sqlalchemy import Connection, Engine, Row, select
 
 from tocsin.access.bind import asks_for_team
 from tocsin.access.defaults import BOT_WITHOUT_ROLES
@@ -22,9 +22,9 @@ from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, entity_tag, membership, person
 
-_KEYS_PER_STATEMENT = 500
 _REFERS = entity_reference.c
 Ids = set[str]
 Under = Callable[[Connection, str], frozenset[str]]
@@ -45,7 +45,9 @@ class SqlSubjects:
     def subjects(self, user_ids: Collection[str]) -> dict[str, Subject]:
         """Return the people and bots of those ids; unknown and deleted ones have no entry."""
         with reading(self._engine) as connection:
-            people = [row for row in _by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted]
+            people = [
+                row for row in rows_by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted
+            ]
             lookup = _SubjectLookup.of_people(connection, [row.user_id for row in people], self._under)
             return {row.user_id: lookup.subject(row) for row in people}
 
@@ -182,9 +184,9 @@ class _SubjectLookup:
         query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
             _REFERS.field.in_(("roles", "domains"))
         )
-        for row in _by_key(connection, query, _REFERS.entity_id, user_ids):
+        for row in rows_by_key(connection, query, _REFERS.entity_id, user_ids):
             (self.roles_of if row.field == "roles" else self.domains_of)[row.entity_id].add(row.target_id)
-        for row in _by_key(connection, select(membership), membership.c.member_id, user_ids):
+        for row in rows_by_key(connection, select(membership), membership.c.member_id, user_ids):
             self.teams_of[row.member_id].add(row.team_id)
 
     def _teams(self, connection: Connection) -> None:
@@ -192,7 +194,7 @@ class _SubjectLookup:
         frontier = {team for teams in self.teams_of.values() for team in teams}
         team_ids = set(frontier)
         while frontier:
-            memberships = list(_by_key(connection, select(membership), membership.c.member_id, frontier))
+            memberships = list(rows_by_key(connection, select(membership), membership.c.member_id, frontier))
             for row in memberships:
                 self.above[row.member_id].add(row.team_id)
             frontier = {row.team_id for row in memberships} - team_ids
@@ -203,7 +205,7 @@ class _SubjectLookup:
         query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
             _REFERS.field.in_(("defaultRoles", "domains"))
         )
-        for row in _by_key(connection, query, _REFERS.entity_id, team_ids):
+        for row in rows_by_key(connection, query, _REFERS.entity_id, team_ids):
             (self.team_roles if row.field == "defaultRoles" else self.domains_of)[row.entity_id].add(row.target_id)
 
     def _restricting(self, connection: Connection) -> None:
@@ -224,14 +226,14 @@ class _SubjectLookup:
         roles |= {self.bot_role_id} if self.bot_role_id else set()
         self.role_names = _live_names(connection, roles)
         query = select(_REFERS.entity_id, _REFERS.target_id).where(_REFERS.field == "policies")
-        for row in _by_key(connection, query, _REFERS.entity_id, roles):
+        for row in rows_by_key(connection, query, _REFERS.entity_id, roles):
             self.role_policies[row.entity_id].add(row.target_id)
 
     def _policies(self, connection: Connection) -> None:
         """Read the policies, and who is in the teams that they ask about."""
         ids = {one for of in (self.team_policies, self.role_policies) for given in of.values() for one in given}
         query = select(entity.c.document).where(~entity.c.deleted)
-        for row in _by_key(connection, query, entity.c.id, ids):
+        for row in rows_by_key(connection, query, entity.c.id, ids):
             policy = _policy(row.document)
             self.policies[policy.id] = policy
         asking = {team for team, given in self.team_roles.items() if self._asks_for_team(given)}
@@ -243,7 +245,7 @@ class _SubjectLookup:
         terms: dict[str, Ids] = defaultdict(set)
         query = select(entity_tag.c.tag_fqn, entity.c.fqn).join(entity, entity.c.id == entity_tag.c.entity_id)
         query = query.where(entity.c.entity_type == "glossaryTerm")
-        for row in _by_key(connection, query, entity_tag.c.tag_fqn, footing_of(self.policies.values()).labels):
+        for row in rows_by_key(connection, query, entity_tag.c.tag_fqn, footing_of(self.policies.values()).labels):
             terms[row.tag_fqn].add(row.fqn)
         self.carriers = {label: frozenset(fqns) for label, fqns in terms.items()}
 
@@ -265,24 +267,15 @@ def _id_of(connection: Connection, entity_type: str, name: str) -> str | None:
 
 def _live_names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     query = select(entity.c.id, entity.c.name).where(~entity.c.deleted)
-    return {row.id: row.name for row in _by_key(connection, query, entity.c.id, set(ids))}
+    return {row.id: row.name for row in rows_by_key(connection, query, entity.c.id, set(ids))}
 
 
 def _under(connection: Connection, team_id: str) -> frozenset[str]:
     """Return the ids of a team and of all teams and people under it."""
     ids, frontier = {team_id}, {team_id}
     while frontier:
-        memberships = _by_key(connection, select(membership), membership.c.team_id, frontier)
+        memberships = rows_by_key(connection, select(membership), membership.c.team_id, frontier)
         members = {(row.member_id, row.member_type) for row in memberships}
         frontier = {one for one, kind in members if kind == "team"} - ids
         ids |= {one for one, _ in members}
     return frozenset(ids)
-
-
-def _by_key(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], keys: Collection[str]
-) -> Iterator[Row[Any]]:
-    """Yield the rows of ``query`` whose ``column`` is one of ``keys``, a bounded list at a time."""
-    ordered = sorted(keys)
-    for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
-        yield from connection.execute(query.where(column.in_(ordered[start : start + _KEYS_PER_STATEMENT])))

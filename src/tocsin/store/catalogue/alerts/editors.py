@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, update
 
-from tocsin.chunks import chunks_of
 from tocsin.model.alert_editor import AlertEditor, ViewExtent
 from tocsin.model.change import EventType
 from tocsin.model.entity import FIRST_VERSION
@@ -20,6 +19,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.database.alert_tables import alert_editor
 from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, person
 
 _ALERT = "eventsubscription"
@@ -99,23 +99,18 @@ def note_creators(connection: Connection, versions: Sequence[Stored]) -> None:
 
 def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, str]:
     """Return who created each of these alerts, by its id; Tocsin's own have no entry."""
-    creator_ids: dict[str, str] = {}
-    for chunk in chunks_of(sorted(alert_ids)):
-        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_creator)
-        creator_ids |= {
-            row.subscription_id: row.user_id for row in connection.execute(query) if row.user_id != SYSTEM.id
-        }
-    return creator_ids
+    query = select(*_KEYS).where(_ROW.is_creator, _ROW.user_id != SYSTEM.id)
+    creator_rows = rows_by_key(connection, query, _ROW.subscription_id, alert_ids)
+    return {row.subscription_id: row.user_id for row in creator_rows}
 
 
 def editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless somebody changed them."""
     editor_ids: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunks_of(sorted(alert_ids)):
-        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_editor)
-        for row in connection.execute(query):
-            editor_ids[row.subscription_id].add(row.user_id)
-    return {alert_id: tuple(sorted(editor_ids[alert_id] - {SYSTEM.id})) for alert_id in alert_ids}
+    query = select(*_KEYS).where(_ROW.is_editor, _ROW.user_id != SYSTEM.id)
+    for alert_id, user_id in rows_by_key(connection, query, _ROW.subscription_id, alert_ids):
+        editor_ids[alert_id].add(user_id)
+    return {alert_id: tuple(sorted(editor_ids[alert_id])) for alert_id in alert_ids}
 
 
 def _editor(row: Row[*tuple[Any, ...]]) -> AlertEditor:  # Any: a column's value

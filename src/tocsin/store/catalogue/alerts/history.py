@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Select, func, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.lake import ALWAYS, Window
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.store.database.alert_tables import firing
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import Texts
 from tocsin.store.database.tables import attempt, change_event, notification
@@ -189,9 +189,8 @@ def _dropped_counts(connection: Connection, subscription_id: str, offsets: Colle
     query = query.join(attempt, attempt.c.message_id == notification.c.message_id)
     query = query.where(attempt.c.dropped.is_not(None), attempt.c.number == last.scalar_subquery())
     counts = Counter[int]()
-    for chunk in chunks_of(sorted(offsets)):
-        for identity, offset, text in connection.execute(query.where(notification.c.log_offset.in_(chunk))):
-            counts[offset] += (identity, subscription_id) in _pairs_left_out(text)
+    for identity, offset, text in rows_by_key(connection, query, notification.c.log_offset, offsets):
+        counts[offset] += (identity, subscription_id) in _pairs_left_out(text)
     return counts
 
 

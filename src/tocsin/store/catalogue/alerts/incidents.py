@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, select, text, update
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
@@ -22,6 +22,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
 from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import change_event
 
@@ -61,11 +62,10 @@ def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Fai
         _success(report, is_before=False).label("until"),
     ).join(change_event, _EVENT.log_offset == report.c.log_offset)
     failures: dict[int, Failure] = {}
-    for chunk in chunks_of(sorted(offsets)):
-        for row in connection.execute(query.where(report.c.log_offset.in_(chunk), ~is_history)):
-            if row.verdict is not None and is_failure(row.verdict):
-                place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
-                failures[row.log_offset] = Failure(*place, row.after or 0, row.until)
+    for row in rows_by_key(connection, query.where(~is_history), report.c.log_offset, offsets):
+        if row.verdict is not None and is_failure(row.verdict):
+            place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
+            failures[row.log_offset] = Failure(*place, row.after or 0, row.until)
     return failures
 
 
@@ -97,9 +97,8 @@ def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> di
         change_event, _EVENT.id == _STEP.event_id
     )
     query = query.where(_STEP.kind == StepKind.RESOLVED.value)
-    for chunk in chunks_of(sorted(entity_ids)):
-        for alert, entity_id, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
-            offsets[alert, entity_id].append(offset)
+    for alert, entity_id, offset in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+        offsets[alert, entity_id].append(offset)
     return offsets
 
 
@@ -126,14 +125,9 @@ def _open(connection: Connection, openings: Sequence[Opening], now_ms: int) -> N
 
 def _opening_offsets(connection: Connection, openings: Sequence[Opening]) -> dict[str, int]:
     """Return where those of these incidents that are known were opened."""
-    offsets: dict[str, int] = {}
-    for chunk in chunks_of(sorted(one.id for one in openings)):
-        offsets |= {row.id: row.opened_offset for row in connection.execute(_first_of(chunk))}
-    return offsets
-
-
-def _first_of(ids: Sequence[str]) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
-    return select(_ROW.id, _ROW.opened_offset).where(_ROW.id.in_(ids))
+    query = select(_ROW.id, _ROW.opened_offset)
+    opening_rows = rows_by_key(connection, query, _ROW.id, {one.id for one in openings})
+    return {row.id: row.opened_offset for row in opening_rows}
 
 
 def _first(failure: Failure) -> Document:
@@ -164,11 +158,9 @@ def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]],
 
 def _moments(connection: Connection, offsets: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Return id and time of the events at these places."""
-    moments: dict[int, tuple[str, int]] = {}
-    for chunk in chunks_of(sorted(set(offsets))):
-        query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms).where(_EVENT.log_offset.in_(chunk))
-        moments |= {row.log_offset: (row.id, row.timestamp_ms) for row in connection.execute(query)}
-    return moments
+    query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms)
+    events = rows_by_key(connection, query, _EVENT.log_offset, set(offsets))
+    return {offset: (event_id, at_ms) for offset, event_id, at_ms in events}
 
 
 def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -> None:
@@ -195,13 +187,10 @@ def assignees_at(connection: Connection, entity_ids: Collection[str], from_offse
     query = select(*who).join(alert_incident_step, _STEP.incident_id == _ROW.id)
     query = query.join(change_event, _EVENT.id == _STEP.event_id)
     query = query.where(_STEP.assignee_id.is_not(None), _EVENT.log_offset >= from_offset)
-    principals: list[Principal] = []
-    for chunk in chunks_of(sorted(entity_ids)):
-        for asset, assignee_id, kind, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
-            principals.append(
-                Principal(ReasonKind.ASSIGNEE, assignee_id, kind, asset, since_offset=offset, until_offset=offset)
-            )
-    return principals
+    return [
+        Principal(ReasonKind.ASSIGNEE, assignee_id, kind, asset, since_offset=offset, until_offset=offset)
+        for asset, assignee_id, kind, offset in rows_by_key(connection, query, _ROW.entity_id, entity_ids)
+    ]
 
 
 class SqlAlertIncidents:

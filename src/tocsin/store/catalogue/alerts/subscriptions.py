@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
 from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
-from tocsin.chunks import chunks_of
 from tocsin.delivery.channels.masking import with_secrets
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
@@ -25,6 +24,7 @@ from tocsin.store.database.alert_tables import alert_editor, alert_incident, mut
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.entity_tables import renaming
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import (
     change_event,
     destination_secret,
@@ -97,14 +97,10 @@ class Subscriptions:
 
     def critical_among(self, subscription_ids: Collection[str]) -> set[str]:
         """Return the ids of those of these subscriptions that are critical."""
-        columns = entity.c.id, entity.c.document
+        query = select(entity.c.id, entity.c.document)
         with reading(self._engine) as connection:
-            return {
-                row.id
-                for chunk in chunks_of(sorted(subscription_ids))
-                for row in connection.execute(select(*columns).where(entity.c.id.in_(chunk)))
-                if alert_of(json.loads(row.document)).is_critical
-            }
+            alert_rows = rows_by_key(connection, query, entity.c.id, subscription_ids)
+            return {row.id for row in alert_rows if alert_of(json.loads(row.document)).is_critical}
 
     def find(self, subscription_id: str) -> EventSubscription | None:
         """Return the subscription with that id, secrets masked."""
@@ -238,11 +234,10 @@ def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> di
     query = select(event.entity_id, event.log_offset, event.derived).where(
         (event.event_type == EventType.ENTITY_CREATED.value) | event.derived.contains(f'"{_SWITCH}"')
     )
-    for chunk in chunks_of(sorted(subscription_ids)):
-        for row in connection.execute(query.where(event.entity_id.in_(chunk)).order_by(event.log_offset)):
-            changed = json.loads(row.derived)
-            if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in offsets:
-                offsets[row.entity_id] = row.log_offset
+    for row in rows_by_key(connection, query.order_by(event.log_offset), event.entity_id, subscription_ids):
+        changed = json.loads(row.derived)
+        if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in offsets:
+            offsets[row.entity_id] = row.log_offset
     return offsets
 
 
@@ -250,9 +245,8 @@ def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str
     """Return what tells the bots of these alerts apart, by alert and destination."""
     secret, bots = destination_secret.c, dict[str, dict[str, str]]()
     query = select(secret.subscription_id, secret.destination_id, secret.bot).where(secret.bot.is_not(None))
-    for chunk in chunks_of(sorted(subscription_ids)):
-        for row in connection.execute(query.where(secret.subscription_id.in_(chunk))):
-            bots.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
+    for row in rows_by_key(connection, query, secret.subscription_id, subscription_ids):
+        bots.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
     return bots
 
 

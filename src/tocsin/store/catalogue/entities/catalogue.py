@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.nodes import Condition
 from tocsin.catalogue.governance.labels import TYPES, Name
-from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
@@ -34,8 +33,17 @@ from tocsin.store.catalogue.people import teams
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.database import tables
-from tocsin.store.database.documents import REFERENCE, STORED, entity_of, from_text, reference_of, tenths_of
+from tocsin.store.database.documents import (
+    REFERENCE,
+    STORED,
+    entity_of,
+    from_text,
+    reference_of,
+    references_by_key,
+    tenths_of,
+)
 from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 
@@ -126,13 +134,10 @@ class SqlCatalogue:
 
     def visible_ids(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
         """Return the ids of those of these entities that the condition holds for."""
-        visible_ids: set[str] = set()
         with reading(self._engine) as connection:
             is_visible = visible(visible_to, is_sqlite=is_sqlite(connection))
-            for chunk in chunks_of(sorted(ids)):
-                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(chunk), is_visible)
-                visible_ids.update(connection.execute(query).scalars())
-        return visible_ids
+            query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, is_visible)
+            return {row.id for row in rows_by_key(connection, query, _ENTITY.id, ids)}
 
     def neighbours(self, entity_type: str, fqn: str) -> list[Document]:
         """Return references to the live entities of a type whose FQNs come next before and after one, in no order."""
@@ -161,11 +166,9 @@ class SqlCatalogue:
         """Return every descendant of a team, each once and after its ancestors."""
         with reading(self._engine) as connection:
             ids = teams.all_under(connection, team_id)
-            documents_by_id: dict[str, Document] = {one: {} for one in ids}
-            for chunk in chunks_of(ids):
-                team_rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(chunk)))
-                documents_by_id |= {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
-            documents = list(documents_by_id.values())
+            team_rows = rows_by_key(connection, select(*STORED), _ENTITY.id, ids)
+            documents_by_id = {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
+            documents = [documents_by_id[one] for one in ids if one in documents_by_id]
             projections.add_memberships(connection, "team", documents)
         return documents
 
@@ -209,20 +212,14 @@ class SqlCatalogue:
 
     def live(self, ids: Sequence[str]) -> list[Document]:
         """Return references to the entities of these ids that are not deleted, by FQN."""
-        references: list[Document] = []
         with reading(self._engine) as connection:
-            for chunk in chunks_of(ids):
-                query = select(*REFERENCE).where(_ENTITY.id.in_(chunk), _ENTITY.deleted.is_(False))
-                references += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
-        return references
+            return [reference_of(*row) for row in rows_by_key(connection, _LIVE.order_by(_ENTITY.fqn), _ENTITY.id, ids)]
 
     def deleted_ids_among(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids of those of these entities that are deleted softly."""
-        deleted_ids: set[str] = set()
+        query = select(_ENTITY.id).where(_ENTITY.deleted)
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(ids)):
-                deleted_ids.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(chunk), _ENTITY.deleted)))
-        return frozenset(deleted_ids)
+            return frozenset(row.id for row in rows_by_key(connection, query, _ENTITY.id, ids))
 
     def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
         """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""
@@ -249,11 +246,9 @@ class SqlCatalogue:
         documents: dict[Name, Document] = {}
         with reading(self._engine) as connection:
             for source, entity_type in TYPES.items():
-                for chunk in chunks_of(sorted({fqn for one, fqn in names if one == source})):
-                    query = select(_ENTITY.fqn, _ENTITY.document).where(
-                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(chunk)
-                    )
-                    documents |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
+                query = select(_ENTITY.fqn, _ENTITY.document).where(_ENTITY.entity_type == entity_type)
+                label_rows = rows_by_key(connection, query, _ENTITY.fqn, {fqn for one, fqn in names if one == source})
+                documents |= {(source, fqn): from_text(text) for fqn, text in label_rows}
         return documents
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
@@ -269,14 +264,10 @@ class SqlCatalogue:
 
     def followers_of(self, entity_ids: Sequence[str]) -> dict[str, list[Document]]:
         """Return for each of these entities that has any who follows it, by name."""
-        follow, followers = tables.follow.c, dict[str, list[Document]]()
+        follow = tables.follow.c
         query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
         with reading(self._engine) as connection:
-            for chunk in chunks_of(entity_ids):
-                follows = connection.execute(query.where(follow.entity_id.in_(chunk)).order_by(_ENTITY.fqn))
-                for entity_id, *reference in follows:
-                    followers.setdefault(entity_id, []).append(reference_of(*reference))
-        return followers
+            return references_by_key(rows_by_key(connection, query.order_by(_ENTITY.fqn), follow.entity_id, entity_ids))
 
     def follows(self, user_id: str) -> list[Document]:
         """Return references to the entities a user follows, by FQN."""

@@ -5,7 +5,6 @@ Next: ``model/relations.py``, which defines them.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from tocsin.store.catalogue.access.visibility import Scopes, Sql, in_scopes
 from tocsin.store.catalogue.entities.write import lies_under
 from tocsin.store.catalogue.people import teams
 from tocsin.store.database import tables
-from tocsin.store.database.documents import REFERENCE, reference_of
+from tocsin.store.database.documents import REFERENCE, references_by_key
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.entity_tables import entity_reference
 
@@ -45,11 +44,8 @@ def related_entities(
             counted = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
             by_entity |= {entity_id: int(number) for entity_id, number in connection.execute(counted)}
             continue
-        listed: dict[str, list[Document]] = defaultdict(list)
         query = pairs.with_only_columns(key, *REFERENCE).order_by(_ENTITY.fqn).limit(relation.at_most)
-        for entity_id, *reference in connection.execute(query):
-            listed[entity_id].append(reference_of(*reference))
-        by_entity |= listed
+        by_entity |= references_by_key(connection.execute(query))
     return by_entity
 
 

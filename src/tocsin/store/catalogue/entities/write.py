@@ -47,6 +47,7 @@ from tocsin.store.catalogue.relations.past import Relation, RelationChanges
 from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
 from tocsin.store.database.entity_tables import renaming
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
@@ -195,9 +196,9 @@ class SqlTransaction:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         follow = tables.follow.c
         by_entity: dict[str, list[str]] = {}
-        for chunk in chunks_of(sorted(user_ids)):
-            for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(chunk))):
-                by_entity.setdefault(row.entity_id, []).append(row.user_id)
+        query = select(follow.entity_id, follow.user_id)
+        for row in rows_by_key(self._connection, query, follow.user_id, user_ids):
+            by_entity.setdefault(row.entity_id, []).append(row.user_id)
         entities: list[Stored] = []
         for chunk in chunks_of(sorted(by_entity)):
             entities += self._entities_of(

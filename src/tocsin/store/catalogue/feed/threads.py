@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 
-from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
@@ -29,10 +28,9 @@ from tocsin.store.catalogue.feed.filters import (
 )
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
 from tocsin.store.database.cursors import not_a_cursor
-from tocsin.store.database.documents import REFERENCE, from_text, reference_of
+from tocsin.store.database.documents import from_text, references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread, thread_post
-from tocsin.store.database.tables import entity
 
 Sees = Callable[[str, str], bool]
 """Whether somebody may see the asset of this type and id."""
@@ -210,7 +208,7 @@ def _visible_threads(
 
 def _thread_documents(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:
     """Return threads as they are shown, with what they refer to as it is called now."""
-    references = _references(
+    references = references_by_id(
         connection, {stored_thread.about_id for stored_thread in threads} | set(_assignee_ids(threads))
     )
     documents = []
@@ -234,14 +232,6 @@ def _with_assignees(document: Document, references: dict[str, Document]) -> Docu
 
 def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
     return (one["id"] for thread_ in threads for one in thread_.task.get("assignees") or ())
-
-
-def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
-    references: dict[str, Document] = {}
-    for chunk in chunks_of(sorted(ids)):
-        query = select(*REFERENCE).where(entity.c.id.in_(chunk))
-        references |= {row.id: reference_of(*row) for row in connection.execute(query)}
-    return references
 
 
 def _place(thread: StoredThread) -> ThreadCursor:

@@ -19,6 +19,7 @@ from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import lineage_edge
 
 Sees = Callable[[Iterable[Document]], Collection[str]]
@@ -88,11 +89,8 @@ def _ends(
     connection: Connection, columns: tuple[Column[str], Column[str], Column[str]], ids: Sequence[str]
 ) -> list[tuple[str, Document]]:
     """Return, for each edge at these assets, the asset and a reference to the other end."""
-    ends: list[tuple[str, Document]] = []
-    for chunk in chunks_of(ids):
-        edge_rows = connection.execute(select(*columns).where(columns[0].in_(chunk)))
-        ends += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in edge_rows]
-    return ends
+    edge_rows = rows_by_key(connection, select(*columns), columns[0], ids)
+    return [(at, {"id": end_id, "type": end_type}) for at, end_id, end_type in edge_rows]
 
 
 def _edges_within_depth(connection: Connection, start: str, depth: int, *, upstream: bool) -> list[Edge]:

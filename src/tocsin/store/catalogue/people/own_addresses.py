@@ -21,6 +21,7 @@ from tocsin.model.subscription import Channel, DestinationConfig
 from tocsin.store.catalogue.observations.series import SqlAttachments
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.tables import entity, person
 
@@ -72,11 +73,8 @@ def _addresses_of(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: 
 
 def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
     """Return those of these people who are not deleted."""
-    present_ids: set[str] = set()
-    for chunk in chunks_of(sorted(user_ids)):
-        query = select(person.c.user_id).where(person.c.user_id.in_(chunk), ~person.c.deleted)
-        present_ids.update(connection.scalars(query))
-    return present_ids
+    query = select(person.c.user_id).where(~person.c.deleted)
+    return {row.user_id for row in rows_by_key(connection, query, person.c.user_id, user_ids)}
 
 
 def _endpoint(document: Document, key: str) -> object:

@@ -17,9 +17,10 @@ from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.look_alikes import look_of
 from tocsin.store.database import tables
-from tocsin.store.database.documents import REFERENCE, from_text, reference_of
+from tocsin.store.database.documents import REFERENCE, from_text, reference_of, references_by_key
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import name_look
 
 _ENTITY = tables.entity.c
@@ -43,33 +44,24 @@ class SqlTeams:
     def children(self, team_id: str) -> list[Document]:
         """Return references to the teams directly under one, each with its ``teamType``."""
         teams = children(self._connection, [team_id]).get(team_id, [])
-        kinds: dict[str, str] = {}
-        for chunk in chunks_of([one["id"] for one in teams]):
-            query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(chunk))
-            team_rows = self._connection.execute(query)
-            kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in team_rows}
+        query = select(_ENTITY.id, _ENTITY.document)
+        team_rows = rows_by_key(self._connection, query, _ENTITY.id, [one["id"] for one in teams])
+        kinds = {one: from_text(text).get("teamType") or "Group" for one, text in team_rows}
         return [{**one, "teamType": kinds[one["id"]]} for one in teams]
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
-        called = set(names)
-        for chunk in chunks_of(sorted(ids)):
-            query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(chunk))
-            called |= {name for one, name in self._connection.execute(query)}
-        called.discard(ORGANIZATION)
-        return self._bring(ids) or self._are_named(called)
+        called = {row.name for row in rows_by_key(self._connection, select(_ENTITY.name), _ENTITY.id, ids)}
+        return self._bring(ids) or self._are_named((called | set(names)) - {ORGANIZATION})
 
     def _bring(self, team_ids: Collection[str]) -> bool:
         """Return whether one of these teams, short of the Organization, has roles or policies."""
         link = entity_reference.c
-        for chunk in chunks_of(sorted(team_ids)):
-            query = select(link.entity_id).where(
-                link.entity_id.in_(chunk), link.field.in_(("policies", "defaultRoles")), link.entity_id == _ENTITY.id
-            )
-            if self._connection.execute(query.where(_ENTITY.name != ORGANIZATION).limit(1)).first():
-                return True
-        return False
+        query = select(link.entity_id).where(
+            link.field.in_(("policies", "defaultRoles")), link.entity_id == _ENTITY.id, _ENTITY.name != ORGANIZATION
+        )
+        return any(True for _ in rows_by_key(self._connection, query.limit(1), link.entity_id, team_ids))
 
     def _are_named(self, names: Collection[str]) -> bool:
         """Return whether the condition of a rule names one of these teams."""
@@ -112,12 +104,9 @@ class SqlTeams:
 
 def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     """Return the live teams directly under each; under the Organization, those that are under no other."""
-    teams_under: Lists = defaultdict(list)
+    query = select(_MEMBER.team_id, *REFERENCE).where(_is_live_child()).order_by(_ENTITY.fqn)
+    teams_under = references_by_key(rows_by_key(connection, query, _MEMBER.team_id, team_ids))
     root = root_of(connection)
-    for chunk in chunks_of(list(team_ids)):
-        query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(chunk), _is_live_child())
-        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
-            teams_under[team_id].append(reference_of(*reference))
     if root and root["id"] in team_ids:
         child_rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
         teams_under[root["id"]] = [reference_of(*row) for row in child_rows]
@@ -216,10 +205,9 @@ def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[s
 def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
     live = {team for teams in above.values() for team in teams}
     parents: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunks_of(sorted(live | above.keys())):
-        query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(chunk))
-        for member, team in connection.execute(query):
-            parents[member] |= {team} & live
+    query = select(_MEMBER.member_id, _MEMBER.team_id)
+    for member, team in rows_by_key(connection, query, _MEMBER.member_id, live | above.keys()):
+        parents[member] |= {team} & live
     return parents
 
 
@@ -235,14 +223,10 @@ def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  #
 
 def _references(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
     link = entity_reference.c
-    references: Lists = defaultdict(list)
-    for chunk in chunks_of(sorted(team_ids)):
-        query = select(link.entity_id, *REFERENCE).where(
-            link.entity_id.in_(chunk), link.field == literal(field), link.target_id == _ENTITY.id, ~_ENTITY.deleted
-        )
-        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
-            references[team_id].append(reference_of(*reference))
-    return references
+    query = select(link.entity_id, *REFERENCE).where(
+        link.field == literal(field), link.target_id == _ENTITY.id, ~_ENTITY.deleted
+    )
+    return references_by_key(rows_by_key(connection, query.order_by(_ENTITY.fqn), link.entity_id, team_ids))
 
 
 def _together(lists: Lists, keys: Collection[str]) -> list[Document]:

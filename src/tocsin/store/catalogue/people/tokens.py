@@ -18,6 +18,7 @@ from tocsin.model.stored import Stored
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import issued_token
 from tocsin.store.database.tables import person
 
@@ -99,12 +100,9 @@ class IssuedTokens:
 
     def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
         """Return whose each of these tokens is, by its id; those that were revoked are left out."""
-        actors: dict[str, Actor] = {}
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(token_ids)):
-                holder_rows = connection.execute(_HOLDER.where(_TOKEN.id.in_(chunk)))
-                actors |= {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in holder_rows}
-        return actors
+            holder_rows = rows_by_key(connection, _HOLDER, _TOKEN.id, token_ids)
+            return {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in holder_rows}
 
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow with every token revoked, and with all that rules depend on."""

@@ -22,7 +22,7 @@ from tocsin.model.report import IncidentStep
 from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.database import tables
 from tocsin.store.database.cursors import ReportPage, ReportWindow, place_of, place_text
-from tocsin.store.database.documents import REFERENCE, from_text, reference_of, to_text
+from tocsin.store.database.documents import REFERENCE, from_text, reference_of, references_by_id, to_text
 from tocsin.store.database.engine import is_sqlite, reading
 from tocsin.store.database.observation_tables import incident_status
 
@@ -164,10 +164,7 @@ def _update_people(connection: Connection, steps: list[Document]) -> None:
     """Replace whoever a step names by who they are now; who is deleted for good stays as they were."""
     holders = [holder for step in steps for holder in (step, step.get("testCaseResolutionStatusDetails") or {})]
     people_ids = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
-    people: dict[str, Document] = {}
-    for chunk in chunks_of(sorted(people_ids)):
-        reference_rows = connection.execute(select(*REFERENCE).where(_ENTITY.id.in_(chunk)))
-        people |= {row.id: reference_of(*row) for row in reference_rows}
+    people = references_by_id(connection, people_ids)
     for holder in holders:
         for key in _PEOPLE:
             if isinstance(holder.get(key), dict):

@@ -14,11 +14,11 @@ from sqlalchemy import ColumnElement, Connection, Label, Select, and_, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.catalogue.observations.profiles import place_of
-from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.report import SuiteResult, SuiteRun
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import series, suite_member, suite_run
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity
@@ -136,11 +136,8 @@ class SqlSuiteRuns:
         ]
 
     def _tables(self, fqns: set[str]) -> dict[str, Document]:
-        references: dict[str, Document] = {}
-        for chunk in chunks_of(sorted(fqns)):
-            query = select(*REFERENCE).where(_ENTITY.entity_type == "table", _ENTITY.fqn.in_(chunk))
-            references |= {row.fqn: reference_of(*row) for row in self._connection.execute(query)}
-        return references
+        query = select(*REFERENCE).where(_ENTITY.entity_type == "table")
+        return {row.fqn: reference_of(*row) for row in rows_by_key(self._connection, query, _ENTITY.fqn, fqns)}
 
     def end(self, run: SuiteRun) -> None:
         """Remember this run as the last one of its suite, which is held."""

@@ -10,8 +10,8 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
 
@@ -25,7 +25,6 @@ def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, 
     for entity_type, fqns in referring.items():
         above, kind = entity.alias("above"), BY_REFERENCE[entity_type][1]
         query = select(entity.c.fqn, above.c.fqn).join(above, above.c.id == entity.c.parent_id)
-        for chunk in chunks_of(sorted(fqns)):
-            parents = connection.execute(query.where(entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)))
-            lines |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in parents}
+        parents = rows_by_key(connection, query.where(entity.c.entity_type == entity_type), entity.c.fqn, fqns)
+        lines |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in parents}
     return lines

@@ -14,13 +14,13 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, insert, select, update
 
-from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.labels import LabelNames, rename_labels
 from tocsin.model.stored import Relabelling, Stored
 from tocsin.store.database.documents import tenths_of
 from tocsin.store.database.entity_tables import relabelling, renaming
+from tocsin.store.database.keys import rows_by_key
 
 _RELABELLING = relabelling.c
 _COLUMNS = (_RELABELLING.entity_id, _RELABELLING.log_offset, _RELABELLING.version_tenths, _RELABELLING.names)
@@ -78,10 +78,9 @@ class RenamingRows:
 def new_names(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[NewNames]]:
     """Return what labels of these entities were renamed to, oldest first; without those that never were."""
     by_entity: dict[str, list[NewNames]] = defaultdict(list)
-    for chunk in chunks_of(sorted(entity_ids)):
-        query = select(*_COLUMNS).where(_RELABELLING.entity_id.in_(chunk)).order_by(_RELABELLING.log_offset)
-        for row in connection.execute(query):
-            by_entity[row.entity_id].append(_new_names(row))
+    query = select(*_COLUMNS).order_by(_RELABELLING.log_offset)
+    for row in rows_by_key(connection, query, _RELABELLING.entity_id, entity_ids):
+        by_entity[row.entity_id].append(_new_names(row))
     return by_entity
 
 

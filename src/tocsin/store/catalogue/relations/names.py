@@ -17,6 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.store.database.documents import REFERENCE, from_text, reference_of
 from tocsin.store.database.engine import inserting, reading
 from tocsin.store.database.entity_tables import earlier_holder, former_name
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.tables import entity, entity_version
 
@@ -72,13 +73,10 @@ class Names:
         written = _texts_by_fqn(texts)
         types_by_text: dict[str, str] = {}
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(written)):
-                for table in (_FORMER, _ENTITY):
-                    query = select(table.entity_type, table.fqn)
-                    name_rows = connection.execute(
-                        query.where(table.entity_type.in_(sorted(types)), table.fqn.in_(chunk))
-                    )
-                    types_by_text |= {written[row.fqn]: row.entity_type for row in name_rows}
+            for table in (_FORMER, _ENTITY):
+                query = select(table.entity_type, table.fqn).where(table.entity_type.in_(sorted(types)))
+                name_rows = rows_by_key(connection, query, table.fqn, written)
+                types_by_text |= {written[row.fqn]: row.entity_type for row in name_rows}
         existing = self.existing(types, types_by_text)
         return {text: kind for text, kind in types_by_text.items() if text not in existing}
 
@@ -145,22 +143,17 @@ def _times_called(connection: Connection, texts: Texts, entity_id: str, written:
 
 
 def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-    written, references = _texts_by_fqn(texts), dict[str, Document]()
-    for chunk in chunks_of(sorted(written)):
-        query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(chunk))
-        for row in connection.execute(query.where(~_ENTITY.deleted)):
-            references[written[row.fqn]] = reference_of(*row)
-    return references
+    written = _texts_by_fqn(texts)
+    query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), ~_ENTITY.deleted)
+    return {written[row.fqn]: reference_of(*row) for row in rows_by_key(connection, query, _ENTITY.fqn, written)}
 
 
 def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-    written, references = _texts_by_fqn(texts), dict[str, Document]()
-    for chunk in chunks_of(sorted(written)):
-        query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
-        renamed = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(chunk), ~_ENTITY.deleted)
-        for former, *row in connection.execute(renamed):
-            references[written[former]] = reference_of(*row)
-    return references
+    written = _texts_by_fqn(texts)
+    query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
+    renamed = query.where(_FORMER.entity_type.in_(sorted(types)), ~_ENTITY.deleted)
+    name_rows = rows_by_key(connection, renamed, _FORMER.fqn, written)
+    return {written[former]: reference_of(*reference) for former, *reference in name_rows}
 
 
 def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
-from tocsin.store.database.documents import REFERENCE, reference_of
+from tocsin.store.database.documents import REFERENCE, references_by_key
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, ownership
 
 _HIGHEST = 6
@@ -43,17 +43,12 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
         .where(~entity.c.deleted)
         .order_by(entity.c.fqn)
     )
-    owners: dict[str, list[Document]] = defaultdict(list)
-    for chunk in chunks_of(sorted(entity_ids)):
-        for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(chunk))):
-            owners[owned_id].append(reference_of(*owner))
-    return owners
+    return references_by_key(rows_by_key(connection, query, ownership.c.entity_id, entity_ids))
 
 
 def _parents(connection: Connection, assets_by_place: dict[str, set[str]]) -> dict[str, set[str]]:
     query = select(entity.c.id, entity.c.parent_id).where(entity.c.parent_id.is_not(None))
     above: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunks_of(sorted(assets_by_place)):
-        for place, parent_id in connection.execute(query.where(entity.c.id.in_(chunk))):
-            above[parent_id] |= assets_by_place[place]
+    for place, parent_id in rows_by_key(connection, query, entity.c.id, assets_by_place):
+        above[parent_id] |= assets_by_place[place]
     return above

@@ -35,6 +35,7 @@ from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations.ancestry import ancestry
 from tocsin.store.catalogue.relations.projections import members, owners
 from tocsin.store.database.documents import parent_of
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
 
@@ -238,10 +239,9 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
     fqns = {above for line in lines.values() for above in line}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for chunk in chunks_of(sorted(fqns)):
-        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type)
-        for row in connection.execute(query.where(entity.c.fqn.in_(chunk), entity.c.entity_type.in_(types))):
-            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
+    for row in rows_by_key(connection, query, entity.c.fqn, fqns):
+        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
     for entity_id, entry in entries.items():
         parent_types, distance = types_above(entry[0]), 0
         for fqn in lines[entry]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select
 
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored
-from tocsin.store.database.documents import REFERENCE, reference_of
+from tocsin.store.database.documents import REFERENCE, references_by_key
 from tocsin.store.database.observation_tables import suite_member
 from tocsin.store.database.tables import entity
 
@@ -37,8 +37,8 @@ def add_suites(connection: Connection, cases: Sequence[Document]) -> None:
         case.pop("testSuites", None)
     query = select(_MEMBER.test_case_id, *REFERENCE).join(entity, entity.c.id == _MEMBER.suite_id)
     query = query.where(_MEMBER.test_case_id.in_(by_id)).order_by(_MEMBER.own.desc(), entity.c.fqn)
-    for case_id, *suite in connection.execute(query):
-        by_id[case_id].setdefault("testSuites", []).append(reference_of(*suite))
+    for case_id, suites in references_by_key(connection.execute(query)).items():
+        by_id[case_id]["testSuites"] = suites
 
 
 def _own(case: Stored) -> str | None:

@@ -1,6 +1,7 @@
 """Schema migration of the store, one Alembic revision at a time.
 
-The revisions are part of the package. Next: ``store/migrations/versions``.
+The revisions are part of the package. All tables are imported here, so that ``METADATA`` is whole.
+Next: ``store/migrations/versions``.
 """
 
 from __future__ import annotations
@@ -16,33 +17,18 @@ from sqlalchemy.exc import OperationalError
 
 from tocsin.errors import Conflict, Unavailable
 from tocsin.store.database import access_tables as access_tables
-from tocsin.store.database import alert_tables as alerts_tables
-from tocsin.store.database import entity_tables as entities_tables
+from tocsin.store.database import alert_tables as alert_tables
+from tocsin.store.database import entity_tables as entity_tables
 from tocsin.store.database import feed_tables as feed_tables
 from tocsin.store.database import lineage_tables as lineage_tables
-from tocsin.store.database import log_tables as eventlog_tables
-from tocsin.store.database import observation_tables as observations_tables
+from tocsin.store.database import log_tables as log_tables
+from tocsin.store.database import observation_tables as observation_tables
 from tocsin.store.database import people_tables as people_tables
 from tocsin.store.database import search_tables as search_tables
-from tocsin.store.database import tables
 from tocsin.store.database.engine import is_sqlite, reading, writing
 from tocsin.store.database.faults import fault_of
 
 HEAD = "head"
-TABLES = (
-    tables,
-    access_tables,
-    alerts_tables,
-    entities_tables,
-    eventlog_tables,
-    feed_tables,
-    lineage_tables,
-    observations_tables,
-    people_tables,
-    search_tables,
-)
-"""Where tables are described: all that a store has, once this module is there."""
-
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
 
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     text,
 )
@@ -59,6 +60,11 @@ def _difference() -> tuple[Column[Any], ...]:  # Any: a column's type
         Column("snapshot_id", BigInteger),
         Column("difference", LargeBinary),
     )
+
+
+def _partial_index(name: str, condition: TextClause, *columns: str) -> Index:
+    """Return an index of those rows that meet a condition."""
+    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
 entity = Table(
@@ -293,12 +299,7 @@ destination_status = Table(
     Column("failing_percent", Integer, nullable=False, default=0, server_default="0"),
     Column("reported_percent", Integer, nullable=False, default=0, server_default="0"),
     Column("stopped_at_ms", BigInteger),
-    Index(
-        "ix_destination_status_open",
-        "destination_id",
-        sqlite_where=OPEN_BREAKER,
-        postgresql_where=OPEN_BREAKER,
-    ),
+    _partial_index("ix_destination_status_open", OPEN_BREAKER, "destination_id"),
     Index("ix_destination_status_destination_id", "destination_id"),
 )
 """One row per destination: how it fares, and its breaker (``flow/track/breaker.py``).
@@ -324,12 +325,7 @@ notification = Table(
     Column("message_id", _ID),
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
-    Index(
-        "ix_notification_sent",
-        "message_id",
-        sqlite_where=text("message_id IS NOT NULL"),
-        postgresql_where=text("message_id IS NOT NULL"),
-    ),
+    _partial_index("ix_notification_sent", text("message_id IS NOT NULL"), "message_id"),
 )
 """One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app."""
 
@@ -364,57 +360,13 @@ message = Table(
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("replay_id", _ID),
     Column("attempts_before", Integer, nullable=False, default=0, server_default="0"),
-    Index(
-        "ix_message_replayed",
-        "destination_id",
-        "due_at_ms",
-        sqlite_where=REPLAYED_MESSAGE,
-        postgresql_where=REPLAYED_MESSAGE,
-    ),
-    Index(
-        "ix_message_replay",
-        "replay_id",
-        "id",
-        sqlite_where=text("replay_id IS NOT NULL"),
-        postgresql_where=text("replay_id IS NOT NULL"),
-    ),
-    Index(
-        "ix_message_given_up",
-        "updated_at_ms",
-        "id",
-        sqlite_where=GIVEN_UP_MESSAGE,
-        postgresql_where=GIVEN_UP_MESSAGE,
-    ),
-    Index(
-        "ix_message_given_up_of_alert",
-        "subscription_id",
-        "updated_at_ms",
-        "id",
-        sqlite_where=GIVEN_UP_MESSAGE,
-        postgresql_where=GIVEN_UP_MESSAGE,
-    ),
-    Index(
-        "ix_message_open",
-        "destination_id",
-        "due_at_ms",
-        sqlite_where=OPEN_MESSAGE,
-        postgresql_where=OPEN_MESSAGE,
-    ),
-    Index(
-        "ix_message_queued",
-        "subscription_id",
-        "due_at_ms",
-        sqlite_where=QUEUED_MESSAGE,
-        postgresql_where=QUEUED_MESSAGE,
-    ),
-    Index(
-        "ix_message_group",
-        "recipient",
-        "grouping_key",
-        "due_at_ms",
-        sqlite_where=text("grouping_key IS NOT NULL"),
-        postgresql_where=text("grouping_key IS NOT NULL"),
-    ),
+    _partial_index("ix_message_replayed", REPLAYED_MESSAGE, "destination_id", "due_at_ms"),
+    _partial_index("ix_message_replay", text("replay_id IS NOT NULL"), "replay_id", "id"),
+    _partial_index("ix_message_given_up", GIVEN_UP_MESSAGE, "updated_at_ms", "id"),
+    _partial_index("ix_message_given_up_of_alert", GIVEN_UP_MESSAGE, "subscription_id", "updated_at_ms", "id"),
+    _partial_index("ix_message_open", OPEN_MESSAGE, "destination_id", "due_at_ms"),
+    _partial_index("ix_message_queued", QUEUED_MESSAGE, "subscription_id", "due_at_ms"),
+    _partial_index("ix_message_group", text("grouping_key IS NOT NULL"), "recipient", "grouping_key", "due_at_ms"),
 )
 """One row per message: one or many notifications that go out together, to one recipient, at a due time.
 
@@ -440,12 +392,7 @@ replay = Table(
     Column("after_id", _ID),
     Column("ended_at_ms", BigInteger),
     Index(None, "requested_at_ms"),
-    Index(
-        "ix_replay_under_way",
-        "requested_by",
-        sqlite_where=text("ended_at_ms IS NULL"),
-        postgresql_where=text("ended_at_ms IS NULL"),
-    ),
+    _partial_index("ix_replay_under_way", text("ended_at_ms IS NULL"), "requested_by"),
 )
 """One row per replay: which messages it sends again, and what became of them.
 

@@ -12,6 +12,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.listing import Listing
+from tocsin.store.catalogue.people.identities import People
 
 
 @pytest.fixture
@@ -102,14 +103,15 @@ def test_tags_that_go_are_no_longer_found_by(shop: Company) -> None:
     assert _names(shop, Listing(tags=("A.c",))) == ["orders"]
 
 
-def test_a_person_is_what_their_document_says(shop: Company) -> None:
+def test_a_person_is_what_their_document_says(shop: Company, store_engine: Engine) -> None:
+    people = People(store_engine)
     john = Person(shop.ids["john.doe"], "john.doe", email="john@example.org", is_admin=True)
-    assert shop.catalogue.person(john.id) == john
+    assert people.by_id(john.id) == john
     key = Key.by_id(john.id)
     shop.writes.patch("user", key, [{"op": "add", "path": "/displayName", "value": "John"}], actor=JANE)
     shop.writes.delete("user", key, actor=JANE)
-    assert shop.catalogue.person(john.id) == john._replace(display_name="John", deleted=True)
-    assert shop.catalogue.person("nobody") is None
+    assert people.by_id(john.id) == john._replace(display_name="John", deleted=True)
+    assert people.by_id("nobody") is None
 
 
 def test_a_teams_members_and_a_users_teams_are_the_same_thing(shop: Company) -> None:

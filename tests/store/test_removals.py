@@ -11,6 +11,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
+from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database import tables
 from tocsin.store.database.observation_tables import attachment, series
 
@@ -203,14 +204,14 @@ def test_what_is_made_again_after_a_hard_delete_is_somebody_else(shop: Company) 
     assert written.document["version"] == 0.1
 
 
-def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company) -> None:
+def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company, store_engine: Engine) -> None:
     shop.patch(("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
     end = shop.log.readable_end()
     written = shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
     assert _kinds_after(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
     assert not shop.get("table", ORDERS)["owners"]
     assert [event.entity_fully_qualified_name for event in written.cascaded] == [ORDERS]
-    assert shop.catalogue.person(shop.ids["jane"]) is None
+    assert People(store_engine).by_id(shop.ids["jane"]) is None
 
 
 def test_whoever_goes_for_good_leaves_every_list_that_names_them_with_one_event_each(shop: Company) -> None:

@@ -18,7 +18,6 @@ from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Entry, Heritage
-from tocsin.model.people import Person
 from tocsin.model.relations import Relation
 from tocsin.model.stored import Key, Stored, missing
 from tocsin.store.catalogue.access import rules_revision
@@ -278,14 +277,6 @@ class SqlCatalogue:
         """Return references to the entities a user or a team owns, by FQN."""
         ownership = tables.ownership.c
         return self._references(select(ownership.entity_id).where(ownership.owner_id == owner_id))
-
-    def person(self, user_id: str) -> Person | None:
-        """Return a person by id, deleted or not; None if there is none."""
-        who = tables.person.c
-        query = select(who.user_id, who.name, who.display_name, who.email, who.is_admin, who.is_bot, who.deleted)
-        with reading(self._engine) as connection:
-            row = connection.execute(query.where(who.user_id == user_id)).one_or_none()
-        return None if row is None else Person(*row)
 
     def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
         query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)

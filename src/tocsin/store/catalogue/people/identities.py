@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
+from sqlalchemy import ColumnElement, Connection, Engine, Table, select
 
 from tocsin.delivery.links.unsubscribe import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
@@ -139,10 +139,11 @@ class People:
 
     def _one(self, condition: ColumnElement[bool]) -> Person | None:
         # Should two share an address, it is the one who is still there.
+        # The columns of the table are those of ``Person``, in its order.
         query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
-        return None if row is None else person_of(row)
+        return None if row is None else Person(*row)
 
 
 def unsubscribe_key(people: People) -> bytes:
@@ -176,19 +177,6 @@ def forget(connection: Connection, user_id: str) -> None:
     for table in (credential, login_source, notification_preference, openid_identity, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
     connection.execute(mute.delete().where(mute.c.who == user_id))
-
-
-def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
-    """Return the person of a row of the table ``person``."""
-    return Person(
-        id=row.user_id,
-        name=row.name,
-        display_name=row.display_name,
-        email=row.email,
-        is_admin=row.is_admin,
-        is_bot=row.is_bot,
-        deleted=row.deleted,
-    )
 
 
 def _open_secret(connection: Connection, sealed: str) -> str:

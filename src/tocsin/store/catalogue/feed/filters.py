@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, tru
 from tocsin.model.entity_link import join_steps
 from tocsin.model.thread import TaskStatus, ThreadPart, ThreadType
 from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
-from tocsin.store.catalogue.feed.rows import teams_of
+from tocsin.store.catalogue.feed.rows import SqlThreads
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.feed_tables import thread, thread_part
 from tocsin.store.database.tables import entity, follow, ownership
@@ -84,9 +84,8 @@ def conditions_of(connection: Connection, query: FeedQuery) -> list[Condition]:
         stands = and_(_THREAD.start_ms <= query.active_at_ms, _THREAD.end_ms >= query.active_at_ms)
         conditions.append(stands if query.active else ~stands)
     if query.user_id is not None:
-        conditions.append(
-            _concerns(query, query.user_id, [query.user_id, *sorted(teams_of(connection, query.user_id))])
-        )
+        teams = SqlThreads(connection).teams_of(query.user_id)
+        conditions.append(_concerns(query, query.user_id, [query.user_id, *sorted(teams)]))
     return conditions
 
 

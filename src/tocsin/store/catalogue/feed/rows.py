@@ -37,7 +37,6 @@ class SqlThreads:
     """The rows of threads, on one connection inside a write transaction."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
         self._run = connection.execute
 
     def find(self, thread_id: str) -> StoredThread | None:
@@ -48,7 +47,8 @@ class SqlThreads:
 
     def id_of_task(self, number: int) -> str | None:
         """Return the id of the thread that is the task of this number."""
-        return id_of_task(self._connection, number)
+        query = select(task_number.c.thread_id).where(task_number.c.number == number)
+        return self._run(query).scalar_one_or_none()
 
     def insert(self, new: StoredThread) -> None:
         """Add a thread."""
@@ -89,7 +89,9 @@ class SqlThreads:
 
     def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
         """Return the latest posts of a thread, oldest first."""
-        return latest_posts(self._connection, thread_id, limit)
+        query = select(_POST.document).where(_POST.thread_id == thread_id)
+        latest = query.order_by(_POST.posted_at_ms.desc(), _POST.id.desc()).limit(limit)
+        return [from_text(text) for text in reversed(self._run(latest).scalars().all())]
 
     def author_of(self, thread_id: str, post_id: str) -> str | None:
         """Return the id of who wrote a post; None if they are deleted for good."""
@@ -129,7 +131,13 @@ class SqlThreads:
 
     def teams_of(self, user_id: str) -> frozenset[str]:
         """Return the ids of the teams a user is in, and of all above those."""
-        return teams_of(self._connection, user_id)
+        team_ids: set[str] = set()
+        frontier = {user_id}
+        while frontier:
+            query = select(membership.c.team_id).where(membership.c.member_id.in_(sorted(frontier)))
+            frontier = set(self._run(query).scalars()) - team_ids
+            team_ids |= frontier
+        return frozenset(team_ids)
 
 
 def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None:
@@ -158,30 +166,6 @@ def keep_parts(connection: Connection, log_offset: int, parts: Sequence[dict[str
     """Store the participants of the threads of an entity whose deletion has that offset in the log."""
     if parts:
         connection.execute(insert(tombstone_part), [{"log_offset": log_offset, **one} for one in parts])
-
-
-def latest_posts(connection: Connection, thread_id: str, limit: int) -> list[Document]:
-    """Return the latest posts of a thread, oldest first."""
-    query = select(_POST.document).where(_POST.thread_id == thread_id)
-    latest = query.order_by(_POST.posted_at_ms.desc(), _POST.id.desc()).limit(limit)
-    return [from_text(text) for text in reversed(connection.execute(latest).scalars().all())]
-
-
-def id_of_task(connection: Connection, number: int) -> str | None:
-    """Return the id of the thread that is the task of this number."""
-    query = select(task_number.c.thread_id).where(task_number.c.number == number)
-    return connection.execute(query).scalar_one_or_none()
-
-
-def teams_of(connection: Connection, user_id: str) -> frozenset[str]:
-    """Return the ids of the teams a user is in, and of all above those."""
-    team_ids: set[str] = set()
-    frontier = {user_id}
-    while frontier:
-        query = select(membership.c.team_id).where(membership.c.member_id.in_(sorted(frontier)))
-        frontier = set(connection.execute(query).scalars()) - team_ids
-        team_ids |= frontier
-    return frozenset(team_ids)
 
 
 def thread_of(row: Any) -> StoredThread:  # Any: SQLAlchemy's row

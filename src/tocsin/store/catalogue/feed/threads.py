@@ -26,7 +26,7 @@ from tocsin.store.catalogue.feed.filters import (
     lies_at,
     lies_before,
 )
-from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
+from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
 from tocsin.store.database.cursors import not_a_cursor
 from tocsin.store.database.documents import from_text, references_by_id
 from tocsin.store.database.engine import reading
@@ -78,7 +78,7 @@ class Feed:
         NotFound : there is no such task
         """
         with reading(self._engine) as connection:
-            thread_id = id_of_task(connection, number)
+            thread_id = SqlThreads(connection).id_of_task(number)
         if thread_id is None:
             raise NotFound(f"task {number} not found")
         return thread_id
@@ -213,9 +213,8 @@ def _thread_documents(connection: Connection, threads: Sequence[StoredThread], p
     )
     documents = []
     for stored_thread in threads:
-        latest = (
-            latest_posts(connection, stored_thread.id, posts) if posts and stored_thread.document["postsCount"] else []
-        )
+        has_posts = posts and stored_thread.document["postsCount"]
+        latest = SqlThreads(connection).latest_posts(stored_thread.id, posts) if has_posts else []
         asset = references.get(stored_thread.about_id)
         if asset is None:
             raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")

@@ -6,24 +6,25 @@ write. Next: ``store/catalogue/search/results.py`` for queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from operator import ge, gt
+from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, text
 
+from tocsin.chunks import chunks_of
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.store.catalogue.relations.label_names import relabelled_ids
 from tocsin.store.database import tables
 from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.search_tables import search_entry, search_gone
 
 Entry = Mapping[str, Any]  # Any: the columns of spark/search.py's entries
 
-_T = TypeVar("_T")
 _ENTRY = search_entry.c
 _COLUMNS = tuple(column.name for column in search_entry.columns if column.name != "number")
-_IDS_PER_STATEMENT = 500
 _ROWS_PER_STATEMENT = 2_000
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin search index'))")
 _INSERT_WORDS = {
@@ -64,19 +65,11 @@ class SearchWrites:
 
         An entry whose ``is_gone`` is set removes its entity from the index, for good.
         """
-        with self._alone() as connection:
-            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
-            newer = [entry for entry in entries if entry["log_offset"] > known_offsets.get(entry["entity_id"], -1)]
-            _replace(connection, newer)
-        return len(newer)
+        return self._store(entries, gt)
 
     def renew(self, entries: Sequence[Entry]) -> int:
         """Store entries that are at least as new as the stored ones, for a rebuild; return how many there were."""
-        with self._alone() as connection:
-            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
-            newer = [entry for entry in entries if entry["log_offset"] >= known_offsets.get(entry["entity_id"], -1)]
-            _replace(connection, newer)
-        return len(newer)
+        return self._store(entries, ge)
 
     def sweep(self, before_offset: int) -> int:
         """Remove entries that a rebuild at ``before_offset`` did not find in the catalogue; return how many there were.
@@ -115,6 +108,15 @@ class SearchWrites:
         with reading(self._engine) as connection:
             return int(connection.execute(select(func.count()).select_from(search_entry)).scalar_one())
 
+    def _store(self, entries: Sequence[Entry], is_newer: Callable[[int, int], bool]) -> int:
+        with self._alone() as connection:
+            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
+            newer = [
+                entry for entry in entries if is_newer(entry["log_offset"], known_offsets.get(entry["entity_id"], -1))
+            ]
+            _replace(connection, newer)
+        return len(newer)
+
     @contextmanager
     def _alone(self) -> Iterator[Connection]:
         """Yield a connection inside a write transaction that no other writer of the index enters meanwhile."""
@@ -127,18 +129,17 @@ class SearchWrites:
 def _known_offsets(connection: Connection, entity_ids: Sequence[str]) -> dict[str, int]:
     """Return the offset at which each of these entities was last written or went for good."""
     offsets: dict[str, int] = {}
-    for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
-        for table in (search_entry, search_gone):
-            offset_rows = connection.execute(
-                select(table.c.entity_id, table.c.log_offset).where(table.c.entity_id.in_(ids))
-            )
-            for entity_id, log_offset in offset_rows:
-                offsets[entity_id] = max(log_offset, offsets.get(entity_id, -1))
+    for table in (search_entry, search_gone):
+        query = select(table.c.entity_id, table.c.log_offset)
+        for entity_id, log_offset in rows_by_key(connection, query, table.c.entity_id, entity_ids):
+            offsets[entity_id] = max(log_offset, offsets.get(entity_id, -1))
     return offsets
 
 
 def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
-    numbers = dict(_numbers(connection, [entry["entity_id"] for entry in entries]))
+    query = select(_ENTRY.entity_id, _ENTRY.number)
+    entry_rows = rows_by_key(connection, query, _ENTRY.entity_id, [entry["entity_id"] for entry in entries])
+    numbers = {row.entity_id: row.number for row in entry_rows}
     next_number = _last_number(connection) + 1
     _remove(connection, list(numbers.values()))
     gone_entries = [entry for entry in entries if entry["is_gone"]]
@@ -150,16 +151,10 @@ def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
         if number is None:
             number, next_number = next_number, next_number + 1
         numbered.append({"number": number, **entry})
-    for chunk in _chunks(numbered, _ROWS_PER_STATEMENT):
+    for chunk in chunks_of(numbered, _ROWS_PER_STATEMENT):
         connection.execute(insert(search_entry), [{key: row[key] for key in ("number", *_COLUMNS)} for row in chunk])
         words = [{key: row[key] for key in ("number", *WORD_COLUMNS, "keys")} for row in chunk]
         connection.execute(_INSERT_WORDS[is_sqlite(connection)], words)
-
-
-def _numbers(connection: Connection, entity_ids: Sequence[str]) -> Iterator[tuple[str, int]]:
-    for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
-        number_rows = connection.execute(select(_ENTRY.entity_id, _ENTRY.number).where(_ENTRY.entity_id.in_(ids)))
-        yield from ((entity_id, number) for entity_id, number in number_rows)
 
 
 def _last_number(connection: Connection) -> int:
@@ -174,7 +169,7 @@ def _remove(connection: Connection, numbers: Sequence[int]) -> None:
         return
     word_keys = [{"number": number} for number in numbers]
     connection.execute(_DELETE_WORDS[is_sqlite(connection)], word_keys)
-    for part in _chunks(numbers, _IDS_PER_STATEMENT):
+    for part in chunks_of(numbers):
         connection.execute(delete(search_entry).where(_ENTRY.number.in_(part)))
 
 
@@ -182,11 +177,6 @@ def _note_gone(connection: Connection, gone_entries: Sequence[Entry]) -> None:
     if not gone_entries:
         return
     gone_rows = [{"entity_id": entry["entity_id"], "log_offset": entry["log_offset"]} for entry in gone_entries]
-    for ids in _chunks([row["entity_id"] for row in gone_rows], _IDS_PER_STATEMENT):
+    for ids in chunks_of(row["entity_id"] for row in gone_rows):
         connection.execute(delete(search_gone).where(search_gone.c.entity_id.in_(ids)))
     connection.execute(insert(search_gone), gone_rows)
-
-
-def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

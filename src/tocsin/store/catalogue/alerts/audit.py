@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Engine, and_, case, exists, func, select
 
-from tocsin.model.change import EventType
 from tocsin.model.match_result import Pair
 from tocsin.model.message import Delivered
+from tocsin.store.catalogue.alerts.history import REPORTS
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
@@ -26,16 +26,6 @@ from tocsin.store.database.tables import (
     tombstone,
 )
 
-_REMARKS = [
-    event_type.value
-    for event_type in (
-        EventType.AUDIT_FINDING,
-        EventType.DESTINATION_FAILING,
-        EventType.DESTINATION_STOPPED,
-        EventType.ALERT_NARROWED,
-    )
-]
-"""Types of events on alerts that nobody has changed."""
 _NEVER_MS = 2**62
 _DELIVERED = Delivered.__name__.lower()
 Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
@@ -56,7 +46,7 @@ class AuditRows:
     def alerts_changed_at(self) -> dict[str, int]:
         """Return the offset at which each alert was last written, by its id."""
         event = change_event.c
-        written = event.event_type.not_in(_REMARKS)
+        written = event.event_type.not_in(REPORTS)
         query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
         with reading(self._engine) as connection:
             return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}

@@ -90,10 +90,8 @@ class Backtests:
 
     def note_progress(self, request: Backtest, runner: str, done_count: int, total: int, *, now_ms: int) -> bool:
         """Note that ``runner`` is at it and how far; returns whether it still should be."""
-        with writing(self._engine) as connection:
-            far = update(backtest).where(_is_run_by(request, runner))
-            row = connection.execute(far.values(seen_at_ms=now_ms, done_count=done_count, total_count=total))
-            return bool(row.rowcount)
+        progress = {"seen_at_ms": now_ms, "done_count": done_count, "total_count": total}
+        return self._update(_is_run_by(request, runner), progress)
 
     def finish(self, request: Backtest, runner: str, result: Document, *, now_ms: int) -> bool:
         """Store the result, if ``runner`` still has the claim."""
@@ -102,28 +100,28 @@ class Backtests:
             "result": to_text(result),
             "done_count": _ROW.total_count,
         }
-        return self._end(_is_run_by(request, runner), values)
+        return self._update(_is_run_by(request, runner), values)
 
     def fail(self, request: Backtest, reason: str, *, now_ms: int) -> bool:
         """Mark it as failed with the reason, if it is still open."""
         values = {**_values_of_end(BacktestState.FAILED, now_ms), "reason": reason}
-        return self._end(and_(_ROW.id == request.id, _OPEN), values)
+        return self._update(and_(_ROW.id == request.id, _OPEN), values)
 
     def cancel(self, request: Backtest, *, now_ms: int) -> bool:
         """Note that nobody wants it any more, if it is still open; who runs it sees so within a moment."""
-        return self._end(and_(_ROW.id == request.id, _OPEN), _values_of_end(BacktestState.CANCELLED, now_ms))
+        return self._update(and_(_ROW.id == request.id, _OPEN), _values_of_end(BacktestState.CANCELLED, now_ms))
 
     def release(self, request: Backtest, runner: str) -> None:
         """Give it back untried: the pipeline that has it is being stopped."""
         values = {"state": BacktestState.WAITING.value, "runner": None, "tries": request.tries - 1}
-        self._end(_is_run_by(request, runner), values)
+        self._update(_is_run_by(request, runner), values)
 
     def forget(self, *, before_ms: int) -> None:
         """Drop the backtests that were over before that moment."""
         with writing(self._engine) as connection:
             connection.execute(delete(backtest).where(_ROW.ended_at_ms < before_ms))
 
-    def _end(self, which: ColumnElement[bool], values: dict[str, Any]) -> bool:  # Any: a column's value
+    def _update(self, which: ColumnElement[bool], values: dict[str, Any]) -> bool:  # Any: a column's value
         with writing(self._engine) as connection:
             return bool(connection.execute(update(backtest).where(which).values(values)).rowcount)
 

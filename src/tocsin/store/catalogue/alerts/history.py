@@ -29,12 +29,13 @@ MOST_EXAMINED = 20_000
 """Notifications of one page that are looked at to count those that were not sent; of more, nobody waits for it."""
 
 _EVENT = change_event.c
-_REPORTS = (
+REPORTS = (
     EventType.AUDIT_FINDING,
     EventType.DESTINATION_FAILING,
     EventType.DESTINATION_STOPPED,
     EventType.ALERT_NARROWED,
 )
+"""Types of events on alerts that nobody has changed."""
 
 
 class HistoryKind(StrEnum):
@@ -122,7 +123,7 @@ class AlertHistory:
 
 
 def _entry(place: HistoryPlace, event: ChangeEvent, counts: Counts | None) -> HistoryEntry:
-    about = HistoryKind.REPORT if event.event_type in _REPORTS else HistoryKind.EDIT
+    about = HistoryKind.REPORT if event.event_type in REPORTS else HistoryKind.EDIT
     return HistoryEntry(place.log_offset, event, HistoryKind.FIRING if place.is_firing else about, counts)
 
 
@@ -149,7 +150,7 @@ def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: H
     query = select(_EVENT.log_offset).where(_EVENT.entity_id == criteria.subscription_id)
     query = query.where(_EVENT.log_offset <= readable_end(connection))
     if len(kinds) == 1:
-        is_report = _EVENT.event_type.in_(_REPORTS)
+        is_report = _EVENT.event_type.in_(REPORTS)
         query = query.where(is_report if HistoryKind.REPORT in kinds else ~is_report)
     if before is not None:
         query = query.where(_EVENT.log_offset < before.log_offset + before.is_firing)

@@ -15,8 +15,7 @@ from sqlalchemy import Connection, Engine, select, update
 from tocsin.delivery.channels.masking import split_secrets
 from tocsin.errors import InvalidInput, WrongKey
 from tocsin.model.entity import Document
-from tocsin.model.subscription import bot_key_of
-from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, sealed_columns
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import inserting, writing
 from tocsin.store.database.tables import destination_secret, entity
@@ -70,11 +69,6 @@ def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # 
 
 
 def _keep(connection: Connection, alert_id: str, destination_id: str, secrets: Document) -> None:
-    values = {
-        "document": to_text(vault_of(connection).seal(secrets)),
-        "bot": bot_key_of(secrets["botToken"]) if "botToken" in secrets else None,
-    }
-    row = {"subscription_id": alert_id, "destination_id": destination_id, **values}
-    insert = inserting(connection, destination_secret).values(row)
-    keys = ["subscription_id", "destination_id"]
-    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=values))
+    key, values = {"subscription_id": alert_id, "destination_id": destination_id}, sealed_columns(connection, secrets)
+    insert = inserting(connection, destination_secret).values(key | values)
+    connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=values))

@@ -172,12 +172,8 @@ class Subscriptions:
         """Make ``secrets``, by destination id, all the secrets this subscription has; they are sealed."""
         with writing(self._engine) as connection:
             secret_rows = [
-                {
-                    "subscription_id": subscription_id,
-                    "destination_id": destination_id,
-                    "document": to_text(vault_of(connection).seal(document)),
-                    "bot": bot_key_of(document["botToken"]) if "botToken" in document else None,
-                }
+                {"subscription_id": subscription_id, "destination_id": destination_id}
+                | sealed_columns(connection, document)
                 for destination_id, document in secrets.items()
                 if document
             ]
@@ -226,6 +222,12 @@ class Subscriptions:
             (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})))
             for row in alerts
         ]
+
+
+def sealed_columns(connection: Connection, secrets: Document) -> Document:
+    """Return what is stored of the secrets of a destination, sealed."""
+    bot = bot_key_of(secrets["botToken"]) if "botToken" in secrets else None
+    return {"document": to_text(vault_of(connection).seal(secrets)), "bot": bot}
 
 
 def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:

@@ -5,18 +5,23 @@ Next: ``server/routes/observations/runs.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Response
 
 from tocsin.clock import LATEST_MS
+from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require
 from tocsin.server.request import Caller, Timestamp, answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
+
+Work = Callable[[Record, Stored], Written]
+"""What is done to an entity in the transaction that it is read in."""
 
 MOST_READ = 10_000
 """Reports on one page."""
@@ -34,6 +39,12 @@ def permitted_document(
     document = caller.parts.catalogue.get(entity_type, key, include)
     require(caller, operation, ENTITY_TYPES[entity_type], document)
     return document
+
+
+def write_permitted(entity_type: str, key: Key, caller: Caller, operation: Operation, work: Work) -> Written:
+    """Do the work on an entity with which the caller may do this."""
+    permitted_document(entity_type, key, caller, operation)
+    return caller.parts.writes.on_entity(entity_type, key, work, actor=caller.actor)
 
 
 async def window_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Literal
 from uuid import uuid5
 
@@ -20,17 +21,16 @@ from tocsin.catalogue.observations.profiles import (
 )
 from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import NAMESPACE
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
@@ -49,15 +49,9 @@ of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
 @router.put("/{table_id}/tableProfile", openapi_extra=answers("Table", reads="CreateTableProfile"))
 def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
-    key = Key.by_id(str(table_id))
-    permitted_document("table", key, caller, Operation.EDIT_DATA_PROFILE)
-
-    def work(record: Record, table: Stored) -> Written:
-        return put_profile(record, table, body)
-
-    written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
-    latest = caller.parts.reports.observations.latest([written.document["id"]], TABLE_PROFILE)
-    return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
+    table = _write(Key.by_id(str(table_id)), caller, lambda record, table: put_profile(record, table, body))
+    latest = caller.parts.reports.observations.latest([table["id"]], TABLE_PROFILE)
+    return answer(past(_TABLE, table, caller) | {FIELD: latest[table["id"]]})
 
 
 @router.get("/{fqn}/tableProfile/latest", openapi_extra=answers("Table"))
@@ -124,14 +118,12 @@ def list_of_type(
 def delete(fqn: PathText, profile_kind: ProfileKind, timestamp: Moment, caller: Asked) -> Response:
     """Delete a profile of a table, a column (by its FQN) or statements."""
     table_fqn, column = _column(fqn) if profile_kind == "column" else (fqn, "")
-    key = Key.by_name(table_fqn)
-    permitted_document("table", key, caller, Operation.EDIT_DATA_PROFILE)
+    remove = partial(remove_profile, kind=KINDS[profile_kind], at_ms=timestamp, column=column)
+    return answer(past(_TABLE, _write(Key.by_name(table_fqn), caller, remove), caller))
 
-    def work(record: Record, table: Stored) -> Written:
-        return remove_profile(record, table, KINDS[profile_kind], timestamp, column=column)
 
-    written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
-    return answer(past(_TABLE, written.document, caller))
+def _write(key: Key, caller: Caller, work: Work) -> Document:
+    return write_permitted("table", key, caller, Operation.EDIT_DATA_PROFILE, work).document
 
 
 def _masked_paths(table: Document, caller: Caller) -> frozenset[str]:

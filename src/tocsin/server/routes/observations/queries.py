@@ -5,15 +5,16 @@ Next: ``catalogue/observations/query_usage.py``.
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Response
 
 from tocsin.catalogue.observations.query_costs import KIND, check_cost, put_cost
 from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, change_usage
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
+from tocsin.model.stored import Key
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
@@ -53,12 +54,8 @@ def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
 def add_cost(body: DocumentBody, caller: Asked) -> Response:
     """Set the cost of a query at a moment: ``queryReference``, ``timestamp`` (ms), ``cost`` and ``count``."""
     key, cost = check_cost(body)
-    permitted_document(_QUERY.name, key, caller, Operation.EDIT_USAGE)
-
-    def work(record: Record, query: Stored) -> Written:
-        return put_cost(record, query, cost)
-
-    return answer(caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor).document, 201)
+    work = partial(put_cost, request=cost)
+    return answer(write_permitted(_QUERY.name, key, caller, Operation.EDIT_USAGE, work).document, 201)
 
 
 @router.get(f"/{_QUERY.collection}/{{query_id}}/costs", openapi_extra=answers("QueryCostRecordPage"))
@@ -69,10 +66,6 @@ def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response
 
 
 def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs: bool = True) -> Response:
-    key = Key.by_id(query_id)
-    permitted_document(_QUERY.name, key, caller, Operation.EDIT_ALL)
-
-    def work(record: Record, query: Stored) -> Written:
-        return change_usage(record, query, field, body, belongs=belongs)
-
-    return answer(event_of(_QUERY, caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor), caller))
+    work = partial(change_usage, field=field, request=body, belongs=belongs)
+    written = write_permitted(_QUERY.name, Key.by_id(query_id), caller, Operation.EDIT_ALL, work)
+    return answer(event_of(_QUERY, written, caller))

@@ -10,17 +10,18 @@ from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
 from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
+from tocsin.model.stored import Key
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.store.database.cursors import ReportWindow
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
+_WRITING = {"pipeline": Operation.EDIT_STATUS, "ingestionPipeline": Operation.EDIT_INGESTION_PIPELINE_STATUS}
+"""What who reports a run must be permitted to do."""
 
 router = APIRouter(tags=["runs"])
 
@@ -37,13 +38,7 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
 def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
     statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
-    permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
-
-    def work(record: Record, pipeline: Stored) -> Written:
-        return add_runs(record, pipeline, statuses)
-
-    written = caller.parts.writes.on_entity("pipeline", Key.by_name(fqn), work, actor=caller.actor)
-    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+    return _write("pipeline", fqn, caller, lambda record, pipeline: add_runs(record, pipeline, statuses))
 
 
 @router.get("/pipelines/{fqn}/status", openapi_extra=answers("PipelinePipelineStatusPage"))
@@ -55,13 +50,7 @@ def list_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response
 @router.delete("/pipelines/{fqn}/status/{timestamp}", openapi_extra=answers("Pipeline"))
 def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the run of a time."""
-    permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
-
-    def work(record: Record, pipeline: Stored) -> Written:
-        return remove_run(record, pipeline, timestamp)
-
-    written = caller.parts.writes.on_entity("pipeline", Key.by_name(fqn), work, actor=caller.actor)
-    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+    return _write("pipeline", fqn, caller, lambda record, pipeline: remove_run(record, pipeline, timestamp))
 
 
 @router.put(
@@ -70,14 +59,7 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 )
 def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
-    row = ENTITY_TYPES["ingestionPipeline"]
-    permitted_document(row.name, Key.by_name(fqn), caller, Operation.EDIT_INGESTION_PIPELINE_STATUS)
-
-    def work(record: Record, pipeline: Stored) -> Written:
-        return add_run(record, pipeline, body)
-
-    written = caller.parts.writes.on_entity(row.name, Key.by_name(fqn), work, actor=caller.actor)
-    return answer(past(row, written.document, caller))
+    return _write("ingestionPipeline", fqn, caller, lambda record, pipeline: add_run(record, pipeline, body))
 
 
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus", openapi_extra=answers("PipelineStatusPage"))
@@ -101,6 +83,11 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
     if not page.documents:
         return Response(status_code=204)
     return answer(page.documents[0])
+
+
+def _write(entity_type: str, fqn: str, caller: Caller, work: Work) -> Response:
+    written = write_permitted(entity_type, Key.by_name(fqn), caller, _WRITING[entity_type], work)
+    return answer(past(ENTITY_TYPES[entity_type], written.document, caller))
 
 
 def _runs(entity_type: str, fqn: str, caller: Caller, window: ReportWindow) -> Response:

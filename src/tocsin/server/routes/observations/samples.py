@@ -22,19 +22,20 @@ from tocsin.catalogue.observations.samples import (
     remove_sample,
 )
 from tocsin.errors import NotFound
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
 from tocsin.server.entities.included_fields import included_values
-from tocsin.server.entities.reports import permitted_document
+from tocsin.server.entities.reports import Work, permitted_document, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, TextBody, answer
+
+_CASE = ENTITY_TYPES["testCase"]
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])
@@ -44,14 +45,8 @@ of_asset = APIRouter(tags=["samples"])
 @of_asset.put("/{entity_id}/sampleData", openapi_extra=answers("{}", reads="SampleRequest"))
 def put(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
-    key = _key_of(kind, entity_id)
-    permitted_document(kind.name, key, caller, Operation.EDIT_SAMPLE_DATA)
-
-    def work(record: Record, asset: Stored) -> Written:
-        return put_sample(record, asset, body)
-
-    written = caller.parts.writes.on_entity(kind.name, key, work, actor=caller.actor)
-    return _with_sample(kind, written.document, caller)
+    asset = _write(kind, _key_of(kind, entity_id), caller, lambda record, asset: put_sample(record, asset, body))
+    return _with_sample(kind, asset, caller)
 
 
 @of_asset.get("/{entity_id}/sampleData", openapi_extra=answers("{}"))
@@ -64,10 +59,7 @@ def read(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 @of_asset.delete("/{entity_id}/sampleData", openapi_extra=answers("{}"))
 def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
-    key = _key_of(kind, entity_id)
-    permitted_document(kind.name, key, caller, Operation.EDIT_SAMPLE_DATA)
-    written = caller.parts.writes.on_entity(kind.name, key, remove_sample, actor=caller.actor)
-    return answer(past(kind, written.document, caller))
+    return answer(past(kind, _write(kind, _key_of(kind, entity_id), caller, remove_sample), caller))
 
 
 @router.put(
@@ -75,15 +67,8 @@ def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 )
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
     """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
-    key = Key.by_id(str(case_id))
-    permitted_document("testCase", key, caller, Operation.EDIT_TESTS)
-
-    def work(record: Record, case: Stored) -> Written:
-        return put_failed_rows(record, case, body, validate=validate)
-
-    written = caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor)
-    view = past(ENTITY_TYPES["testCase"], written.document, caller)
-    return answer(view | _failed_rows(written.document, caller))
+    case = _write_case(case_id, caller, lambda record, case: put_failed_rows(record, case, body, validate=validate))
+    return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 
 
 @router.get("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TableData"))
@@ -96,24 +81,23 @@ def read_failed(case_id: PathId, caller: Asked) -> Response:
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
-    key = Key.by_id(str(case_id))
-    permitted_document("testCase", key, caller, Operation.EDIT_TESTS)
-    written = caller.parts.writes.on_entity("testCase", key, remove_failed_rows, actor=caller.actor)
-    return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
+    return answer(past(_CASE, _write_case(case_id, caller, remove_failed_rows), caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery", openapi_extra=answers("TestCase", reads="QueryText"))
 def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     """Set the query (plain text or JSON string) that shows the failing rows."""
-    row, key = ENTITY_TYPES["testCase"], Key.by_id(str(case_id))
-    permitted_document(row.name, key, caller, Operation.EDIT_TESTS)
+    case = _write_case(case_id, caller, lambda record, case: put_query(record, case, query))
+    (details,) = included_values(_CASE, [case], caller.parts, frozenset({QUERY}))
+    return answer(past(_CASE, case, caller) | details)
 
-    def work(record: Record, case: Stored) -> Written:
-        return put_query(record, case, query)
 
-    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
-    (details,) = included_values(row, [written.document], caller.parts, frozenset({QUERY}))
-    return answer(past(row, written.document, caller) | details)
+def _write_case(case_id: UUID, caller: Caller, work: Work) -> Document:
+    return write_permitted(_CASE.name, Key.by_id(str(case_id)), caller, Operation.EDIT_TESTS, work).document
+
+
+def _write(kind: EntityType, key: Key, caller: Caller, work: Work) -> Document:
+    return write_permitted(kind.name, key, caller, Operation.EDIT_SAMPLE_DATA, work).document
 
 
 def _key_of(kind: EntityType, entity_id: UUID) -> Key:

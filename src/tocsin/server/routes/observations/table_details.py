@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -16,19 +15,17 @@ from tocsin.catalogue.observations.table_details import (
     remove_config,
     remove_metric,
 )
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.entities.included_fields import included_values, pipeline_observability
-from tocsin.server.entities.reports import permitted_document
+from tocsin.server.entities.reports import Work, permitted_document, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 
 _TABLE = ENTITY_TYPES["table"]
-Work = Callable[[Record, Stored], Written]
 
 router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
 
@@ -108,9 +105,8 @@ def read_observability(table_id: PathId, caller: Asked) -> Response:
 
 
 def _put_observability(table_id: UUID, caller: Caller, work: Work) -> Response:
-    key = Key.by_id(str(table_id))
-    permitted_document("table", key, caller, Operation.EDIT_ALL)
-    return _with_pipelines(caller.parts.writes.on_entity("table", key, work, actor=caller.actor).document, caller)
+    written = write_permitted("table", Key.by_id(str(table_id)), caller, Operation.EDIT_ALL, work)
+    return _with_pipelines(written.document, caller)
 
 
 def _with_pipelines(table: Document, caller: Caller) -> Response:
@@ -121,8 +117,6 @@ def _with_pipelines(table: Document, caller: Caller) -> Response:
 def _do_on_table(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:
     """Do the work on a table and return it with the field that the work is about."""
     field, step = work
-    key = Key.by_id(str(table_id))
-    permitted_document("table", key, caller, operation)
-    written = caller.parts.writes.on_entity("table", key, step, actor=caller.actor)
+    written = write_permitted("table", Key.by_id(str(table_id)), caller, operation, step)
     (details,) = included_values(_TABLE, [written.document], caller.parts, frozenset({field}))
     return answer(past(_TABLE, written.document, caller) | caller.visibility.visible_documents([details])[0])

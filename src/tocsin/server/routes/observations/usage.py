@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -15,9 +16,9 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import require_apart
-from tocsin.server.entities.reports import permitted_document
+from tocsin.server.entities.reports import permitted_document, write_permitted
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
@@ -89,13 +90,8 @@ def today(caller: Caller) -> int:
 
 def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: bool) -> Response:
     row = ENTITY_TYPES[_type_of(entity_type, USED_TYPES, "reported")]
-    permitted_document(row.name, key, caller, Operation.EDIT_USAGE)
-
-    def work(record: Record, used: Stored) -> Written:
-        return report_usage(record, used, body, add=add)
-
-    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
-    return answer(event_of(row, written, caller), 201)
+    work = partial(report_usage, request=body, add=add)
+    return answer(event_of(row, write_permitted(row.name, key, caller, Operation.EDIT_USAGE, work), caller), 201)
 
 
 def _read(entity_type: str, key: Key, caller: Caller, period: tuple[str | None, int]) -> Response:

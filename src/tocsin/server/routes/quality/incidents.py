@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -10,12 +11,11 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.catalogue.quality.incidents import STATUSES, correct_step, take_step
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scope_on
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
@@ -43,13 +43,7 @@ def take(body: DocumentBody, caller: Asked) -> Response:
     fqn = body.get("testCaseReference")
     if not isinstance(fqn, str):
         raise InvalidInput("must be the fully qualified name of a test case", field="testCaseReference")
-    case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
-
-    def work(record: Record, stored: Stored) -> Written:
-        return take_step(record, stored, body)
-
-    key = Key.by_id(case["id"])
-    return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
+    return _write(Key.by_name(fqn), caller, partial(take_step, request=body))
 
 
 @router.get("", openapi_extra=answers("TestCaseResolutionStatusPage"))
@@ -85,14 +79,13 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
 def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Correct the severity of a step by JSON Patch; other fields are fixed."""
     step = caller.parts.reports.incidents.get(str(step_id))
-    case = permitted_document("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []
+    work = partial(correct_step, step_id=str(step_id), operations=operations)
+    return _write(Key.by_id(step["testCaseReference"]["id"]), caller, work)
 
-    def work(record: Record, stored: Stored) -> Written:
-        return correct_step(record, stored, str(step_id), operations)
 
-    key = Key.by_id(case["id"])
-    return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
+def _write(case: Key, caller: Caller, work: Work) -> Response:
+    return answer(write_permitted("testCase", case, caller, Operation.EDIT_TESTS, work).document)
 
 
 def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:

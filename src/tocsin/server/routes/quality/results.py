@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -12,13 +13,12 @@ from tocsin.catalogue.observations.samples import SAMPLE
 from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.clock import LATEST_MS
 from tocsin.errors import NotFound
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
@@ -68,13 +68,8 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 @router.patch("/testCaseResults/{fqn}/{timestamp}", openapi_extra=answers("TestCaseResult", reads="JsonPatch"))
 def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Response:
     """Correct a result by JSON Patch; changing it to ``Failed`` counts as a failure."""
-    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
-    operations = body if isinstance(body, list) else []
-
-    def work(record: Record, case: Stored) -> Written:
-        return patch_result(record, case, timestamp, operations)
-
-    written = caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor)
+    work = partial(patch_result, at_ms=timestamp, operations=body if isinstance(body, list) else [])
+    written = write_permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS, work)
     case_id = written.document["id"]
     page = caller.parts.reports.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
     return answer(_with_masks(page, written.document, caller).documents[0])
@@ -83,16 +78,9 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
 @router.delete("/testCaseResults/{fqn}/{timestamp}", openapi_extra=answers("TestCase"))
 def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the result of a time."""
-    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
-
-    def work(record: Record, case: Stored) -> Written:
-        return remove_result(record, case, timestamp)
-
-    return written_answer(
-        ENTITY_TYPES["testCase"],
-        caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor),
-        caller,
-    )
+    work = partial(remove_result, at_ms=timestamp)
+    written = write_permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS, work)
+    return written_answer(ENTITY_TYPES["testCase"], written, caller)
 
 
 def _with_masks(page: ReportPage, case: Document, caller: Caller) -> ReportPage:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
-from tocsin.server.entities.reports import permitted_document
+from tocsin.server.entities.reports import Work, permitted_document, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
@@ -68,10 +66,8 @@ def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response
     return _on_suite(str(suite_id), caller, lambda record, suite: remove_case(record, suite, str(case_id)))
 
 
-def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Written]) -> Response:
-    key = Key.by_id(suite_id.lower())
-    permitted_document(_SUITE.name, key, caller, Operation.EDIT_TESTS)
-    written = caller.parts.writes.on_entity(_SUITE.name, key, work, actor=caller.actor)
+def _on_suite(suite_id: str, caller: Caller, work: Work) -> Response:
+    written = write_permitted(_SUITE.name, Key.by_id(suite_id.lower()), caller, Operation.EDIT_TESTS, work)
     return answer(past(_SUITE, written.document, caller))
 
 

@@ -58,8 +58,8 @@ def operation_of(route: APIRoute) -> OpenApiOperation:
 
 
 def name_of(route: APIRoute) -> str:
-    """Return the name of a route: its module and its function."""
-    return f"{route.endpoint.__module__.rpartition('.')[2]}.{route.endpoint.__name__}"
+    """Return the name of a route: its module and its own name, which is that of its function by default."""
+    return f"{route.endpoint.__module__.rpartition('.')[2]}.{route.name}"
 
 
 _ONLY_SOME: dict[str, Callable[[EntityType], bool]] = {

@@ -7,12 +7,12 @@ Next: ``server/alerts/progress.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from tocsin.alerts.writes import skip_backlog
 from tocsin.clock import LATEST_MS
@@ -41,6 +41,7 @@ from tocsin.server.alerts.progress import (
     typed_json,
 )
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.keyed_routes import Endpoint, by_id_and_name, id_key, with_key
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
@@ -65,6 +66,29 @@ Day = Annotated[str | None, Query(max_length=40)]
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
+async def key_of(by: By, key: PathText) -> Key:
+    """Return the key of the alert whose id or name is in the path."""
+    if by == "name":
+        return Key.by_name(key)
+    try:
+        return Key.by_id(str(UUID(key)))
+    except ValueError:
+        raise InvalidInput("must be an id", field="key") from None
+
+
+def _by_id_and_key(path: str, schema: str) -> Callable[[Endpoint], Endpoint]:
+    """Add a route at ``/{subscription_id}/…``, and the same at ``/{by}/{key}/…``, under the name ``…_by``."""
+    extra = answers(schema)
+
+    def add(endpoint: Endpoint) -> Endpoint:
+        by_key = with_key(endpoint, Annotated[Key, Depends(key_of)])
+        router.get(f"/{{by}}/{{key}}/{path}", name=f"{endpoint.__name__}_by", openapi_extra=extra)(by_key)
+        router.get(f"/{{subscription_id}}/{path}", openapi_extra=extra)(with_key(endpoint, id_key("subscription_id")))
+        return endpoint
+
+    return add
+
+
 @router.get("/listAllFailedEvents", openapi_extra=answers("FailedEventResponseList"))
 def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None) -> Response:
     """Return failed events of all alerts that you may edit, the last failure first."""
@@ -75,109 +99,66 @@ def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source:
     return answer(_failed_page(ids, PageAsked(limit, skip), source, caller))
 
 
-@router.get("/{subscription_id}/diagnosticInfo", openapi_extra=answers("EventSubscriptionDiagnosticInfo"))
+@_by_id_and_key("diagnosticInfo", "EventSubscriptionDiagnosticInfo")
 def read_diagnosis(
-    subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
+    key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
 ) -> Response:
     """Return how far an alert is in the log, and which events it has not seen yet (of 1,000 at most)."""
-    alert = _alert("id", str(subscription_id), caller)
+    alert = alert_at(key, caller)
     return answer(diagnosis_json(alert, PageAsked(limit, skip), caller, counts_only=counts_only))
 
 
-@router.get("/{by}/{key}/diagnosticInfo", openapi_extra=answers("EventSubscriptionDiagnosticInfo"))
-def read_diagnosis_by(
-    by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
-) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(diagnosis_json(_alert(by, key, caller), PageAsked(limit, skip), caller, counts_only=counts_only))
-
-
-@router.get("/{subscription_id}/eventsRecord", openapi_extra=answers("EventsRecord"))
-def read_record(subscription_id: PathId, caller: Asked) -> Response:
+@_by_id_and_key("eventsRecord", "EventsRecord")
+def read_record(key: Key, caller: Asked) -> Response:
     """Return how many of an alert's events are pending, successful and failed."""
-    return answer(record_json(_alert("id", str(subscription_id), caller), caller))
+    return answer(record_json(alert_at(key, caller), caller))
 
 
-@router.get("/{by}/{key}/eventsRecord", openapi_extra=answers("EventsRecord"))
-def read_record_by(by: By, key: PathText, caller: Asked) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(record_json(_alert(by, key, caller), caller))
-
-
-@router.get("/{subscription_id}/failedEvents", openapi_extra=answers("FailedEventResponseList"))
-def list_failed(
-    subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None
-) -> Response:
+@_by_id_and_key("failedEvents", "FailedEventResponseList")
+def list_failed(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None) -> Response:
     """Return the events of an alert of which a message was given up, the last failure first."""
-    alert = _alert("id", str(subscription_id), caller)
+    alert = alert_at(key, caller)
     return answer(_failed_page([alert.id], PageAsked(limit, skip), source, caller))
 
 
-@router.get("/{by}/{key}/failedEvents", openapi_extra=answers("FailedEventResponseList"))
-def list_failed_by(
-    by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None
-) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_failed_page([_alert(by, key, caller).id], PageAsked(limit, skip), source, caller))
-
-
-@router.get("/{subscription_id}/listSuccessfullySentChangeEvents", openapi_extra=answers("ChangeEventList"))
-def list_sent(subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
+@_by_id_and_key("listSuccessfullySentChangeEvents", "ChangeEventList")
+def list_sent(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the events of an alert of which all that was sent arrived, newest first."""
-    return answer(_sent_page(_alert("id", str(subscription_id), caller), PageAsked(limit, skip), caller))
+    return answer(_sent_page(alert_at(key, caller), PageAsked(limit, skip), caller))
 
 
-@router.get("/{by}/{key}/listSuccessfullySentChangeEvents", openapi_extra=answers("ChangeEventList"))
-def list_sent_by(by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_sent_page(_alert(by, key, caller), PageAsked(limit, skip), caller))
-
-
-@router.get("/{subscription_id}/listEvents", openapi_extra=answers("TypedEventPage"))
-def list_typed(
-    subscription_id: PathId, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
-) -> Response:
+@_by_id_and_key("listEvents", "TypedEventPage")
+def list_typed(key: Key, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return failed and successful events of an alert, each with its status, newest first."""
-    return answer(_typed_page(_alert("id", str(subscription_id), caller), status, PageAsked(limit, skip), caller))
+    return answer(_typed_page(alert_at(key, caller), status, PageAsked(limit, skip), caller))
 
 
-@router.get("/{by}/{key}/listEvents", openapi_extra=answers("TypedEventPage"))
-def list_typed_by(
-    by: By, key: PathText, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
-) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_typed_page(_alert(by, key, caller), status, PageAsked(limit, skip), caller))
-
-
-@router.get("/{subscription_id}/destinations", openapi_extra=answers("DestinationStatusList"))
-def list_destinations(subscription_id: PathId, caller: Asked) -> Response:
+@_by_id_and_key("destinations", "DestinationStatusList")
+def list_destinations(key: Key, caller: Asked) -> Response:
     """Return the destinations of an alert with their status, as a bare list."""
-    return answer(destinations_json(Key.by_id(str(subscription_id)), caller))
-
-
-@router.get("/{by}/{key}/destinations", openapi_extra=answers("DestinationStatusList"))
-def list_destinations_by(by: By, key: PathText, caller: Asked) -> Response:
-    """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(destinations_json(_key(by, key), caller))
+    return answer(destinations_json(key, caller))
 
 
 @router.get("/{subscription_id}/processedEvents", openapi_extra=answers("Flag"))
 def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
     """Return whether every event of the log is processed for an alert: `true` or `false`."""
-    current, latest = progress_of(_alert("id", str(subscription_id), caller), caller)
+    current, latest = progress_of(alert_at(Key.by_id(str(subscription_id)), caller), caller)
     return answer(current >= latest)
 
 
-@router.put("/{subscription_id}/syncOffset", openapi_extra=answers("EventSubscriptionOffset"))
-def skip_to_end(subscription_id: PathId, caller: Asked) -> Response:
+@by_id_and_name(
+    router.put, "/{subscription_id}/syncOffset", name_parameter="name", openapi_extra=answers("EventSubscriptionOffset")
+)
+def skip_to_end(key: Key, caller: Asked) -> Response:
     """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
-    return answer(_skip_to_end(_alert("id", str(subscription_id), caller), caller))
-
-
-@router.put("/name/{name}/syncOffset", openapi_extra=answers("EventSubscriptionOffset"))
-def skip_to_end_by_name(name: PathText, caller: Asked) -> Response:
-    """Skip them by name, as OpenMetadata's clients ask."""
-    return answer(_skip_to_end(_alert("name", name, caller), caller))
+    alert = alert_at(key, caller)
+    if not tends(alert, caller):
+        raise Forbidden("Only administrators and editors of the alert may let it skip events.")
+    writes_of(caller).within(partial(skip_backlog, alert_id=alert.id), actor=caller.actor)
+    changed = alert_at(Key.by_id(alert.id), caller)
+    latest = caller.parts.log.readable_end()
+    now_ms = caller.parts.clock.now_ms()
+    return answer({"startingOffset": changed.since_offset, "currentOffset": latest, "timestamp": now_ms})
 
 
 @router.get("/{subscription_id}/logs", openapi_extra=answers("AlertLogEntryPage"))
@@ -194,7 +175,7 @@ def list_logs(
 
     For its editors and administrators. ``endDate`` is the last day; times are allowed as well.
     """
-    alert = _alert("id", str(subscription_id), caller)
+    alert = alert_at(Key.by_id(str(subscription_id)), caller)
     if not tends(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may see whom it notified.")
     window = _window(start_date, end_date, caller)
@@ -207,19 +188,6 @@ def list_logs(
     page = visible_page(read, partial(as_shown, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
     return answer({"data": [log_json(one) for one in page.entries], "paging": paging})
-
-
-def _key(by: str, key: str) -> Key:
-    if by == "name":
-        return Key.by_name(key)
-    try:
-        return Key.by_id(str(UUID(key)))
-    except ValueError:
-        raise InvalidInput("must be an id", field="key") from None
-
-
-def _alert(by: str, key: str, caller: Caller) -> EventSubscription:
-    return alert_at(_key(by, key), caller)
 
 
 def _failed_page(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:
@@ -248,16 +216,6 @@ def _typed_page(alert: EventSubscription, status: str | None, page: PageAsked, c
     if status is None:
         typed = sorted(typed, key=lambda one: -one["timestamp"])[page.skip : page.skip + page.limit]
     return {"data": typed, "paging": {"total": len(typed)}}
-
-
-def _skip_to_end(alert: EventSubscription, caller: Caller) -> Document:
-    if not tends(alert, caller):
-        raise Forbidden("Only administrators and editors of the alert may let it skip events.")
-    writes_of(caller).within(partial(skip_backlog, alert_id=alert.id), actor=caller.actor)
-    changed = alert_at(Key.by_id(alert.id), caller)
-    latest = caller.parts.log.readable_end()
-    now_ms = caller.parts.clock.now_ms()
-    return {"startingOffset": changed.since_offset, "currentOffset": latest, "timestamp": now_ms}
 
 
 def _window(start: str | None, end: str | None, caller: Caller) -> tuple[int, int]:

@@ -48,8 +48,9 @@ from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_ad
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
 from tocsin.server.routes.entities.crud import HardDelete, IfMatch, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -97,40 +98,38 @@ def create_or_update(
     return _alert_answer(_create(alert, caller), alert, caller)
 
 
-@router.patch("/name/{name}", openapi_extra=answers("EventSubscription", reads="JsonPatch"))
-def patch_by_name(name: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch to an alert by name."""
-    return _patch(Key.by_name(name), body, caller, if_match)
-
-
-@router.patch("/{subscription_id}", openapi_extra=answers("EventSubscription", reads="JsonPatch"))
-def patch(subscription_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+@by_id_and_name(
+    router.patch,
+    "/{subscription_id}",
+    name_parameter="name",
+    openapi_extra=answers("EventSubscription", reads="JsonPatch"),
+)
+def patch(key: Key, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch to an alert; the result is validated."""
-    return _patch(Key.by_id(str(subscription_id)), body, caller, if_match)
+    operations = patch_of(body)
+
+    def change(document: Document) -> Document:
+        redaction = Redaction(str(uuid4()))
+        completed = with_destination_defaults(document)
+        covered = redaction.hide(completed, caller.visibility.hidden_names_in(completed))
+        patched: Document = redaction.restore(
+            json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
+        )
+        return patched
+
+    return _change(key, caller, change, if_match=if_match)
 
 
-@router.delete("/name/{name}", openapi_extra=answers("EventSubscription"))
-def delete_by_name(
-    name: PathText,
-    caller: Asked,
-    *,
-    hard_delete: HardDelete = True,
-    recursive: bool = False,
-) -> Response:
-    """Hard-delete an alert by name, whatever ``hardDelete`` and ``recursive`` are."""
-    return _delete(Key.by_name(name), caller)
-
-
-@router.delete("/{subscription_id}", openapi_extra=answers("EventSubscription"))
-def delete(
-    subscription_id: PathId,
-    caller: Asked,
-    *,
-    hard_delete: HardDelete = True,
-    recursive: bool = False,
-) -> Response:
+@by_id_and_name(router.delete, "/{subscription_id}", name_parameter="name", openapi_extra=answers("EventSubscription"))
+def delete(key: Key, caller: Asked, *, hard_delete: HardDelete = True, recursive: bool = False) -> Response:
     """Hard-delete an alert, whatever ``hardDelete`` and ``recursive`` are."""
-    return _delete(Key.by_id(str(subscription_id)), caller)
+    document = visible_document(ROW, key, caller)
+    check_writer(document, caller, Operation.DELETE)
+    if document.get("provider") == "system":
+        raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
+    written = writes_of(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
+    caller.parts.subscriptions.forget(document["id"])
+    return answer(past(ROW, written.document, caller))
 
 
 @router.get("/{subscription_id}/status", openapi_extra=answers("DestinationStatusPage"))
@@ -140,10 +139,15 @@ def list_status(subscription_id: PathId, caller: Asked) -> Response:
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-@router.get("/{subscription_id}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus"))
-def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) -> Response:
+@by_id_and_name(
+    router.get,
+    "/{subscription_id}/status/{destination_id}",
+    name_parameter="name",
+    openapi_extra=answers("SubscriptionStatus"),
+)
+def read_status(key: Key, destination_id: PathId, caller: Asked) -> Response:
     """Return the status of one destination."""
-    return _one_status(Key.by_id(str(subscription_id)), str(destination_id), caller)
+    return _one_status(key, str(destination_id), caller)
 
 
 @router.put(
@@ -159,12 +163,6 @@ def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, 
         raise InvalidInput('must be {"status": "active"}', field="status")
     caller.parts.standings.resume(document["id"], str(destination_id), now_ms=caller.parts.clock.now_ms())
     return _one_status(key, str(destination_id), caller)
-
-
-@router.get("/name/{name}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus"))
-def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -> Response:
-    """Return the status of one destination of an alert by name."""
-    return _one_status(Key.by_name(name), str(destination_id), caller)
 
 
 @router.post("/validation/destination", openapi_extra=answers("Trial", reads="TrialRequest"))
@@ -251,21 +249,6 @@ def _create(alert: Alert, caller: Caller) -> Written:
     except (Conflict, InvalidInput, NotFound):
         subscriptions.forget(alert_id)
         raise
-
-
-def _patch(key: Key, body: object, caller: Caller, if_match: str | None) -> Response:
-    operations = patch_of(body)
-
-    def change(document: Document) -> Document:
-        redaction = Redaction(str(uuid4()))
-        completed = with_destination_defaults(document)
-        covered = redaction.hide(completed, caller.visibility.hidden_names_in(completed))
-        patched: Document = redaction.restore(
-            json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
-        )
-        return patched
-
-    return _change(key, caller, change, if_match=if_match)
 
 
 def _change(
@@ -355,16 +338,6 @@ def put_over(before: Document, request: Document) -> Document:
 
 def _are_labels(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, dict) and "tagFQN" in one for one in value)
-
-
-def _delete(key: Key, caller: Caller) -> Response:
-    document = visible_document(ROW, key, caller)
-    check_writer(document, caller, Operation.DELETE)
-    if document.get("provider") == "system":
-        raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
-    written = writes_of(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
-    caller.parts.subscriptions.forget(document["id"])
-    return answer(past(ROW, written.document, caller))
 
 
 def check_resources(resources: Iterable[str], caller: Caller) -> None:

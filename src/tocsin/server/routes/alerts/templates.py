@@ -36,8 +36,9 @@ from tocsin.server.alerts.template_previews import (
     validation_json,
 )
 from tocsin.server.alerts.trial import try_destination
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
@@ -105,16 +106,14 @@ async def send(body: DocumentBody, caller: Asked) -> Response:
     return answer({**validation, **({"destinations": sent} if sent else {})})
 
 
-@router.put("/name/{fqn}/reset", openapi_extra=answers("NotificationTemplate", never="409"))
-def reset_by_name(fqn: PathText, caller: Asked) -> Response:
-    """Give a system template its default texts, by FQN."""
-    return _reset(Key.by_name(fqn), caller)
-
-
-@router.put("/{template_id}/reset", openapi_extra=answers("NotificationTemplate", never="409"))
-def reset(template_id: PathId, caller: Asked) -> Response:
+@by_id_and_name(router.put, "/{template_id}/reset", openapi_extra=answers("NotificationTemplate", never="409"))
+def reset(key: Key, caller: Asked) -> Response:
     """Give a system template its default texts."""
-    return _reset(Key.by_id(str(template_id)), caller)
+    template = visible_document(ROW, key, caller)
+    operations = reset_of(template)
+    require(caller, Operation.EDIT_ALL, ROW, template)
+    written = caller.parts.writes.patch(ROW.name, Key.by_id(template["id"]), operations, actor=caller.actor)
+    return written_answer(ROW, written, caller)
 
 
 def _to_be_sent(body: Document, caller: Caller) -> tuple[Document, list[tuple[Destination, RichText | None]], Entry]:
@@ -140,14 +139,6 @@ def _to_be_sent(body: Document, caller: Caller) -> tuple[Document, list[tuple[De
         [(destination, text if destination.type.value in WORDED else None) for destination, _, text in previews],
         entry,
     )
-
-
-def _reset(key: Key, caller: Caller) -> Response:
-    template = visible_document(ROW, key, caller)
-    operations = reset_of(template)
-    require(caller, Operation.EDIT_ALL, ROW, template)
-    written = caller.parts.writes.patch(ROW.name, Key.by_id(template["id"]), operations, actor=caller.actor)
-    return written_answer(ROW, written, caller)
 
 
 def _place(channel: str, caller: Caller) -> MessagePlace:

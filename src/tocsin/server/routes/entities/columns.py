@@ -12,8 +12,9 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key
 from tocsin.server.access.documents import Include, visible_document
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, Fields, PathId, PathText, answer
+from tocsin.server.request import Asked, Fields, answer
 
 _TABLE = ENTITY_TYPES["table"]
 _FIELDS = ("tags", "*")
@@ -25,23 +26,9 @@ Offset = Annotated[int, Query(ge=0, le=2**31, description="Number of entries to 
 router = APIRouter(prefix="/tables", tags=["tables"])
 
 
-@router.get("/name/{fqn}/columns", openapi_extra=answers("ColumnPage"))
-def read_by_name(
-    fqn: PathText,
-    caller: Asked,
-    *,
-    fields: Fields = None,
-    limit: PageSize = 50,
-    offset: Offset = 0,
-    include: Include = "non-deleted",
-) -> Response:
-    """Return columns of a table by FQN, ``limit`` from number ``offset`` on, in the table's order."""
-    return _page(Key.by_name(fqn), caller, fields, (offset, limit), include)
-
-
-@router.get("/{table_id}/columns", openapi_extra=answers("ColumnPage"))
+@by_id_and_name(router.get, "/{table_id}/columns", openapi_extra=answers("ColumnPage"))
 def read(
-    table_id: PathId,
+    key: Key,
     caller: Asked,
     *,
     fields: Fields = None,
@@ -50,14 +37,10 @@ def read(
     include: Include = "non-deleted",
 ) -> Response:
     """Return columns of a table, ``limit`` from number ``offset`` on, in the table's order."""
-    return _page(Key.by_id(str(table_id)), caller, fields, (offset, limit), include)
-
-
-def _page(key: Key, caller: Caller, fields: str | None, part: tuple[int, int], include: Include) -> Response:
     _check_fields(fields)
     document = visible_document(_TABLE, key, caller, include=include)
     (view,) = views_of(_TABLE, [document], caller, fields=frozenset({"columns", "tags"}))
-    columns, (offset, limit) = view.get("columns") or [], part
+    columns = view.get("columns") or []
     paging = {"offset": offset, "limit": limit, "total": len(columns)}
     return answer({"data": columns[offset : offset + limit], "paging": paging})
 

@@ -26,6 +26,7 @@ from tocsin.server.access.documents import Include, visible_document
 from tocsin.server.access.permissions import check_delete, require, require_now
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import (
@@ -98,39 +99,10 @@ def restore(
     return _ended_job(f"Restored {kind.name} {entity_id}.") if is_async else written_answer(kind, written, caller)
 
 
-@router.get("/name/{fqn}", openapi_extra=answers("{}"))
-def read_by_name(
-    kind: Kind,
-    fqn: PathText,
-    caller: Asked,
-    *,
-    fields: Fields = None,
-    include: Include = "non-deleted",
-    as_of: AsOf = None,
-) -> Response:
-    """Return an entity by FQN; with ``asOf`` (epoch ms), its state at that time."""
-    return _read(kind, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
-
-
-@router.patch("/name/{fqn}", openapi_extra=answers("{}", reads="JsonPatch"))
-def patch_by_name(kind: Kind, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
-    return _patch(kind, visible_document(kind, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
-
-
-@router.delete("/name/{fqn}", openapi_extra=answers("{}"))
-def delete_by_name(
-    kind: Kind, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
-) -> Response:
-    """Soft-delete an entity by FQN, or hard-delete it with ``hardDelete``."""
-    entity_id = visible_document(kind, Key.by_name(fqn), caller, include="all")["id"]
-    return _delete(kind, entity_id, caller, hard=hard_delete, recursive=recursive)
-
-
-@router.get("/{entity_id}", openapi_extra=answers("{}"))
+@by_id_and_name(router.get, "/{entity_id}", openapi_extra=answers("{}"))
 def read(
     kind: Kind,
-    entity_id: PathId,
+    key: Key,
     caller: Asked,
     *,
     fields: Fields = None,
@@ -138,21 +110,32 @@ def read(
     as_of: AsOf = None,
 ) -> Response:
     """Return an entity; with ``asOf`` (epoch ms), its state at that time, even if it is deleted now."""
-    return _read(kind, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
+    field_names = parse_fields(kind, fields)
+    if as_of is not None:
+        return _read_past(kind, key, caller, as_of, include=include)
+    document = visible_document(kind, key, caller, include=include)
+    (view,) = views_of(kind, [document], caller, fields=field_names)
+    return answer(view, headers={"ETag": etag.strong_tag(document)})
 
 
-@router.patch("/{entity_id}", openapi_extra=answers("{}", reads="JsonPatch"))
-def patch(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+@by_id_and_name(router.patch, "/{entity_id}", openapi_extra=answers("{}", reads="JsonPatch"))
+def patch(kind: Kind, key: Key, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity; ``If-Match`` guards against concurrent changes."""
-    return _patch(kind, str(entity_id), body, caller, if_match=if_match)
+    key = Key.by_id(key.id or visible_document(kind, key, caller)["id"])
+    operations = patch_of(body)
+    written = caller.parts.writes.patch(kind.name, key, operations, actor=caller.actor, if_match=if_match)
+    return written_answer(kind, written, caller)
 
 
-@router.delete("/{entity_id}", openapi_extra=answers("{}"))
+@by_id_and_name(router.delete, "/{entity_id}", openapi_extra=answers("{}"))
 def delete(
-    kind: Kind, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+    kind: Kind, key: Key, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Soft-delete an entity, or hard-delete it with ``hardDelete``; ``recursive`` includes all below it."""
-    return _delete(kind, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+    key = Key.by_id(key.id or visible_document(kind, key, caller, include="all")["id"])
+    check_delete(caller, kind, caller.parts.catalogue.get(kind.name, key, "all"))
+    written = caller.parts.writes.delete(kind.name, key, actor=caller.actor, recursive=recursive, hard=hard_delete)
+    return answer(past(kind, written.document, caller))
 
 
 @router.get("/{entity_id}/versions", openapi_extra=answers("EntityHistory"))
@@ -189,17 +172,6 @@ def written_answer(kind: EntityType, written: Written, caller: Caller) -> Respon
     return answer(view, 201 if written.created else 200, headers)
 
 
-def _read(
-    kind: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
-) -> Response:
-    field_names = parse_fields(kind, fields)
-    if as_of is not None:
-        return _read_past(kind, key, caller, as_of, include=include)
-    document = visible_document(kind, key, caller, include=include)
-    (view,) = views_of(kind, [document], caller, fields=field_names)
-    return answer(view, headers={"ETag": etag.strong_tag(document)})
-
-
 def _read_past(kind: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
     require_now(caller, kind, caller.parts.entities.history.identify(kind.name, key))
     document = caller.parts.entities.history.as_of(kind.name, key, at_ms)
@@ -208,30 +180,17 @@ def _read_past(kind: EntityType, key: Key, caller: Caller, at_ms: int, *, includ
     return answer(past(kind, document, caller))
 
 
-def _patch(kind: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
-    operations, key = patch_of(body), Key.by_id(entity_id)
-    written = caller.parts.writes.patch(kind.name, key, operations, actor=caller.actor, if_match=if_match)
-    return written_answer(kind, written, caller)
-
-
 @router.delete("/async/{entity_id}", status_code=202, openapi_extra=answers("EndedJob"))
 def delete_async(
     kind: Kind, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Delete an entity as ``DELETE /{entity_id}`` does: done before the answer, which names a job that has ended."""
-    _delete(kind, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+    delete(kind, Key.by_id(str(entity_id)), caller, hard_delete=hard_delete, recursive=recursive)
     return _ended_job(f"Deleted {kind.name} {entity_id}.")
 
 
 def _ended_job(message: str) -> Response:
     return answer({"jobId": new_entity_id(), "message": message}, 202)
-
-
-def _delete(kind: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
-    key = Key.by_id(entity_id)
-    check_delete(caller, kind, caller.parts.catalogue.get(kind.name, key, "all"))
-    written = caller.parts.writes.delete(kind.name, key, actor=caller.actor, recursive=recursive, hard=hard)
-    return answer(past(kind, written.document, caller))
 
 
 @dataclass(frozen=True)

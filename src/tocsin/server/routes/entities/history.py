@@ -25,8 +25,9 @@ from tocsin.model.stored import Key
 from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, PathText, Timestamp, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, Timestamp, answer
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
@@ -64,33 +65,9 @@ def list_in_window(kind: Kind, caller: Asked, window: Annotated[VersionsAsked, D
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
 
-@router.post("/{entity_id}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
-def rollback(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+@by_id_and_name(router.post, "/{entity_id}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
+def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Restore a version as a new one: ``{"version": 0.3}``; ``"dryRun": true`` writes nothing."""
-    return _roll_back(kind, Key.by_id(str(entity_id)), body, caller, if_match)
-
-
-@router.post("/name/{fqn}/rollback", openapi_extra=answers("RolledBack", reads="RollbackRequest"))
-def rollback_by_name(
-    kind: Kind, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
-) -> Response:
-    """Restore a version of an entity by FQN as a new one."""
-    return _roll_back(kind, Key.by_name(fqn), body, caller, if_match)
-
-
-@router.get("/{entity_id}/diff", openapi_extra=answers("ChangeDescription"))
-def compare(kind: Kind, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
-    """Return the differences of versions ``from`` and ``to``; default: the newest two."""
-    return answer(_difference(kind, Key.by_id(str(entity_id)), caller, (from_, to)))
-
-
-@router.get("/name/{fqn}/diff", openapi_extra=answers("ChangeDescription"))
-def compare_by_name(kind: Kind, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
-    """Return the differences of two versions of an entity by FQN."""
-    return answer(_difference(kind, Key.by_name(fqn), caller, (from_, to)))
-
-
-def _roll_back(kind: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
     document = visible_document(kind, key, caller, include="all")
     require(caller, Operation.EDIT_ALL, kind, document)
     unknown = sorted(body.keys() - _BODY)
@@ -107,19 +84,9 @@ def _roll_back(kind: EntityType, key: Key, body: Document, caller: Caller, if_ma
     return answer(_account(kind, rolled_back, caller, dry_run=dry_run), headers=headers)
 
 
-def _account(kind: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
-    written = rolled_back.written
-    change = written.event.change_description if written.event else None
-    return {
-        "dryRun": dry_run,
-        "changeDescription": caller.visibility.visible_documents([(change or ChangeDescription()).to_wire()])[0],
-        "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
-        "entity": past(kind, written.document, caller),
-    }
-
-
-def _difference(kind: EntityType, key: Key, caller: Caller, versions: tuple[str | None, str | None]) -> Document:
-    from_, to = versions
+@by_id_and_name(router.get, "/{entity_id}/diff", openapi_extra=answers("ChangeDescription"))
+def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+    """Return the differences of versions ``from`` and ``to``; default: the newest two."""
     history = caller.parts.entities.history
     require_now(caller, kind, history.identify(kind.name, key))
     new = history.newest(kind.name, key) if to is None else history.version(kind.name, key, _number("to", to))
@@ -129,7 +96,18 @@ def _difference(kind: EntityType, key: Key, caller: Caller, versions: tuple[str 
         old = history.version(kind.name, key, _number("from", from_))
     old, new = caller.visibility.visible_documents([old, new])
     change = diff(kind.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
-    return change if may_edit(caller, kind, new) else change_without_secrets(change)
+    return answer(change if may_edit(caller, kind, new) else change_without_secrets(change))
+
+
+def _account(kind: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
+    written = rolled_back.written
+    change = written.event.change_description if written.event else None
+    return {
+        "dryRun": dry_run,
+        "changeDescription": caller.visibility.visible_documents([(change or ChangeDescription()).to_wire()])[0],
+        "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
+        "entity": past(kind, written.document, caller),
+    }
 
 
 def _number(field: str, value: object) -> str:

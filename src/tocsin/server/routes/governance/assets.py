@@ -24,8 +24,9 @@ from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""
@@ -38,16 +39,16 @@ router = APIRouter(tags=["assets"])
 """Included under every collection (``server/app.py``)."""
 
 
-@router.get("/name/{fqn}/assets", openapi_extra=answers("EntityReferencePage"))
-def list_assets_by_name(kind: Kind, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
-    """Return the assets of a domain, data product, tag, term, user or team by FQN."""
-    return _list_answer(kind, Key.by_name(fqn), caller, limit=limit, offset=offset)
-
-
-@router.get("/{entity_id}/assets", openapi_extra=answers("EntityReferencePage"))
-def list_assets(kind: Kind, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+@by_id_and_name(router.get, "/{entity_id}/assets", openapi_extra=answers("EntityReferencePage"))
+def list_assets(kind: Kind, key: Key, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team."""
-    return _list_answer(kind, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
+    _check_groups(kind)
+    group = visible_document(kind, key, caller)
+    assets, total = caller.parts.entities.grouped.assets(
+        kind.name, group, scopes_of(caller), limit=limit, offset=offset
+    )
+    data = [with_address(one, caller.root) for one in assets]
+    return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
 
 
 @router.put("/{group}/assets/{change}", openapi_extra=answers("BulkOperationResult", reads="AssetsRequest"))
@@ -65,16 +66,6 @@ def change_assets(
         raise InvalidInput("must be true or false", field="dryRun")
     outcomes = [_change_one(kind, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
     return answer(bulk_result(outcomes, is_dry=is_dry))
-
-
-def _list_answer(kind: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
-    _check_groups(kind)
-    group = visible_document(kind, key, caller)
-    assets, total = caller.parts.entities.grouped.assets(
-        kind.name, group, scopes_of(caller), limit=limit, offset=offset
-    )
-    data = [with_address(one, caller.root) for one in assets]
-    return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
 
 
 def _change_one(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from tocsin.catalogue.lineage.external import ReceivedEdge, edges_in, events_in
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
@@ -19,16 +19,32 @@ from tocsin.server.access.documents import visible_document
 from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 TypeName = Annotated[str, Path(max_length=40)]
+Ends = tuple[Document, Document]
 
 MOST_EVENTS = 10_000
 """Change events that one request may bring."""
 
 router = APIRouter(prefix="/lineage", tags=["lineage"])
+
+
+async def ends_of(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId) -> Ends:
+    """Return the ends of the edge that the path names by ids."""
+    return {"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)}
+
+
+async def named_ends_of(from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText) -> Ends:
+    """Return the ends of the edge that the path names by FQNs."""
+    return {"type": from_type, "fullyQualifiedName": from_fqn}, {"type": to_type, "fullyQualifiedName": to_fqn}
+
+
+IdentifiedEnds = Annotated[Ends, Depends(ends_of)]
+NamedEnds = Annotated[Ends, Depends(named_ends_of)]
 
 
 @router.put("", openapi_extra=answers("LineageEdge", reads="AddLineageRequest"))
@@ -44,11 +60,9 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
     "/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}",
     openapi_extra=answers("LineageEdge", reads="LineageDetailsRequest"),
 )
-def put_edge_by_name(
-    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: DocumentBody, caller: Asked
-) -> Response:
+def put_edge_by_name(ends: NamedEnds, body: DocumentBody, caller: Asked) -> Response:
     """Add an edge by FQNs or replace its details; the body is `lineageDetails`."""
-    return _put(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), {"lineageDetails": body})
+    return _put(caller, ends, {"lineageDetails": body})
 
 
 @router.post("/events", openapi_extra=answers("BulkOperationResult", reads="LineageEvents"))
@@ -70,42 +84,33 @@ def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
 
 
 @router.get("/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge"))
-def read_edge_by_name(
-    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
-) -> Response:
+def read_edge_by_name(ends: NamedEnds, caller: Asked) -> Response:
     """Return the details of one edge by FQNs."""
-    ends = _named_ends(from_type, from_fqn, to_type, to_fqn)
     from_, to = (_checked_end(caller, end, Operation.VIEW_BASIC) for end in ends)
     edge = caller.parts.graph.lineage.edge(from_["id"], to["id"])
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
-@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("EntityLineage"))
-def around_name(
-    entity_type: TypeName,
-    fqn: PathText,
-    caller: Asked,
-    *,
-    upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
-    downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
-) -> Response:
-    """Return the lineage of an asset by FQN."""
-    return _around(kind_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
-
-
-@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("EntityLineage"))
+@by_id_and_name(router.get, "/{entity_type}/{entity_id}", by_name="around_name", openapi_extra=answers("EntityLineage"))
 def around(
     entity_type: TypeName,
-    entity_id: PathId,
+    key: Key,
     caller: Asked,
     *,
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
 ) -> Response:
     """Return the lineage of an asset."""
-    return _around(
-        kind_of_type(entity_type), Key.by_id(str(entity_id)), caller, up=upstream_depth, down=downstream_depth
+    kind = kind_of_type(entity_type)
+    graph = caller.parts.graph.lineage.around(
+        kind.name, key, upstream_depth=upstream_depth, downstream_depth=downstream_depth
     )
+    if not visible_references(caller, [graph["entity"]]):
+        raise Forbidden(f"You may not view this {kind.name}.")
+    nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]
+    visible_ids = {graph["entity"]["id"], *(node["id"] for node in nodes)}
+    sides = edges_between(visible_ids, graph, caller)
+    return answer({"entity": with_address(graph["entity"], caller.root), "nodes": nodes, **sides})
 
 
 @router.delete("/{entity_type}/{entity_id}/type/{source}", openapi_extra=answers("LineageEdges"))
@@ -121,36 +126,29 @@ def delete_by_source_by_name(entity_type: TypeName, fqn: PathText, source: PathT
 
 
 @router.patch("/{from_type}/{from_id}/{to_type}/{to_id}", openapi_extra=answers("LineageEdge", reads="JsonPatch"))
-def patch_edge(
-    from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, *, body: JsonBody, caller: Asked
-) -> Response:
+def patch_edge(ends: IdentifiedEnds, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch (RFC 6902) to the details of one edge, e.g. to `/columnsLineage/0`."""
-    ends = ({"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)})
     return _patch(caller, ends, body)
 
 
 @router.patch(
     "/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge", reads="JsonPatch")
 )
-def patch_edge_by_name(
-    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: JsonBody, caller: Asked
-) -> Response:
+def patch_edge_by_name(ends: NamedEnds, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to the details of one edge by FQNs."""
-    return _patch(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), body)
+    return _patch(caller, ends, body)
 
 
 @router.delete("/{from_type}/{from_id}/{to_type}/{to_id}", openapi_extra=answers("LineageEdge"))
-def delete_edge(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, caller: Asked) -> Response:
+def delete_edge(ends: IdentifiedEnds, caller: Asked) -> Response:
     """Remove one edge."""
-    return _delete(caller, ({"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)}))
+    return _delete(caller, ends)
 
 
 @router.delete("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}", openapi_extra=answers("LineageEdge"))
-def delete_edge_by_name(
-    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
-) -> Response:
+def delete_edge_by_name(ends: NamedEnds, caller: Asked) -> Response:
     """Remove one edge by FQNs."""
-    return _delete(caller, _named_ends(from_type, from_fqn, to_type, to_fqn))
+    return _delete(caller, ends)
 
 
 def _receive(caller: Caller, event: object) -> list[Document]:
@@ -181,11 +179,6 @@ def _remove(caller: Caller, from_: Document, to: Document) -> str:
     except NotFound:  # it went before: that is what the event asks for
         return "unchanged"
     return "removed"
-
-
-def _named_ends(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> tuple[Document, Document]:
-    from_ = {"type": from_type, "fullyQualifiedName": from_fqn}
-    return from_, {"type": to_type, "fullyQualifiedName": to_fqn}
 
 
 def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response:
@@ -235,16 +228,6 @@ def _checked_end(caller: Caller, reference: object, operation: Operation) -> Doc
     document = visible_document(row, key_of(reference), caller, include="all")
     require(caller, operation, row, document)
     return {"type": row.name, "id": document["id"]}
-
-
-def _around(kind: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
-    graph = caller.parts.graph.lineage.around(kind.name, key, upstream_depth=up, downstream_depth=down)
-    if not visible_references(caller, [graph["entity"]]):
-        raise Forbidden(f"You may not view this {kind.name}.")
-    nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]
-    visible_ids = {graph["entity"]["id"], *(node["id"] for node in nodes)}
-    sides = edges_between(visible_ids, graph, caller)
-    return answer({"entity": with_address(graph["entity"], caller.root), "nodes": nodes, **sides})
 
 
 def edges_between(node_ids: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:

@@ -25,8 +25,9 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, PathId, answer
 from tocsin.server.routes.lineage.edges import kind_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
@@ -51,10 +52,10 @@ class _Question:
     columns: frozenset[str]
 
 
-@router.get("/lineage/{entity_type}/{entity_id}/impact", openapi_extra=answers("Impact"))
+@by_id_and_name(router.get, "/lineage/{entity_type}/{entity_id}/impact", openapi_extra=answers("Impact"))
 def impact(
     entity_type: TypeName,
-    entity_id: PathId,
+    key: Key,
     caller: Asked,
     *,
     depth: Depth = 5,
@@ -62,21 +63,11 @@ def impact(
     columns: Columns = None,
 ) -> Response:
     """Return everything downstream by type and level, with owners; ``columns`` (comma list) narrows it."""
-    return _of_entity(caller, (entity_type, Key.by_id(str(entity_id))), (depth, limit), columns)
-
-
-@router.get("/lineage/{entity_type}/name/{fqn}/impact", openapi_extra=answers("Impact"))
-def impact_by_name(
-    entity_type: TypeName,
-    fqn: PathText,
-    caller: Asked,
-    *,
-    depth: Depth = 5,
-    limit: Most = MOST_ASSETS,
-    columns: Columns = None,
-) -> Response:
-    """Return everything downstream of an asset by FQN, by type and level, with owners."""
-    return _of_entity(caller, (entity_type, Key.by_name(fqn)), (depth, limit), columns)
+    row = kind_of_type(entity_type)
+    document = visible_document(row, key, caller, include="all")
+    require(caller, Operation.VIEW_BASIC, row, document)
+    root = _reference(row.name, document)
+    return answer(_impact_json(caller, _Question(root, depth, limit, _requested_columns(row, document, columns))))
 
 
 @router.get("/events/{event_id}/impact", openapi_extra=answers("Impact"))
@@ -86,14 +77,6 @@ def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit:
     kind_of_type(event.entity_type)
     question = _Question(_subject(event), depth, limit, frozenset(_changed_column_fqns(event)))
     return answer({"event": _event_reference(event)} | _impact_json(caller, question))
-
-
-def _of_entity(caller: Caller, which: tuple[str, Key], bounds: tuple[int, int], columns: str | None) -> Response:
-    row = kind_of_type(which[0])
-    document = visible_document(row, which[1], caller, include="all")
-    require(caller, Operation.VIEW_BASIC, row, document)
-    root = _reference(row.name, document)
-    return answer(_impact_json(caller, _Question(root, *bounds, _requested_columns(row, document, columns))))
 
 
 def _impact_json(caller: Caller, question: _Question) -> Document:

@@ -20,8 +20,9 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted_document, write_permitted
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.routes.people.followers import event_of
 
 TypeName = Annotated[str, Path(max_length=40)]
@@ -46,40 +47,32 @@ def rank(entity_type: TypeName, date: RankedDay, caller: Asked) -> Response:
     return answer({"entityType": name, "date": date}, 201)
 
 
-@router.post("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
-def report(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+@by_id_and_name(
+    router.post, "/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount")
+)
+def report(entity_type: TypeName, key: Key, body: DocumentBody, caller: Asked) -> Response:
     """Set the usage of a day (``date``, ``count``)."""
-    return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=False)
+    return _report(entity_type, key, body, caller, add=False)
 
 
-@router.put("/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
-def add(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+@by_id_and_name(
+    router.put, "/{entity_type}/{entity_id}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount")
+)
+def add(entity_type: TypeName, key: Key, body: DocumentBody, caller: Asked) -> Response:
     """Add to the usage of a day."""
-    return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=True)
+    return _report(entity_type, key, body, caller, add=True)
 
 
-@router.post("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
-def report_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Set the usage of a day, by FQN."""
-    return _report(entity_type, Key.by_name(fqn), body, caller, add=False)
-
-
-@router.put("/{entity_type}/name/{fqn}", status_code=201, openapi_extra=answers("ChangeEvent", reads="DailyCount"))
-def add_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Add to the usage of a day, by FQN."""
-    return _report(entity_type, Key.by_name(fqn), body, caller, add=True)
-
-
-@router.get("/{entity_type}/{entity_id}", openapi_extra=answers("EntityUsage"))
-def read(entity_type: TypeName, entity_id: PathId, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
+@by_id_and_name(router.get, "/{entity_type}/{entity_id}", openapi_extra=answers("EntityUsage"))
+def read(entity_type: TypeName, key: Key, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
     """Return the usage of ``days`` days up to ``date`` (today), newest first."""
-    return _read(entity_type, Key.by_id(str(entity_id)), caller, (date, days))
-
-
-@router.get("/{entity_type}/name/{fqn}", openapi_extra=answers("EntityUsage"))
-def read_by_name(entity_type: TypeName, fqn: PathText, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
-    """Return the usage of ``days`` days up to ``date`` (today) by FQN, newest first."""
-    return _read(entity_type, Key.by_name(fqn), caller, (date, days))
+    if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
+        raise InvalidInput(f"usage of {with_article(entity_type)} cannot be reported", field="entityType")
+    document = permitted_document(entity_type, key, caller, Operation.VIEW_USAGE)
+    reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
+    day = day_number(date or day_text(today(caller)))
+    usage = caller.parts.reports.usage.of(document["id"], day, days)
+    return answer({"entity": with_address(reference, caller.root), "usage": usage})
 
 
 def today(caller: Caller) -> int:
@@ -92,17 +85,6 @@ def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: 
     row = ENTITY_TYPES[_type_of(entity_type, USED_TYPES, "reported")]
     work = partial(report_usage, request=body, add=add)
     return answer(event_of(row, write_permitted(row.name, key, caller, Operation.EDIT_USAGE, work), caller), 201)
-
-
-def _read(entity_type: str, key: Key, caller: Caller, period: tuple[str | None, int]) -> Response:
-    if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
-        raise InvalidInput(f"usage of {with_article(entity_type)} cannot be reported", field="entityType")
-    document = permitted_document(entity_type, key, caller, Operation.VIEW_USAGE)
-    reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
-    date, days = period
-    day = day_number(date or day_text(today(caller)))
-    usage = caller.parts.reports.usage.of(document["id"], day, days)
-    return answer({"entity": with_address(reference, caller.root), "usage": usage})
 
 
 def _type_of(name: str, types: Sequence[str], participle: str) -> str:

@@ -23,8 +23,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require
+from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, answer
 
 MOST_POLICIES = 100
 """Policies that one request may ask about."""
@@ -60,19 +61,14 @@ def read_permissions(resource: Resource, caller: Asked, *, user: User = None) ->
     return answer(resource_permission(_permissions(caller, user), _existing_resource(resource)))
 
 
-@router.get("/{resource}/name/{fqn}", openapi_extra=answers("ResourcePermission"))
-def read_permissions_by_name(resource: Resource, fqn: PathText, caller: Asked, *, user: User = None) -> Response:
-    """Return one's permissions for an entity by FQN."""
-    return _of_entity(resource, Key.by_name(fqn), caller, user)
-
-
-@router.get("/{resource}/{entity_id}", openapi_extra=answers("ResourcePermission"))
-def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: Asked, *, user: User = None) -> Response:
+@by_id_and_name(
+    router.get,
+    "/{resource}/{entity_id}",
+    by_name="read_permissions_by_name",
+    openapi_extra=answers("ResourcePermission"),
+)
+def read_permissions_of_entity(resource: Resource, key: Key, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity."""
-    return _of_entity(resource, Key.by_id(str(entity_id)), caller, user)
-
-
-def _of_entity(resource: str, key: Key, caller: Caller, user: str | None) -> Response:
     row = _row(resource)
     permissions = _permissions(caller, user)
     catalogue = caller.parts.catalogue

@@ -17,7 +17,6 @@ from tocsin.conditions.evaluate import compares, passes
 from tocsin.conditions.fields import CLOSURES, FIELDS
 from tocsin.conditions.nodes import (
     Compare,
-    Contains,
     FieldValue,
     Filled,
     Kind,
@@ -29,6 +28,8 @@ from tocsin.conditions.nodes import (
     Size,
     TextTest,
     Value,
+    plain_value,
+    values_in,
 )
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term, normal_form
 from tocsin.logic import negation_of
@@ -82,15 +83,9 @@ def _contradicts(conjunction: Conjunction) -> bool:
 
 def _needs(term: Term, absent: set[Value]) -> bool:
     """Return whether ``term`` is false because it asks for something of what is missing."""
-    match term:
-        case Fact(field=field):
-            return FieldValue(CLOSURES.get(field, field)) in absent
-        case Compare(left=left, right=right):
-            return _plain(left) in absent or _plain(right) in absent
-        case TextTest(value=value) | Filled(value=value) | Contains(value=value) | Present(value=value):
-            return _plain(value) in absent
-        case _:
-            return False
+    if isinstance(term, Fact):
+        return FieldValue(CLOSURES.get(term.field, term.field)) in absent
+    return not absent.isdisjoint(map(plain_value, values_in(term)))
 
 
 def _fills(term: Term, empty: set[Value]) -> bool:
@@ -99,13 +94,9 @@ def _fills(term: Term, empty: set[Value]) -> bool:
         case Fact(field=field, value=value):
             return value != "" and FieldValue(CLOSURES.get(field, field)) in empty
         case Compare(operator=Operator.EQ, left=operand, right=Literals(values=values)):
-            return "" not in values and _plain(operand) in empty
+            return "" not in values and plain_value(operand) in empty
         case _:
             return False
-
-
-def _plain(value: Value) -> Value:
-    return value.value if isinstance(value, Lowered) else value
 
 
 def _at_odds(groups: list[Group], forbidden: Group) -> bool:

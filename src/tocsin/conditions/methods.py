@@ -24,6 +24,7 @@ from tocsin.conditions.nodes import (
     Size,
     Test,
     TextTest,
+    plain_value,
 )
 from tocsin.conditions.operands import Operand, fold_case
 from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translate
@@ -74,7 +75,7 @@ def steps_on_values(leaf: TextTest) -> int:
     """Return the number of steps that the patterns of ``leaf`` count for; 0 without a pattern."""
     if leaf.test is not Test.MATCHES:
         return 0
-    value = leaf.value.value if isinstance(leaf.value, Lowered) else leaf.value
+    value = plain_value(leaf.value)
     is_one = isinstance(value, FieldValue) and kind_of(value.name) is not Kind.TEXTS
     return sum(map(steps_of, leaf.texts)) * (1 if is_one else MANY_VALUES)
 

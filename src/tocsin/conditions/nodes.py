@@ -157,3 +157,28 @@ class Personal(Formula["Leaf"]):
 
 Leaf = Has | Compare | TextTest | Contains | Present | Filled | Personal
 Node = Formula[Leaf]
+
+
+def values_in(leaf: Leaf) -> tuple[Value, ...]:
+    """Return the values that ``leaf`` reads, in its order: its field, paths, and the literals it compares them with."""
+    match leaf:
+        case Has(field=field):
+            return (FieldValue(field),)
+        case Compare(left=left, right=right):
+            return left, right
+        case Personal():
+            return ()
+        case _:
+            return (leaf.value,)
+
+
+def plain_value(value: Value) -> Value:
+    """Return ``value`` as in the event: letter case concerns the test, not the value."""
+    return value.value if isinstance(value, Lowered) else value
+
+
+def innermost(value: Value) -> Value:
+    """Return what the size or the lower case is taken of."""
+    while isinstance(value, Lowered | Size):
+        value = value.value
+    return value

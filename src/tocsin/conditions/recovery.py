@@ -17,8 +17,10 @@ from tocsin.conditions.nodes import (
     Operator,
     PathRoot,
     PathValue,
+    innermost,
+    values_in,
 )
-from tocsin.conditions.streaks import fields_of, is_of_report, resolution, values_in
+from tocsin.conditions.streaks import fields_of, is_of_report, resolution
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjunction_of, disjunction_of, leaves, negation_of
 
@@ -75,7 +77,8 @@ def _count_condition(leaf: Leaf) -> Node:
 
 def _is_about_report(leaf: Leaf) -> bool:
     """Return whether a leaf is about the report that an event brings: its status, its streak or a value in it."""
-    return is_of_report(leaf) or any(isinstance(one, PathValue) and _is_in_report(one) for one in values_in(leaf))
+    values = map(innermost, values_in(leaf))
+    return is_of_report(leaf) or any(isinstance(one, PathValue) and _is_in_report(one) for one in values)
 
 
 def _is_in_report(path: PathValue) -> bool:

@@ -9,23 +9,7 @@ from collections.abc import Iterator
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES
 from tocsin.conditions.fields import CLOSURES, FIELDS, PLACE, Provenance
-from tocsin.conditions.nodes import (
-    Compare,
-    Contains,
-    FieldValue,
-    Filled,
-    Has,
-    Leaf,
-    Literals,
-    Lowered,
-    Node,
-    PathRoot,
-    PathValue,
-    Present,
-    Size,
-    TextTest,
-    Value,
-)
+from tocsin.conditions.nodes import FieldValue, Node, PathRoot, PathValue, Value, innermost, values_in
 from tocsin.logic import leaves
 
 CHANGED = "changeDescription"
@@ -49,32 +33,18 @@ _OF_CHANGES = frozenset(
 
 def parts_read(node: Node) -> frozenset[str]:
     """Return the keys of the document that a condition reads, ``CHANGED``, or ``ANY_PART`` for the whole document."""
-    return frozenset(part for leaf in leaves(node) for part in _read_by(leaf))
-
-
-def _read_by(leaf: Leaf) -> Iterator[str]:
-    match leaf:
-        case Has(field=field):
-            yield from _of_field(field)
-        case Compare(left=left, right=right):
-            yield from _of_value(left)
-            yield from _of_value(right)
-        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
-            yield from _of_value(value)
+    values = (innermost(value) for leaf in leaves(node) for value in values_in(leaf))
+    return frozenset(part for value in values for part in _of_value(value))
 
 
 def _of_value(value: Value) -> Iterator[str]:
     match value:
-        case Literals():
-            return
         case FieldValue(name=name):
             yield from _of_field(name)
         case PathValue(root=PathRoot.ENTITY, steps=steps):
             yield steps[0] if steps and isinstance(steps[0], str) else ANY_PART
         case PathValue():
             yield CHANGED
-        case Lowered(value=inner) | Size(value=inner):
-            yield from _of_value(inner)
 
 
 def _of_field(name: str) -> Iterator[str]:

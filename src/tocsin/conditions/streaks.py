@@ -12,20 +12,16 @@ from tocsin.conditions.fields import NESTED_STATUSES, STREAK_FIELDS, has
 from tocsin.conditions.nodes import (
     Compare,
     FieldValue,
-    Filled,
     Has,
     Kind,
     Leaf,
     Literals,
-    Lowered,
     Node,
     Operator,
     PathValue,
-    Personal,
-    Present,
-    Size,
-    TextTest,
-    Value,
+    innermost,
+    plain_value,
+    values_in,
 )
 from tocsin.errors import InvalidCondition
 from tocsin.logic import NEVER, conjunction_of, disjunction_of, leaves, replace_leaves
@@ -144,24 +140,7 @@ def count_of(text: str) -> float:
 
 def fields_of(leaf: Leaf) -> set[str]:
     """Return the fields of the event that ``leaf`` reads."""
-    if isinstance(leaf, Has):
-        return {leaf.field}
-    return {one.name for one in values_in(leaf) if isinstance(one, FieldValue)}
-
-
-def values_in(leaf: Leaf) -> Iterator[Value]:
-    """Yield the values that ``leaf`` compares, as they are before their size or lower case is taken."""
-    match leaf:
-        case Has() | Personal():
-            return
-        case Compare(left=left, right=right):
-            yield from map(_innermost, (left, right))
-        case _:
-            yield _innermost(leaf.value)
-
-
-def _innermost(value: Value) -> Value:
-    return _innermost(value.value) if isinstance(value, Lowered | Size) else value
+    return {one.name for one in map(innermost, values_in(leaf)) if isinstance(one, FieldValue)}
 
 
 def _is_failure_event(leaf: Leaf) -> bool:
@@ -170,22 +149,10 @@ def _is_failure_event(leaf: Leaf) -> bool:
 
 def _reads_status(leaf: Leaf) -> bool:
     """Return whether ``leaf`` reads a status in the document."""
-    return any(isinstance(one, PathValue) and NESTED_STATUSES.intersection(one.steps) for one in values_in(leaf))
+    paths = (one for one in map(innermost, values_in(leaf)) if isinstance(one, PathValue))
+    return any(NESTED_STATUSES.intersection(path.steps) for path in paths)
 
 
 def _is_missing(leaf: Leaf) -> bool:
     """Return whether ``leaf`` reads a value that only reports have; the number of values is not one."""
-    match leaf:
-        case Has(field=field):
-            return field in STREAK_FIELDS
-        case Compare(left=left, right=right):
-            return _depends(left) or _depends(right)
-        case TextTest(value=value) | Present(value=value) | Filled(value=value):
-            return _depends(value)
-        case _:
-            return False
-
-
-def _depends(value: Value) -> bool:
-    inner = value.value if isinstance(value, Lowered) else value
-    return isinstance(inner, FieldValue) and inner.name in STREAK_FIELDS
+    return any(isinstance(one, FieldValue) and one.name in STREAK_FIELDS for one in map(plain_value, values_in(leaf)))

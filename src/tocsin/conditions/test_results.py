@@ -9,10 +9,7 @@ from collections.abc import Callable
 
 from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, has
 from tocsin.conditions.nodes import (
-    Compare,
-    Contains,
     FieldValue,
-    Filled,
     Has,
     Leaf,
     Lowered,
@@ -21,8 +18,8 @@ from tocsin.conditions.nodes import (
     PathValue,
     Present,
     Size,
-    TextTest,
     Value,
+    values_in,
 )
 from tocsin.logic import NEVER, And, Constant, Not, Or, conjunction_of, disjunction_of, negation_of, replace_leaves
 from tocsin.model.change import REPORTED_AT, EventType
@@ -104,15 +101,7 @@ def reads(leaf: Leaf, fields: frozenset[str], *, counts: bool = False) -> bool:
 
     With ``testStatus`` a result in a document counts as well.
     """
-    match leaf:
-        case Has(field=field):
-            return field in fields
-        case Compare(left=left, right=right):
-            return any(_is_of(value, fields, counts=counts) for value in (left, right))
-        case TextTest(value=value) | Present(value=value) | Filled(value=value) | Contains(value=value):
-            return _is_of(value, fields, counts=counts)
-        case _:
-            return False
+    return any(_is_of(value, fields, counts=counts) for value in values_in(leaf))
 
 
 def _is_of(value: Value, fields: frozenset[str], *, counts: bool) -> bool:

@@ -13,10 +13,7 @@ from tocsin.conditions.check import check
 from tocsin.conditions.evaluate import holds, values
 from tocsin.conditions.fields import CLOSURES
 from tocsin.conditions.nodes import (
-    Compare,
-    Contains,
     FieldValue,
-    Has,
     Literals,
     Lowered,
     Node,
@@ -25,6 +22,9 @@ from tocsin.conditions.nodes import (
     Personal,
     Size,
     Value,
+    innermost,
+    plain_value,
+    values_in,
 )
 from tocsin.conditions.syntax import Junction, Negation, Position, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
@@ -113,10 +113,7 @@ def decisive(trace: Trace) -> Iterator[Trace]:
 
 def values_read_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
     """Yield each value that the tests of ``node`` read, once, with its value in the event."""
-    looked_at: dict[Value, None] = {}
-    for leaf in leaves(node):
-        for value in _sides(leaf):
-            looked_at[value] = None
+    looked_at = dict.fromkeys(_source(value) for leaf in leaves(node) for value in values_in(leaf))
     for value in looked_at:
         if not isinstance(value, Literals):
             plain_values = tuple(map(_whole_number, values(value, logged)))
@@ -127,13 +124,11 @@ def values_read_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
 
 def _key(value: Value) -> str:
     """Return the key of the document in which a value is; empty for none."""
-    match value:
+    match innermost(value):
         case FieldValue(name=name):
             return name
         case PathValue(root=PathRoot.ENTITY, steps=(str() as key, *_)):
             return key
-        case Size(value=inner) | Lowered(value=inner):
-            return _key(inner)
         case _:
             return ""
 
@@ -143,21 +138,11 @@ def _whole_number(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _sides(leaf: Node) -> tuple[Value, ...]:
-    match leaf:
-        case Has(field=field):
-            return (FieldValue(CLOSURES.get(field, field)),)
-        case Compare(left=left, right=right):
-            return _plain(left), _plain(right)
-        case Contains(value=value):
-            return (_plain(value),)
-        case _:
-            return tuple(_plain(value) for value in (getattr(leaf, "value", None),) if value is not None)
-
-
-def _plain(value: Value) -> Value:
-    """Return ``value`` as in the event: letter case concerns the test, not the value."""
-    return value.value if isinstance(value, Lowered) else value
+def _source(value: Value) -> Value:
+    """Return ``value`` as in the event; of a closure, the field that it is worked out from."""
+    if isinstance(value, FieldValue):
+        return FieldValue(CLOSURES.get(value.name, value.name))
+    return plain_value(value)
 
 
 def _name(value: Value) -> str:

@@ -13,19 +13,7 @@ from itertools import product
 from math import prod
 
 from tocsin.conditions.fields import FQN_PATH, kind_of
-from tocsin.conditions.nodes import (
-    Compare,
-    Contains,
-    FieldValue,
-    Filled,
-    Kind,
-    Lowered,
-    PathValue,
-    Present,
-    Test,
-    TextTest,
-    Value,
-)
+from tocsin.conditions.nodes import FieldValue, Kind, Leaf, PathValue, Test, TextTest, plain_value, values_in
 from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group, Term, normal_form
 from tocsin.conditions.paths import stem
 from tocsin.conditions.patterns import literal_prefix
@@ -214,25 +202,11 @@ def _implied_changes(conjunction: Conjunction) -> Iterator[frozenset[Fact]]:
 
 def _changed_field(term: Term) -> str | None:
     """Return a field that must have changed for ``term`` to pass; None when there is none."""
-    match term:
-        case Fact(field="fieldChanged", value=name):
-            return name
-        case Compare(left=left, right=right):
-            return _change_of(left) or _change_of(right)
-        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
-            return _change_of(value)
-        case _:
-            return None
-
-
-def _change_of(value: Value) -> str | None:
-    match value:
-        case PathValue(change=name):
-            return name
-        case Lowered(value=inner):
-            return _change_of(inner)
-        case _:  # a size is there, 0, without any change
-            return None
+    if isinstance(term, Fact):
+        return term.value if term.field == "fieldChanged" else None
+    # A size is there, 0, without any change; a condition that is not normalised is no leaf.
+    values = map(plain_value, values_in(term)) if isinstance(term, Leaf) else ()
+    return next((value.change for value in values if isinstance(value, PathValue) and value.change), None)
 
 
 def _implied_words(conjunction: Conjunction, worded: Collection[str]) -> Iterator[frozenset[Fact]]:

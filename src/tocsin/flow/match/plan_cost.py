@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,6 +35,8 @@ from tocsin.conditions.nodes import (
     Test,
     TextTest,
     Value,
+    innermost,
+    values_in,
 )
 from tocsin.conditions.normal_form import Conjunction, Fact, Term
 from tocsin.errors import InvalidInput
@@ -179,8 +180,9 @@ def check_cost(plan: Plan) -> PlanCost:
 
 def _joined_shapes(tests: Sequence[Leaf]) -> frozenset[Hashable]:
     """Return the kinds of test that stand for many that must all pass, or may: which it is, the plan does not say."""
-    alike = Counter((shape_of(one), _innermost(one.value)) for one in tests if isinstance(one, TextTest | Contains))
-    alike.update((shape_of(one), _innermost(one.left)) for one in tests if isinstance(one, Compare))
+    alike = Counter(
+        (shape_of(one), innermost(values_in(one)[0])) for one in tests if isinstance(one, Compare | TextTest | Contains)
+    )
     return frozenset(("joined", shape) for (shape, _), count in alike.items() if count > MANY_ALIKE)
 
 
@@ -215,17 +217,8 @@ def _blank(value: Value) -> Value:
 
 
 def _document_tests(leaf: Leaf) -> int:
-    match leaf:
-        case Compare(left=left, right=right):
-            return max(len(_literals(left)) or len(_literals(right)), 1) * _reads_document(left, right)
-        case TextTest(value=value, texts=texts):
-            return max(len(texts), 1) * _reads_document(value)
-        case Contains(value=value, members=members):
-            return max(len(members.values), 1) * _reads_document(value)
-        case Present(value=value) | Filled(value=value):
-            return int(_reads_document(value))
-        case Has() | Personal():
-            return 0
+    reads_document = any(isinstance(innermost(value), PathValue) for value in values_in(leaf))
+    return max(len(_literals_of(leaf)), 1) if reads_document else 0
 
 
 def _look_count(node: Node) -> int:
@@ -234,15 +227,18 @@ def _look_count(node: Node) -> int:
     Alternatives that differ in their constants only share a look, as many texts do that must all pass
     (``spark/signatures.py``).
     """
+    if isinstance(node, Not):
+        return _look_count(node.operand)
     if not isinstance(node, And | Or):
-        return _look_count(node.operand) if isinstance(node, Not) else int(_goes_through(node))
+        return int(isinstance(node, Leaf) and _goes_through(node))
     nested_count, together, apart = 0, set[Hashable](), Counter[tuple[Leaf, tuple[Value, ...]]]()
     for operand in node.operands:
         inner = operand.operand if isinstance(operand, Not) else operand
         if isinstance(inner, And | Or | Not):
             nested_count += _look_count(inner)
         elif isinstance(inner, Leaf) and _goes_through(inner):
-            place = (shape_of(inner), tuple(map(_innermost, _values_of(inner))))
+            values = tuple(value for value in map(innermost, values_in(inner)) if not isinstance(value, Literals))
+            place = (shape_of(inner), values)
             is_alternative = isinstance(node, Or) == (inner is operand)
             together.update([place] if is_alternative else [])
             apart.update([] if is_alternative else [place])
@@ -252,25 +248,15 @@ def _look_count(node: Node) -> int:
     return nested_count + len(together) + sum(looks_apart)
 
 
-def _goes_through(node: Node) -> bool:
+def _goes_through(leaf: Leaf) -> bool:
     """Return whether a test goes through what an entity holds under a name, such as all columns; not by position."""
-    for path in map(_innermost, _values_of(node)):
+    for path in map(innermost, values_in(leaf)):
         if not isinstance(path, PathValue):
             continue
         by_name = [isinstance(step, str) for step in path.steps]
         if all(by_name) or any(map(all, pairwise(by_name))):
             return True
     return False
-
-
-def _values_of(node: Node) -> tuple[Value, ...]:
-    match node:
-        case Compare(left=left, right=right):
-            return tuple(value for value in (left, right) if not isinstance(value, Literals))
-        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
-            return (value,)
-        case _:
-            return ()
 
 
 def _joins(leaf: Leaf) -> bool:
@@ -286,23 +272,9 @@ def _joins(leaf: Leaf) -> bool:
 
 def _pattern_steps(leaf: TextTest) -> int:
     """Return what the patterns of a test count for: those on members of a list, such as columns, much more."""
-    value = _innermost(leaf.value)
+    value = innermost(leaf.value)
     is_deep = isinstance(value, PathValue) and len(value.steps) > 1
     return steps_on_values(leaf) * (_MANY_MEMBERS if is_deep else 1)
-
-
-def _reads_document(*values: Value) -> bool:
-    return any(isinstance(_innermost(value), PathValue) for value in values)
-
-
-def _innermost(value: Value) -> Value:
-    while isinstance(value, Lowered | Size):
-        value = value.value
-    return value
-
-
-def _literals(value: Value) -> Sequence[Any]:  # Any: constants
-    return value.values if isinstance(value, Literals) else ()
 
 
 def _small_index_bytes(tests: Sequence[Leaf]) -> int | None:
@@ -336,24 +308,24 @@ def _constants(term: Term) -> int:
 
 
 def _constants_of(leaf: Leaf) -> Sequence[object]:
+    paths = (value for value in map(innermost, values_in(leaf)) if isinstance(value, PathValue))
+    return [*_literals_of(leaf), *(name for path in paths for name in (*path.steps, path.change or ""))]
+
+
+def _literals_of(leaf: Leaf) -> Sequence[object]:
     match leaf:
         case Has(values=values):
             return values
-        case TextTest(value=value, texts=texts):
-            return (*texts, *_names(value))
-        case Contains(value=value, members=members):
-            return (*members.values, *_names(value))
+        case TextTest(texts=texts):
+            return texts
+        case Contains(members=members):
+            return members.values
         case Compare(left=left, right=right):
-            return (*_literals(left), *_literals(right), *_names(left), *_names(right))
-        case Present(value=value) | Filled(value=value):
-            return _names(value)
+            return [literal for side in (left, right) if isinstance(side, Literals) for literal in side.values]
         case Personal(question=question):
             return (question,)
-
-
-def _names(value: Value) -> Sequence[object]:
-    inner = _innermost(value)
-    return (*inner.steps, inner.change or "") if isinstance(inner, PathValue) else ()
+        case _:
+            return ()
 
 
 def plans_left_out(

@@ -12,7 +12,8 @@ from tests.drafts import draft
 from tests.postgres import Cluster
 from tests.unit.delivery.events import NOW_MS, change_event
 
-from tocsin.flow.schedule.messages import ScheduledNotification, Slot
+from tocsin.flow.schedule.decide import Slot
+from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, message_id, notification_id
 from tocsin.model.notification_draft import EventHead

@@ -1,16 +1,17 @@
-"""Due time of a new notification: now, at a time, with others in one message, or never.
+"""Due time of a new notification: now, at a time, or with others in one message.
 
-Pure. The pipeline asks when it writes a notification, the worker again when it sends the message. ``Paced`` depends on
-the recipient's latest messages, so ``store/outbox/gathering.py`` turns it into a time. Retries have their due times
-from ``flow/track/attempts.py``. Next: ``flow/schedule/messages.py``.
+Pure. The pipeline asks when it writes a notification. What is paced depends on the recipient's latest messages, so
+``store/outbox/gathering.py`` turns it into a time. Retries have their due times from ``flow/track/attempts.py``.
+Next: ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tocsin.flow.schedule.cron import last_time_ms, next_time_ms
-from tocsin.model.mute import Mute
+from tocsin.flow.schedule.preferences import PreferredWait
 from tocsin.model.subscription import EventSubscription, Gathering, GroupBy, Trigger, TriggerType
 
 SCHEDULED = "scheduled"
@@ -59,74 +60,49 @@ def rank_of(subscription: EventSubscription) -> Rank:
     return not subscription.is_of_administrators, subscription.created_at_ms, subscription.id
 
 
-@dataclass(frozen=True)
-class Now:
-    """Immediately, in a separate message."""
+class Slot(NamedTuple):
+    """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
 
-
-@dataclass(frozen=True)
-class At:
-    """At a time (epoch milliseconds), in a separate message."""
-
-    due_at_ms: int
-
-
-@dataclass(frozen=True)
-class Together:
-    """In one message with all notifications of the recipient that have the same key and due time."""
-
-    grouping_key: str
-    due_at_ms: int
-
-
-@dataclass(frozen=True)
-class Paced:
-    """Immediately, unless the recipient has had a message with that key within ``window_ms``: then with what follows.
-
-    ``by_asset``: the key is meant per asset, or per root of the asset's failure (``flow/schedule/roots.py``).
+    ``timing`` is the scheduled one that determines it, ``wait`` what the recipient prefers to wait for: they give the
+    next slot. With ``window_ms`` it is paced: at once, unless the recipient has had a message with that key within
+    that time, then with what follows; ``is_first`` until the store has found that out. ``by_asset``: the key is meant
+    per asset, or per root of the asset's failure (``flow/schedule/roots.py``). ``subscription_id`` is the alert whose
+    slot it is.
     """
 
-    grouping_key: str
-    window_ms: int
+    due_at_ms: int
+    grouping_key: str | None = None
+    timing: Timing | None = None
+    window_ms: int = 0
     by_asset: bool = False
-
-
-@dataclass(frozen=True)
-class Never:
-    """Not at all; ``because`` is the reason as a sentence."""
-
-    because: str
-
-
-Decision = Now | At | Together | Paced | Never
+    is_first: bool = False
+    wait: PreferredWait | None = None
+    subscription_id: str = ""
 
 
 def decide(
     timing: Timing,
-    mute: Mute | None,
     now_ms: int,
     *,
     subscription_id: str = "",
     gathering: Gathering = Gathering.NONE,
     event_ms: int | None = None,
-) -> Decision:
+) -> Slot:
     """Return when a recipient is notified of what an alert with this timing matched at ``now_ms``.
 
-    ``mute`` is the recipient's mute of the alert or asset, if any; ``gathering`` says what the channel can do;
-    ``event_ms`` is the time of the event. What happened before a due time that has passed since is caught up: of
-    several such times at the last one.
+    ``gathering`` says what the channel can do; ``event_ms`` is the time of the event. What happened before a due time
+    that has passed since is caught up: of several such times at the last one.
     """
-    if mute is not None:
-        return Never(f"the recipient {mute.in_words()}")
     can_gather = {Gathering.NONE: False, Gathering.SUMMARY: True, Gathering.ARRAYS: timing.sends_arrays}
     gathers = can_gather[gathering] and timing.batch_size > 1
-    trigger = timing.trigger
+    trigger, slot = timing.trigger, Slot(now_ms, subscription_id=subscription_id)
     if trigger.trigger_type is TriggerType.SCHEDULED:
         due_at_ms = _due_at_ms(trigger, now_ms, event_ms)
-        return Together(SCHEDULED, due_at_ms) if gathers else At(due_at_ms)
+        return slot._replace(due_at_ms=due_at_ms, grouping_key=SCHEDULED if gathers else None, timing=timing)
     if not gathers or timing.window_ms == 0 or trigger.group_by is GroupBy.NONE:
-        return Now()
-    return Paced(key_of_alert(subscription_id), timing.window_ms, trigger.group_by in _BY_ASSET)
+        return slot
+    key, by_asset = key_of_alert(subscription_id), trigger.group_by in _BY_ASSET
+    return slot._replace(grouping_key=key, window_ms=timing.window_ms, by_asset=by_asset, is_first=True)
 
 
 def key_of_alert(subscription_id: str) -> str:

@@ -11,19 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from tocsin.flow.schedule.decide import (
-    IMMEDIATE,
-    At,
-    Decision,
-    Never,
-    Now,
-    Paced,
-    Timing,
-    Together,
-    decide,
-    timing_of,
-)
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, PreferredWait
+from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_of
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
@@ -46,24 +35,6 @@ _OF_ASSET = "|asset:"
 def without_asset(grouping_key: str) -> str:
     """Return the grouping key without the asset that it is about."""
     return grouping_key.partition(_OF_ASSET)[0]
-
-
-class Slot(NamedTuple):
-    """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
-
-    ``timing`` is the scheduled one that determines it, ``wait`` what the recipient prefers to wait for: they give the
-    next slot. With ``window_ms`` it is paced: ``is_first`` until the store has found that its group has had a message
-    within that time. ``subscription_id`` is the alert whose slot it is.
-    """
-
-    due_at_ms: int
-    grouping_key: str | None = None
-    timing: Timing | None = None
-    window_ms: int = 0
-    by_asset: bool = False
-    is_first: bool = False
-    wait: PreferredWait | None = None
-    subscription_id: str = ""
 
 
 class ScheduledNotification(NamedTuple):
@@ -121,10 +92,7 @@ class Schedule:
         gathering = self._gatherings.get(channel, Gathering.NONE)
         for subscription_id in sorted(subscription_ids, key=lambda each: self._timings.get(each, IMMEDIATE).rank):
             timing = self._timings.get(subscription_id, IMMEDIATE)
-            decision = decide(
-                timing, None, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms
-            )
-            yield _slot_of(decision, timing, self._now_ms)._replace(subscription_id=subscription_id)
+            yield decide(timing, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms)
 
     def _as_preferred(self, slot: Slot, draft: NotificationDraft, recipient_id: str) -> Slot:
         """Return when an alert would send a notification to somebody with preferences.
@@ -163,30 +131,14 @@ def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
     return max(slot.due_at_ms, now_ms), slot.grouping_key is not None
 
 
-def _slot_of(decision: Decision, timing: Timing, now_ms: int) -> Slot:
-    """Return the slot of a decision that is not *never*."""
-    match decision:
-        case Now():
-            return Slot(now_ms)
-        case At(due_at_ms):
-            return Slot(due_at_ms, None, timing)
-        case Together(grouping_key, due_at_ms):
-            return Slot(due_at_ms, grouping_key, timing)
-        case Paced(grouping_key, window_ms, by_asset):
-            return Slot(now_ms, grouping_key, None, window_ms, by_asset, is_first=True)
-        case Never(because):
-            raise AssertionError(f"never scheduled: {because}")
-
-
 def next_slot(slot: Slot) -> Slot:
     """Return the slot after ``slot``, for what comes too late for its message."""
     if slot.wait is not None:
         return slot._replace(due_at_ms=slot.wait.following_ms(slot.due_at_ms))
     if slot.window_ms:
         return following(slot, slot.due_at_ms + slot.window_ms)
-    timing = slot.timing or IMMEDIATE
-    decision = decide(timing, None, slot.due_at_ms, gathering=Gathering.SUMMARY)
-    return _slot_of(decision, timing, slot.due_at_ms)._replace(subscription_id=slot.subscription_id)
+    timing, alert = slot.timing or IMMEDIATE, slot.subscription_id
+    return decide(timing, slot.due_at_ms, subscription_id=alert, gathering=Gathering.SUMMARY)
 
 
 def following(slot: Slot, due_at_ms: int) -> Slot:

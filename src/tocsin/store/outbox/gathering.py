@@ -14,14 +14,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, select
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.schedule.messages import (
-    ScheduledNotification,
-    Slot,
-    following,
-    in_slot,
-    next_slot,
-    slot_order,
-)
+from tocsin.flow.schedule.decide import Slot
+from tocsin.flow.schedule.messages import ScheduledNotification, following, in_slot, next_slot, slot_order
 from tocsin.model.message import MessageStatus
 from tocsin.store.database.engine import inserting
 from tocsin.store.database.tables import message, paced_time

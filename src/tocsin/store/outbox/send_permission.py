@@ -18,7 +18,6 @@ from tocsin.conditions.changes import changes_of
 from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
-from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.preferences import Frequency
@@ -125,8 +124,8 @@ class Permitted:
             silencing = (
                 mute for mute in mutes if mute.who == concerned and mute.silences(place, channel, (NO_END, now_ms))
             )
-            decision = decide(IMMEDIATE, next(silencing, None), now_ms)
-            return (OutcomeReason.MUTED, decision.because) if isinstance(decision, Never) else None
+            mute = next(silencing, None)
+            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words()}")
 
         return objection
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
-from tocsin.flow.schedule.decide import SCHEDULED, At, Never, Now, Paced, Timing, Together, decide, timing_of
+from tocsin.flow.schedule.decide import SCHEDULED, Slot, Timing, decide, timing_of
 from tocsin.flow.schedule.messages import (
     ScheduledNotification,
     Timings,
@@ -20,7 +20,6 @@ from tocsin.flow.schedule.messages import (
     timings_of,
 )
 from tocsin.model.channels import GATHERINGS
-from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription, Gathering, ScheduleFrequency, Trigger, TriggerType
@@ -48,29 +47,33 @@ def alert(**fields: object) -> EventSubscription:
     return EventSubscription.model_validate({**defaults, **fields})
 
 
-def test_an_alert_notifies_now_at_a_time_or_together_with_others_or_never() -> None:
-    muted = Mute("ann", MuteKind.ALERT, "a")
-    summary = Gathering.SUMMARY
-    assert decide(Timing(Trigger()), None, 5) == Now()
-    assert decide(HOURLY, None, NOON_MS) == At(NOON_MS + HOUR_MS)
-    assert decide(HOURLY, None, NOON_MS, gathering=summary) == Together(SCHEDULED, NOON_MS + HOUR_MS)
-    assert decide(replace(HOURLY, batch_size=1), None, NOON_MS, gathering=summary) == At(NOON_MS + HOUR_MS)
-    assert decide(HOURLY, muted, 5) == Never("the recipient muted this alert permanently")
+def paced(window_ms: int = 60_000, *, by_asset: bool = False) -> Slot:
+    """Return the slot of what the alert ``a`` matched at 5 and gathers."""
+    return Slot(5, "alert:a", None, window_ms, by_asset, is_first=True, subscription_id="a")
+
+
+def test_an_alert_notifies_now_at_a_time_or_together_with_others() -> None:
+    daily_alone, summary, hour_ms = replace(HOURLY, batch_size=1), Gathering.SUMMARY, NOON_MS + HOUR_MS
+    assert decide(Timing(Trigger()), 5) == Slot(5)
+    assert decide(HOURLY, NOON_MS) == Slot(hour_ms, None, HOURLY)
+    assert decide(HOURLY, NOON_MS, gathering=summary) == Slot(hour_ms, SCHEDULED, HOURLY)
+    assert decide(daily_alone, NOON_MS, gathering=summary) == Slot(hour_ms, None, daily_alone)
 
 
 def test_what_a_real_time_alert_gathers() -> None:
-    def decision(gathering: Gathering = Gathering.SUMMARY, **fields: object) -> object:
-        return decide(timing_of(alert(**fields)), None, 5, subscription_id="a", gathering=gathering)
+    def decision(gathering: Gathering = Gathering.SUMMARY, **fields: object) -> Slot:
+        return decide(timing_of(alert(**fields)), 5, subscription_id="a", gathering=gathering)
 
     def grouping_by(by: str) -> dict[str, str]:
         return {"triggerType": "RealTime", "groupBy": by}
 
-    assert decision() == decision(trigger=grouping_by("alert")) == Paced("alert:a", 60_000)
-    assert decision(pollInterval=5) == Paced("alert:a", 5_000)
-    assert decision(trigger=grouping_by("asset")) == Paced("alert:a", 60_000, by_asset=True)
-    assert decision(Gathering.NONE) == Now()
-    for at_once in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouping_by("none")}):
-        assert decision(**at_once) == Now()
+    at_once = Slot(5, subscription_id="a")
+    assert decision() == decision(trigger=grouping_by("alert")) == paced()
+    assert decision(pollInterval=5) == paced(5_000)
+    assert decision(trigger=grouping_by("asset")) == paced(by_asset=True)
+    assert decision(Gathering.NONE) == at_once
+    for fields in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouping_by("none")}):
+        assert decision(**fields) == at_once
 
 
 @pytest.mark.parametrize(
@@ -83,19 +86,19 @@ def test_webhooks_gather_if_they_ask_for_arrays_whatever_the_batch_size(
     config = {"endpoint": "http://x.y", **({"batchBy": batch_by} if batch_by else {})}
     hook = {"id": "d", "category": "External", "type": "Webhook", "config": config}
     subscription = alert(batchSize=size, destinations=[hook])
-    decided = decide(timing_of(subscription), None, 5, subscription_id="a", gathering=Gathering.ARRAYS)
-    assert decided == (Paced("alert:a", 60_000) if gathers else Now())
+    decided = decide(timing_of(subscription), 5, subscription_id="a", gathering=Gathering.ARRAYS)
+    assert decided == (paced() if gathers else Slot(5, subscription_id="a"))
     assert subscription.sends_arrays is (batch_by == "all")
 
 
 def test_a_critical_alert_gathers_nothing() -> None:
     """Fault scenario 37."""
 
-    def decision(tag: str) -> object:
-        return decide(timing_of(alert(tags=[{"tagFQN": tag}])), None, 5, gathering=Gathering.SUMMARY)
+    def decision(tag: str) -> Slot:
+        return decide(timing_of(alert(tags=[{"tagFQN": tag}])), 5, gathering=Gathering.SUMMARY)
 
-    assert decision("Priority.Critical") == decision("critical") == Now()
-    assert isinstance(decision("Priority.NotCritical"), Paced)
+    assert decision("Priority.Critical") == decision("critical") == Slot(5)
+    assert decision("Priority.NotCritical").is_first
 
 
 def test_what_one_alert_sends_at_once_waits_for_no_other_one() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.stored import Key, Stored
@@ -44,7 +45,8 @@ def check_unused(record: Record, template: Stored) -> None:
     alerts = [one for one in record.transaction.referring([template.id], []) if _uses(one, template.id)]
     if not alerts:
         return
-    names = sorted(one.document["name"] for one in alerts if record.permit.may_view(one.entity_type, one.document))
+    view = Operation.VIEW_BASIC
+    names = sorted(one.document["name"] for one in alerts if record.permit.may(view, one.entity_type, one.document))
     shown_names = names[:_MOST_NAMED]
     hidden_part = [f"{len(alerts) - len(shown_names)} more"] if len(alerts) > len(shown_names) else []
     use = "uses" if len(alerts) == 1 else "use"

@@ -42,9 +42,6 @@ class Permit(Protocol):
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
         """Return whether the actor may do this with the document; a denial is not logged."""
 
-    def may_view(self, entity_type: str, document: Document) -> bool:
-        """Return whether the actor may see this document; a denial is not logged."""
-
     def denies_some(self, entity_type: str) -> bool:
         """Return whether a rule denies the actor something on some entities of this type and not on others."""
 
@@ -73,10 +70,6 @@ class _Everything:
         """Refuse nothing."""
 
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
-        """Return true."""
-        return True
-
-    def may_view(self, entity_type: str, document: Document) -> bool:
         """Return true."""
         return True
 
@@ -128,9 +121,6 @@ class _InPlace:
 
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
         return self._permit.may(operation, entity_type, self._with_context(entity_type, (operation,), document))
-
-    def may_view(self, entity_type: str, document: Document) -> bool:
-        return self._permit.may_view(entity_type, self._with_context(entity_type, (Operation.VIEW_BASIC,), document))
 
     def bears(self, entity_type: str, document: Document) -> bool:
         """Also say so of a team below one that decides permissions: its members inherit them."""

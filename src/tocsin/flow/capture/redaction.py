@@ -82,10 +82,10 @@ def hidden_references(document: Document, permit: Permit, transaction: Transacti
 def _unseen(targets: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction) -> Iterator[str]:
     for entity_type, key in sorted(targets, key=str):
         if permit.is_certain(entity_type, Operation.VIEW_BASIC):
-            is_seen = permit.may_view(entity_type, {})
+            is_seen = permit.may(Operation.VIEW_BASIC, entity_type, {})
         else:
             entity = transaction.find(entity_type, key, Hold.SHARED)
-            is_seen = entity is not None and permit.may_view(entity_type, entity.document)
+            is_seen = entity is not None and permit.may(Operation.VIEW_BASIC, entity_type, entity.document)
         if not is_seen:
             yield str(key.id or key.fqn)
 

@@ -62,9 +62,6 @@ class _Permit:
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
         return self._permissions.may(operation, entity_type, document)
 
-    def may_view(self, entity_type: str, document: Document) -> bool:
-        return self._permissions.may(Operation.VIEW_BASIC, entity_type, document)
-
     def denies_some(self, entity_type: str) -> bool:
         return bool(self._permissions.conditional_denials(entity_type))
 

@@ -51,7 +51,10 @@ class PolicySnapshot:
 
     def __init__(self, cache: PermissionCache, revision: int) -> None:
         self._cache, self._revision = cache, revision
-        self._openness: _Openness | None = None
+
+    @cached_property
+    def _openness(self) -> _Openness:
+        return self._cache.openness(self._revision)
 
     def of(self, user_id: str) -> Permissions:
         """Return what this person or bot may do; who is not there may do nothing."""
@@ -63,8 +66,6 @@ class PolicySnapshot:
 
     def footing(self) -> PolicyDependencies:
         """Return what the policies in use rest on."""
-        if self._openness is None:
-            self._openness = self._cache.openness(self._revision)
         return self._openness.footing
 
     def is_open(self, resource: str) -> bool:
@@ -72,14 +73,10 @@ class PolicySnapshot:
 
         If so, no policies need to be looked up to show one or to notify about one.
         """
-        if self._openness is None:
-            self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for(resource)
 
     def are_all_open(self) -> bool:
         """Return whether every person may view every entity of all types."""
-        if self._openness is None:
-            self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for_all
 
     def view_extent(self, user_id: str, resources: Collection[str]) -> ViewExtent:

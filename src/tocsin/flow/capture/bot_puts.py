@@ -6,8 +6,8 @@ people their work or the connector its report. Next: ``flow/capture/upsert.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from tocsin.access.operations import operations_needed
 from tocsin.flow.capture.authorization import EVERYTHING
@@ -61,8 +61,12 @@ def _denied_paths(
     """
     before, after = states
     paths, persons = changes
-    may = _cached_permission(record, old)
     denied = set()
+
+    @cache
+    def may(operation: Operation) -> bool:
+        return record.permit.may(operation, old.entity_type, old.document)
+
     for path in paths:
         value = after.get(path) or before.get(path)
         for need in _needs(old.entity_type, path, value):
@@ -70,17 +74,6 @@ def _denied_paths(
             if not (may(need) or (is_report and may(Operation.CREATE))):
                 denied.add(path)
     return denied
-
-
-def _cached_permission(record: Record, old: Stored) -> Callable[[Operation], bool]:
-    answers: dict[Operation, bool] = {}
-
-    def may(operation: Operation) -> bool:
-        if operation not in answers:
-            answers[operation] = record.permit.may(operation, old.entity_type, old.document)
-        return answers[operation]
-
-    return may
 
 
 def _needs(entity_type: str, path: Path, value: object) -> frozenset[Operation]:

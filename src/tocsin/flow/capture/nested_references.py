@@ -12,8 +12,8 @@ from typing import Any
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.fqn import split
+from tocsin.model.pointers import is_reference, references_in
 
 KEYS = ("customProperties", "extension", "relatedTerms", "testDefinition", "testSuite")
 """The keys that hold them."""
@@ -67,20 +67,11 @@ def without_names(value: Value) -> Value:
 
 
 def _ids(value: Value) -> Iterator[str]:
-    if isinstance(value, list):
-        for member in value:
-            yield from _ids(member)
-    elif isinstance(value, dict):
-        if _is_reference(value):
-            yield value["id"]
-        for inner in value.values():
-            if isinstance(inner, dict | list):
-                yield from _ids(inner)
+    return (one["id"] for one in references_in(value) if _is_reference(one))
 
 
 def _is_reference(value: Document) -> bool:
-    has_id = isinstance(value.get("id"), str) and len(value["id"]) <= _LONGEST_ID
-    return has_id and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+    return is_reference(value) and len(value["id"]) <= _LONGEST_ID
 
 
 def _without_gone(key: str, value: Value, gone_ids: Collection[str]) -> Value:

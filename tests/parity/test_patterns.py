@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 from pyspark.sql import SparkSession
 
-from tocsin.conditions.patterns import MAX_STEPS, MAX_VALUE, PatternError, is_match, steps_of, translate
+from tocsin.conditions.backtracking import PatternError
+from tocsin.conditions.patterns import MAX_STEPS, MAX_VALUE, is_match, steps_of, translate
 from tocsin.spark.conditions import whole_pattern
 
 pytestmark = pytest.mark.spark

@@ -24,8 +24,8 @@ Ranges = tuple[tuple[int, int], ...]
 ANYTHING: Ranges = ((0, LAST_CHARACTER),)
 
 
-class UnboundedError(ValueError):
-    """No bound is known; the message says why."""
+class PatternError(ValueError):
+    """The pattern cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def most_steps(pattern: Pattern, length: int) -> int:
 
     Raises
     ------
-    UnboundedError : the pattern is too large, or repeats without a bound what can itself be matched in several ways.
+    PatternError : the pattern is too large, or repeats without a bound what can itself be matched in several ways.
     """
     if size(pattern) > MAX_SIZE:
-        raise UnboundedError(f"counted groups expand to more than {MAX_SIZE} characters")
+        raise PatternError(f"counted groups expand to more than {MAX_SIZE} characters")
     end = _continuation((1,) * (length + 1), first=(), refusing=1, wins=True)
     return _before(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
 
@@ -260,10 +260,10 @@ def _prepend_counted_repeat(part: Pattern, minimum: int, maximum: int, continuat
 def _prepend_unbounded_repeat(part: Pattern, minimum: int, continuation: Continuation) -> Continuation:
     """Return the cost of ``part{minimum,}`` followed by ``continuation``."""
     if varies(part):
-        raise UnboundedError("nested repetition could take too many steps")
+        raise PatternError("nested repetition could take too many steps")
     width = narrowest(part)
     if not width:
-        raise UnboundedError("repetition of something that may be empty could take too many steps")
+        raise PatternError("repetition of something that may be empty could take too many steps")
     alone = _before(part, _nothing(continuation))
     is_settled = are_disjoint(alone.first, continuation.first)
     steps = _repeat_steps(continuation, len(continuation.steps), width, alone.steps[-1] + 1, is_settled=is_settled)

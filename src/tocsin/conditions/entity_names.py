@@ -146,18 +146,11 @@ class EntityName:
 
 
 _COMPARING = {
-    "contains": Comparing.EXACT,
-    "containsAny": Comparing.EXACT,
+    **dict.fromkeys(("contains", "containsAny", "==", "!=", "in"), Comparing.EXACT),
     "startsWith": Comparing.PREFIX,
     "matches": Comparing.PATTERN,
 }
-"""Methods that compare with names."""
-_OPERATORS = {
-    "==": Comparing.EXACT,
-    "!=": Comparing.EXACT,
-    "in": Comparing.EXACT,
-    "matches": Comparing.PATTERN,
-}
+"""Methods and operators that compare with names."""
 
 _LITERAL_START = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\.\[\](){}*+?|^$])*")
 
@@ -211,9 +204,9 @@ def _names_at(node: Written) -> Iterator[EntityName]:
             for argument in arguments:
                 yield from _names_in(argument, _types_of(receiver), _COMPARING[method])
                 yield from _names_in(receiver, _types_of(argument), _COMPARING[method])
-        case Comparison(operator=operator, left=left, right=right) if operator in _OPERATORS:
-            yield from _names_in(right, _types_of(left), _OPERATORS[operator])
-            yield from _names_in(left, _types_of(right), _OPERATORS[operator])
+        case Comparison(operator=operator, left=left, right=right) if operator in _COMPARING:
+            yield from _names_in(right, _types_of(left), _COMPARING[operator])
+            yield from _names_in(left, _types_of(right), _COMPARING[operator])
 
 
 def _names_in(

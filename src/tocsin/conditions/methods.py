@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tocsin.conditions.backtracking import PatternError
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.errors import refusal
 from tocsin.conditions.evaluate import passes
@@ -27,7 +28,7 @@ from tocsin.conditions.nodes import (
     plain_value,
 )
 from tocsin.conditions.operands import Operand, fold_case
-from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translate
+from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, steps_of, translate
 from tocsin.logic import NEVER, Constant, negation_of
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})

@@ -23,9 +23,9 @@ from tocsin.conditions.backtracking import (
     Chain,
     Characters,
     Pattern,
+    PatternError,
     Ranges,
     Repeat,
-    UnboundedError,
     complement,
     fixed_width,
     most_steps,
@@ -52,10 +52,6 @@ _WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 _SPACE: Ranges = ((9, 13), (32, 32))
 _SETS = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
 _NO_SPACE_IN_CLASS = r"\x{0}-\x{8}\x{e}-\x{1f}!-\x{10ffff}"
-
-
-class PatternError(ValueError):
-    """The pattern cannot be used; the message says why."""
 
 
 class _Dialect(Enum):
@@ -121,10 +117,7 @@ def steps_of(pattern: str) -> int:
     ------
     PatternError : no bound is known.
     """
-    try:
-        return most_steps(tree_of(pattern), MAX_VALUE)
-    except UnboundedError as error:
-        raise PatternError(str(error)) from error
+    return most_steps(tree_of(pattern), MAX_VALUE)
 
 
 def tree_of(pattern: str) -> Pattern:

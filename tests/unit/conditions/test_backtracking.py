@@ -14,11 +14,11 @@ from tocsin.conditions.backtracking import (
     Chain,
     Characters,
     Pattern,
+    PatternError,
     Repeat,
-    UnboundedError,
     most_steps,
 )
-from tocsin.conditions.patterns import PatternError, is_match, translate, tree_of
+from tocsin.conditions.patterns import is_match, translate, tree_of
 
 _COUNTED = 200_000
 _ATOMS = ("a", "b", "ab", ".", "[ab]", "[^a]", "[b-c]", "\\w", "\\d")
@@ -125,6 +125,6 @@ def _bounded_tree(pattern: str, length: int) -> tuple[Pattern, int]:
     tree = tree_of(pattern_of(pattern))
     try:
         return tree, most_steps(tree, length)
-    except UnboundedError:
+    except PatternError:
         assume(False)
         raise

@@ -97,14 +97,9 @@ _WHOLE = {
     "updatedAt": SearchField("updatedAt", column="updated_at_ms"),
     SERVICE_SHOWN: SearchField(SERVICE_SHOWN),
 }
-_FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS)} | {
-    f"{key}.{part}": SearchField(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
-}
-_TAGS = {
-    "tags.tagFQN": SearchField("tags.tagFQN", has_facts=True),
-    "columns.tags.tagFQN": SearchField("columns.tags.tagFQN", has_facts=True),
-    "tier.tagFQN": SearchField("tier.tagFQN", has_facts=True),
-}
+_REFERENCE_FACTS = (f"{key}.{part}" for key in REFERENCES for part in REFERENCE_KEYS)
+_TAG_FACTS = ("tags.tagFQN", "columns.tags.tagFQN", "tier.tagFQN")
+_FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS, *_REFERENCE_FACTS, *_TAG_FACTS)}
 _SHORT = {
     "fqn": "fullyQualifiedName",
     "type": "entityType",
@@ -123,7 +118,7 @@ _SHORT = {
     "column": "columns.name",
     "columns": "columns.name",
 }
-_WRITTEN = _WORDS | _WHOLE | _FACTS | _TAGS
+_WRITTEN = _WORDS | _WHOLE | _FACTS
 
 FIELDS: dict[str, SearchField] = _WRITTEN | {short: _WRITTEN[name] for short, name in _SHORT.items()}
 """Every field by each name it may be written as."""
@@ -149,11 +144,6 @@ COUNTED_BY = {
     "deleted": "deleted",
 }
 """Fields one may count by, and the entry's column of each."""
-
-
-def is_field(name: str) -> bool:
-    """Return whether ``field_of`` knows this name."""
-    return name in FIELDS or name.removesuffix(".keyword") in FIELDS
 
 
 def field_of(name: str) -> SearchField:

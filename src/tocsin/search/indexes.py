@@ -25,7 +25,6 @@ _ON_THEIR_OWN = frozenset({"user", "team", "metadataService"})
 """Types that ``all`` does not mean, upstream and here."""
 
 _NO_DATA_ASSETS = frozenset({"query", "testCase", "testSuite", "domain", "glossary", "classification"})
-_NOT_UNDER = {"pipeline": "pipelineStatus"}
 _ALSO = {"glossary_search_index": ("glossaryTerm",)}
 """Names that mean more than their own type: the client asks so for glossary terms."""
 

@@ -24,7 +24,6 @@ AlertAssets = Set[tuple[str, str]]
 
 Reads = Mapping[str, frozenset[str]]
 """The parts of events that the condition of each alert reads; of an alert that is missing, all."""
-NOTHING_KNOWN: Reads = {}
 _ALL = frozenset({ANY_PART})
 
 

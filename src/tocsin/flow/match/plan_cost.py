@@ -180,9 +180,8 @@ def check_cost(plan: Plan) -> PlanCost:
 
 def _joined_shapes(tests: Sequence[Leaf]) -> frozenset[Hashable]:
     """Return the kinds of test that stand for many that must all pass, or may: which it is, the plan does not say."""
-    alike = Counter(
-        (shape_of(one), innermost(values_in(one)[0])) for one in tests if isinstance(one, Compare | TextTest | Contains)
-    )
+    repeatable = (leaf for leaf in tests if isinstance(leaf, Compare | TextTest | Contains))
+    alike = Counter((shape_of(leaf), innermost(values_in(leaf)[0])) for leaf in repeatable)
     return frozenset(("joined", shape) for (shape, _), count in alike.items() if count > MANY_ALIKE)
 
 

@@ -47,7 +47,7 @@ def alert(**fields: object) -> EventSubscription:
     return EventSubscription.model_validate({**defaults, **fields})
 
 
-def paced(window_ms: int = 60_000, *, by_asset: bool = False) -> Slot:
+def paced_slot(window_ms: int = 60_000, *, by_asset: bool = False) -> Slot:
     """Return the slot of what the alert ``a`` matched at 5 and gathers."""
     return Slot(5, "alert:a", None, window_ms, by_asset, is_first=True, subscription_id="a")
 
@@ -68,9 +68,9 @@ def test_what_a_real_time_alert_gathers() -> None:
         return {"triggerType": "RealTime", "groupBy": by}
 
     at_once = Slot(5, subscription_id="a")
-    assert decision() == decision(trigger=grouping_by("alert")) == paced()
-    assert decision(pollInterval=5) == paced(5_000)
-    assert decision(trigger=grouping_by("asset")) == paced(by_asset=True)
+    assert decision() == decision(trigger=grouping_by("alert")) == paced_slot()
+    assert decision(pollInterval=5) == paced_slot(5_000)
+    assert decision(trigger=grouping_by("asset")) == paced_slot(by_asset=True)
     assert decision(Gathering.NONE) == at_once
     for fields in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouping_by("none")}):
         assert decision(**fields) == at_once
@@ -87,7 +87,7 @@ def test_webhooks_gather_if_they_ask_for_arrays_whatever_the_batch_size(
     hook = {"id": "d", "category": "External", "type": "Webhook", "config": config}
     subscription = alert(batchSize=size, destinations=[hook])
     decided = decide(timing_of(subscription), 5, subscription_id="a", gathering=Gathering.ARRAYS)
-    assert decided == (paced() if gathers else Slot(5, subscription_id="a"))
+    assert decided == (paced_slot() if gathers else Slot(5, subscription_id="a"))
     assert subscription.sends_arrays is (batch_by == "all")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from itertools import groupby
@@ -20,7 +19,6 @@ from tocsin.flow.resolve.directory import (
     EVERYBODY,
     Audience,
     DownstreamStep,
-    HeldAddress,
     Member,
     Portion,
     Principal,
@@ -70,7 +68,6 @@ class Candidate(NamedTuple):
     mute: Mute | None = None
 
 
-@dataclass(frozen=True)
 class IndexedAudience:
     """An audience, indexed once for all events that ask it.
 
@@ -79,39 +76,26 @@ class IndexedAudience:
     portion of the people has met.
     """
 
-    audience: Audience
-    portion: Portion = EVERYBODY
-    is_addressed: bool = True
-    answering: set[tuple[int, str]] = field(default_factory=set)
-    people: Mapping[str, Person] = field(init=False)
-    teams: Mapping[str, Mapping[str, Sequence[Member]]] = field(init=False)
-    mutes: Mapping[str, Sequence[Mute]] = field(init=False)
-    steps: Mapping[str, Sequence[DownstreamStep]] = field(init=False)
-    principals_by_reason: Mapping[tuple[ReasonKind, str], Sequence[Principal]] = field(init=False)
-    placed: Mapping[tuple[ReasonKind, str | None], Sequence[Sequence[Principal]]] = field(init=False)
-    person_facts: PersonFacts = field(init=False)
-    own_addresses: Mapping[tuple[Channel, str], HeldAddress] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Index the audience."""
-        audience = self.audience
+    def __init__(
+        self,
+        audience: Audience,
+        portion: Portion = EVERYBODY,
+        *,
+        is_addressed: bool = True,
+        answering: set[tuple[int, str]] | None = None,
+    ) -> None:
+        self.portion, self.is_addressed = portion, is_addressed
+        self.answering = set[tuple[int, str]]() if answering is None else answering
         teams = _group_pairs((member.team_id, member) for member in audience.members)
-        index = {
-            "people": {person.id: person for person in audience.people},
-            "teams": {one: _group_pairs((member.user_id, member) for member in many) for one, many in teams.items()},
-            "mutes": _group_pairs((one.who, one) for one in audience.mutes),
-            "steps": _group_pairs((step.root_id, step) for step in audience.reach),
-            "principals_by_reason": _group_pairs(
-                ((principal.relation, principal.receiver), principal)
-                for principal in audience.principals
-                if not principal.node_id
-            ),
-            "placed": _by_relation_and_node(audience.principals),
-            "person_facts": PersonFacts(audience.person_facts),
-            "own_addresses": {(one.channel, one.address.holder_id): one for one in audience.own_addresses},
-        }
-        for name, value in index.items():
-            object.__setattr__(self, name, value)
+        self.people = {person.id: person for person in audience.people}
+        self.teams = {one: _group_pairs((member.user_id, member) for member in many) for one, many in teams.items()}
+        self.mutes = _group_pairs((one.who, one) for one in audience.mutes)
+        self.steps = _group_pairs((step.root_id, step) for step in audience.reach)
+        unplaced = (principal for principal in audience.principals if not principal.node_id)
+        self.principals_by_reason = _group_pairs(((one.relation, one.receiver), one) for one in unplaced)
+        self.placed = _by_relation_and_node(audience.principals)
+        self.person_facts = PersonFacts(audience.person_facts)
+        self.own_addresses = {(one.channel, one.address.holder_id): one for one in audience.own_addresses}
 
     def candidates(
         self, head: EventHead, rules: Sequence[RecipientRule], accepted: Mapping[str, int]
@@ -250,12 +234,9 @@ def _nearest_span(offset: int, spans: Sequence[_Span]) -> _Span:
     if len(spans) == 1:
         return spans[0]
     standing = (one for one in spans if one.since_offset <= offset <= one.until_offset)
-    nearest = next(standing, None) or min((one for one in spans if one.since_offset > offset), default=None, key=_since)
-    return nearest or max(spans, key=_since)
-
-
-def _since(span: Principal | Member) -> int:
-    return span.since_offset
+    later = (one for one in spans if one.since_offset > offset)
+    nearest = next(standing, None) or min(later, default=None, key=attrgetter("since_offset"))
+    return nearest or max(spans, key=attrgetter("since_offset"))
 
 
 def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterator[DownstreamStep]:

@@ -61,8 +61,8 @@ def resolve_events(
         IndexedAudience(
             audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion)),
             portion,
-            number == len(parts),
-            answering,
+            is_addressed=number == len(parts),
+            answering=answering,
         )
         for number, portion in enumerate(parts, start=1)
     )
@@ -80,7 +80,8 @@ def portions(
     depth = max((rule.downstream_depth for rule in rules), default=0)
     if depth:
         nodes.update(step.node_id for step in directory.reach(entity_ids, depth))
-    cuts = directory.cuts(nodes, people_at_once) if _asks_of_followers(rules) else ()
+    asks_of_followers = any(rule.relation is ReasonKind.FOLLOWER for rule in rules)
+    cuts = directory.cuts(nodes, people_at_once) if asks_of_followers else ()
     if not cuts:
         return [EVERYBODY]
     shared = frozenset[str]()
@@ -88,7 +89,3 @@ def portions(
         shared = frozenset(directory.sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL}))
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
     return [*ranges, Portion(only=shared)] if shared else ranges
-
-
-def _asks_of_followers(rules: Sequence[RecipientRule]) -> bool:
-    return any(rule.relation is ReasonKind.FOLLOWER for rule in rules)

@@ -28,6 +28,7 @@ Outcome = Written | TocsinError
 """What one row came to: written (or found as it should be), or why not."""
 
 _Row = Callable[[Record, str, Document], Written]
+_WriteRows = Callable[[BatchedTransaction, Sequence[Document]], list[Outcome]]
 
 
 class _RehearsedBatchError(Exception):
@@ -79,47 +80,44 @@ class EntityBulkWrites:
     ) -> list[Outcome]:
         kind = kind_of(entity_type)
         self._bounds.ledger.check(actor)
+
+        def write_rows(batch: BatchedTransaction, chunk: Sequence[Document]) -> list[Outcome]:
+            fqns = (probable_fqn(kind, request) for request in chunk if isinstance(request, dict))
+            batch.look_ahead(kind.name, filter(None, fqns))
+            return [self._one(row, batch, kind, request, actor) for request in chunk]
+
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
         for chunk in [requests] if dry_run else _chunks(requests, self._bounds):
-            outcomes += self._write_with_retries(row, kind, chunk, actor=actor, dry_run=dry_run)
+            outcomes += self._write_with_retries(write_rows, chunk, dry_run=dry_run)
         return outcomes
 
     def _write_with_retries(
-        self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
+        self, write_rows: _WriteRows, requests: Sequence[Document], *, dry_run: bool
     ) -> list[Outcome]:
         """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
         try:
-            return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
+            return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision:  # whoever came first has committed by now
             if len(requests) > 1:
-                alone = (self._write_with_retries(row, kind, [one], actor=actor, dry_run=dry_run) for one in requests)
+                alone = (self._write_with_retries(write_rows, [one], dry_run=dry_run) for one in requests)
                 return [outcome for outcomes in alone for outcome in outcomes]
         try:
-            return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
+            return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision as collision:
             return [collision]
 
-    def _chunk(
-        self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
-    ) -> list[Outcome]:
+    def _chunk(self, write_rows: _WriteRows, requests: Sequence[Document], *, dry_run: bool) -> list[Outcome]:
         if not dry_run:
             with self._catalogue.batch() as batch:
-                return self._rows(row, batch, kind, requests, actor)
+                return write_rows(batch, requests)
         with suppress(MustWriteError), self._catalogue.rehearsal() as batch:
-            return self._rows(row, batch, kind, requests, actor)
+            return write_rows(batch, requests)
         outcomes: list[Outcome] = []
         with suppress(_RehearsedBatchError), self._catalogue.batch() as batch:
-            outcomes += self._rows(row, batch, kind, requests, actor)
+            outcomes += write_rows(batch, requests)
             raise _RehearsedBatchError
         return outcomes
-
-    def _rows(
-        self, row: _Row, batch: BatchedTransaction, kind: EntityType, requests: Sequence[Document], actor: Actor
-    ) -> list[Outcome]:
-        fqns = (probable_fqn(kind, request) for request in requests if isinstance(request, dict))
-        batch.look_ahead(kind.name, filter(None, fqns))
-        return [self._one(row, batch, kind, request, actor) for request in requests]
 
     def _one(self, row: _Row, batch: BatchedTransaction, kind: EntityType, request: Document, actor: Actor) -> Outcome:
         try:

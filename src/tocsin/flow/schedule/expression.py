@@ -264,10 +264,7 @@ def _last_day(before: int, *, nearest_workday: bool) -> DayRule:
 
 
 def _workday(day: int) -> DayRule:
-    def rule(year: int, month: int) -> frozenset[int]:
-        return frozenset({_nearest_workday(year, month, day)} if day <= _length(year, month) else ())
-
-    return rule
+    return lambda year, month: frozenset({_nearest_workday(year, month, day)} if day <= _length(year, month) else ())
 
 
 def _nearest_workday(year: int, month: int, day: int) -> int:
@@ -297,24 +294,17 @@ def _weekday_rule(part: str, field: CronField) -> DayRule:
 
 
 def _on_weekdays(weekdays: set[int]) -> DayRule:
-    def rule(year: int, month: int) -> frozenset[int]:
-        return frozenset(day for day in _days(year, month) if _weekday(year, month, day) in weekdays)
-
-    return rule
+    return lambda year, month: frozenset(_days(year, month, weekdays))
 
 
 def _nth_weekday(weekday: int, place: int) -> DayRule:
     """Return the rule for the weekday's occurrence at ``place`` in the month: 0 is the first, -1 the last."""
-
-    def rule(year: int, month: int) -> frozenset[int]:
-        days = [day for day in _days(year, month) if _weekday(year, month, day) == weekday]
-        return frozenset(days[place:][:1])
-
-    return rule
+    return lambda year, month: frozenset(_days(year, month, {weekday})[place:][:1])
 
 
-def _days(year: int, month: int) -> range:
-    return range(1, _length(year, month) + 1)
+def _days(year: int, month: int, weekdays: set[int]) -> list[int]:
+    """Return the days of a month that are of these weekdays."""
+    return [day for day in range(1, _length(year, month) + 1) if _weekday(year, month, day) in weekdays]
 
 
 def _length(year: int, month: int) -> int:

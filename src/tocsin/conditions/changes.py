@@ -14,9 +14,10 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from tocsin.conditions import documents
-from tocsin.conditions.paths import parts, prefixes, quote, unquote
+from tocsin.conditions.paths import parts, prefixes, unquote
 from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.fqn import quote
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.thread import THREAD
 
@@ -224,21 +225,13 @@ def plain(part: str) -> str:
     return part.replace(SEPARATOR, " ")
 
 
-class _Listed(NamedTuple):
-    """One change in the words of the derived fields; targets and texts are its own and those of all above it."""
-
-    category: str
-    operation: str
-    targets: tuple[str, ...]
-    written: tuple[str, ...]
-
-
 @lru_cache(maxsize=10_000)
-def _list_change(change: EventChange) -> _Listed:
+def _list_change(change: EventChange) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    """Return the category and operation of a change, and its targets and texts: its own and those of all above it."""
     targets, value = prefixes(change.target), plain(change.value or "")
     category_and_operation = f"{change.category}{SEPARATOR}{change.operation}"
     written = (f"{category_and_operation}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
-    return _Listed(change.category, change.operation.value, targets, tuple(written))
+    return change.category, change.operation.value, targets, tuple(written)
 
 
 def _whole(event: ChangeEvent) -> Iterator[EventChange]:

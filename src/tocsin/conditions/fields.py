@@ -16,7 +16,7 @@ from itertools import chain
 from tocsin.conditions import documents
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduce_change
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
-from tocsin.conditions.paths import ancestor, prefixes, quote, suffixes, unquote
+from tocsin.conditions.paths import ancestor, prefixes, suffixes, unquote
 from tocsin.logic import NEVER
 from tocsin.model.change import (
     LATE,
@@ -33,6 +33,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.fqn import quote
 from tocsin.model.mentions import mentions_in, texts_of
 from tocsin.model.status import one_word
 from tocsin.model.thread import THREAD

@@ -15,7 +15,6 @@ from math import prod
 from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
 from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, together
 from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
-from tocsin.conditions.paths import quote
 from tocsin.conditions.streaks import (
     check_verdict,
     count_of,
@@ -29,6 +28,7 @@ from tocsin.conditions.streaks import (
 from tocsin.errors import InvalidCondition
 from tocsin.logic import conjunction_of, disjunction_of
 from tocsin.model.entity_types import types_below
+from tocsin.model.fqn import quote
 from tocsin.model.thread import THREAD
 
 Texts = tuple[str, ...]

@@ -56,10 +56,3 @@ def unquote(part: str) -> str:
     if len(part) > 1 and part[0] == part[-1] == '"':
         return part[1:-1].replace('""', '"')
     return part
-
-
-def quote(name: str) -> str:
-    """Return a plain name as a part: in quotes when it holds a dot or a quote."""
-    if "." in name or '"' in name:
-        return '"' + name.replace('"', '""') + '"'
-    return name

@@ -6,8 +6,6 @@ Next: ``server/routes/people/permissions.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from tocsin.access.decide import Permissions, Reach, Ruling
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.rules import RuleEffect
@@ -36,18 +34,14 @@ def resource_permission(permissions: Permissions, resource: str, document: Docum
 def _permission(permissions: Permissions, operation: Operation, reach: Reach, facts: Facts | None) -> Document:
     if permissions.subject.is_admin:
         return {"operation": operation.value, "access": "allow"}
-    rulings_by_access = [(access, one) for one in _rulings(reach) if (access := _access(one, facts)) is not None]
+    rulings = (*reach.denials, *reach.allowances)
+    rulings_by_access = [(access, one) for one in rulings if (access := _access(one, facts)) is not None]
     if not rulings_by_access:
         return {"operation": operation.value, "access": "notAllow"}
     access, ruling = min(rulings_by_access, key=lambda one: _ORDER.index(one[0]))
     all_details = {"policy": ruling.grant.policy.name, "role": ruling.grant.role, "rule": ruling.rule.document}
     details = {key: value for key, value in all_details.items() if value is not None}
     return {"operation": operation.value, "access": access, **details}
-
-
-def _rulings(reach: Reach) -> Iterable[Ruling]:
-    yield from reach.denials
-    yield from reach.allowances
 
 
 def _access(ruling: Ruling, facts: Facts | None) -> str | None:

@@ -5,6 +5,7 @@ Differences between types are rows of ``model/entity_types.py``. Next: ``model/c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -55,3 +56,12 @@ def version_to_tenths(version: Decimal) -> int:
 def version_to_wire(version: Decimal) -> float:
     """Return ``version`` as the JSON number upstream writes: one decimal place, no drift."""
     return float(round(version, 1))
+
+
+def map_objects(value: Any, change: Callable[[Document], Any]) -> Any:  # Any: a JSON value
+    """Return a JSON value with every object in it as ``change`` makes it, the inner ones first."""
+    if isinstance(value, list):
+        return [map_objects(one, change) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return change({key: map_objects(inner, change) for key, inner in value.items()})

@@ -17,7 +17,7 @@ import orjson
 from tocsin.flow.capture import nested_references
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, map_objects
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import (
     BOOKKEEPING,
@@ -234,19 +234,14 @@ def _member(collector: _Collector, path: Path, rule: MemberList, pair: tuple[Doc
 
 def _is_reordered(old: Value, new: Value) -> bool:
     """Return whether two values that are compared as a whole differ only in the order of tags inside them."""
-    return is_same(_with_sorted_tags(old), _with_sorted_tags(new))
+    return is_same(*(map_objects(value, _with_sorted_tags) for value in (old, new)))
 
 
-def _with_sorted_tags(value: Value) -> Value:
-    if isinstance(value, list):
-        return [_with_sorted_tags(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    inner = {key: _with_sorted_tags(one) for key, one in value.items()}
-    tags = inner.get("tags")
+def _with_sorted_tags(holder: Document) -> Document:
+    tags = holder.get("tags")
     if isinstance(tags, list) and all(isinstance(one, dict) for one in tags):
-        inner["tags"] = sorted(tags, key=tag_of)
-    return inner
+        return holder | {"tags": sorted(tags, key=tag_of)}
+    return holder
 
 
 def _order(collector: _Collector, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:

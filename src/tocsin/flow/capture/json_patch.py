@@ -17,7 +17,7 @@ from jsonpointer import JsonPointerException, resolve_pointer
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_depth, size_of
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, map_objects
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.member_fqn import WORKED_OUT
@@ -94,12 +94,6 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
     return patched
 
 
-def _is_about(operation: object, key: str) -> bool:
-    """Return whether an operation is about the value of this key, at any depth; not about a custom property."""
-    path = operation.get("path") if isinstance(operation, dict) else None
-    return isinstance(path, str) and path.endswith(f"/{key}") and not path.startswith(f"{_EXTENSION}/")
-
-
 def _is_about_answer(document: Document, operation: PatchOperation) -> bool:
     """Return whether an operation is about an address, or the state of a reference, which every answer adds."""
     path = operation.get("path") if isinstance(operation, dict) else None
@@ -120,25 +114,25 @@ def _test(document: Document, operation: PatchOperation) -> None:
     JsonPatchTestFailed : they differ
     """
     current = resolve_pointer(document, operation["path"])
-    if _stored_part(current) != _stored_part(operation["value"]):
+    if map_objects(current, _stored_part) != map_objects(operation["value"], _stored_part):
         raise jsonpatch.JsonPatchTestFailed
 
 
-def _stored_part(value: Any) -> Any:  # Any: whatever JSON a document holds
-    """Return a value without what is made for every answer: addresses, names of members, the state of references."""
-    if isinstance(value, list):
-        return [_stored_part(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    computed_keys = _MADE | ADDED_TO_REFERENCES if is_reference(value) else _MADE
-    return {key: _stored_part(inner) for key, inner in value.items() if key not in computed_keys}
+def _stored_part(holder: Document) -> Document:
+    """Return an object without what is made for every answer: addresses, names of members, the state of references."""
+    computed_keys = _MADE | ADDED_TO_REFERENCES if is_reference(holder) else _MADE
+    return {key: inner for key, inner in holder.items() if key not in computed_keys}
 
 
 def _empties_optional_description(entity_type: str, operation: PatchOperation) -> bool:
-    """Return whether an operation sets a description to an empty text, which removes it where it may be missing."""
-    if not _is_about(operation, "description") or operation.get("value") != "":
+    """Return whether an operation sets a description to an empty text, which removes it where it may be missing.
+
+    The operation has been applied; custom properties may be called so and are left alone.
+    """
+    path = operation["path"]
+    if not path.endswith("/description") or path.startswith(f"{_EXTENSION}/") or operation.get("value") != "":
         return False
-    return operation["path"] != "/description" or "description" not in ENTITY_TYPES[entity_type].required
+    return path != "/description" or "description" not in ENTITY_TYPES[entity_type].required
 
 
 def _remove_empty(document: Document, path: str) -> None:

@@ -8,10 +8,11 @@ Next: ``store/catalogue/relations/projections.py``, which indexes them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from tocsin.errors import InvalidInput
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, map_objects
 from tocsin.model.fqn import split
 from tocsin.model.pointers import is_reference, references_in
 
@@ -53,17 +54,16 @@ def without(document: Document, gone_ids: Collection[str]) -> Document:
 def renamed_references(document: Document, names: Mapping[str, str]) -> Document:
     """Return the keys that call something by its name, with the new names by id."""
     parts = {key: document[key] for key in KEYS if key in document and names.keys() & set(_ids(document[key]))}
-    return {key: _with_new_names(value, names) for key, value in parts.items()}
+    return {key: map_objects(value, partial(_with_new_name, names=names)) for key, value in parts.items()}
 
 
 def without_names(value: Value) -> Value:
     """Return a value without the names of what it refers to: what a rename leaves as it is."""
-    if isinstance(value, list):
-        return [without_names(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    names = _NAMES if _is_reference(value) else frozenset()
-    return {key: without_names(one) for key, one in value.items() if key not in names}
+
+    def nameless(holder: Document) -> Document:
+        return {key: one for key, one in holder.items() if key not in _NAMES} if _is_reference(holder) else holder
+
+    return map_objects(value, nameless)
 
 
 def _ids(value: Value) -> Iterator[str]:
@@ -93,13 +93,8 @@ def _in_property(value: Value, gone_ids: Collection[str]) -> Value:
     return None if isinstance(value, dict) and value.get("id") in gone_ids else value
 
 
-def _with_new_names(value: Value, names: Mapping[str, str]) -> Value:
-    if isinstance(value, list):
-        return [_with_new_names(one, names) for one in value]
-    if not isinstance(value, dict):
-        return value
-    inner = {key: _with_new_names(one, names) for key, one in value.items()}
-    if _is_reference(value) and value["id"] in names and "fullyQualifiedName" in value:
-        fqn = names[value["id"]]
-        inner |= {"fullyQualifiedName": fqn} | ({"name": split(fqn)[-1]} if "name" in inner else {})
-    return inner
+def _with_new_name(holder: Document, names: Mapping[str, str]) -> Document:
+    if not (_is_reference(holder) and holder["id"] in names and "fullyQualifiedName" in holder):
+        return holder
+    fqn = names[holder["id"]]
+    return holder | {"fullyQualifiedName": fqn} | ({"name": split(fqn)[-1]} if "name" in holder else {})

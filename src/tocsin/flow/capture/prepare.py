@@ -90,13 +90,10 @@ def patched_fields(kind: EntityType, old: Stored, document: Document) -> Documen
     """Return a patched document, checked, with its server-kept keys as they were; its place is as the patch has it."""
     fixed = {"deleted": old.document["deleted"]} if "deleted" in old.document else {}
     fields = without_server_keys(clean(kind, document)) | fixed
-    fields |= {key: old.document[key] for key in _OWN_REQUESTS.get(kind.name, ()) if _is_lost(key, old, fields)}
+    own_requests = (key for key in _OWN_REQUESTS.get(kind.name, ()) if not fields.get(key))
+    fields |= {key: old.document[key] for key in own_requests if old.document.get(key)}
     empty = {key for key in INHERITED_KEYS if not fields.get(key) and key not in old.document}  # it only inherits
     return {key: value for key, value in fields.items() if key not in empty}
-
-
-def _is_lost(key: str, old: Stored, fields: Document) -> bool:
-    return bool(old.document.get(key)) and not fields.get(key)
 
 
 def whole_state(old: Stored | None, state: Document) -> Document:

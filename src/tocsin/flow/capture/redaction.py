@@ -13,7 +13,7 @@ from typing import Any
 from tocsin.flow.capture.authorization import EVERYTHING, Permit
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.access import Operation
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, map_objects
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
 from tocsin.model.stored import Key
@@ -39,14 +39,11 @@ class Redaction:
 
     def restore(self, value: Json) -> Json:
         """Return a JSON value with its stubs replaced by the original parts."""
-        if not self._kept:
-            return value
-        if isinstance(value, list):
-            return [self.restore(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        original = self._kept.get(str(value.get("id"))) if len(value) == 1 else None
-        return {key: self.restore(inner) for key, inner in value.items()} if original is None else original
+        return map_objects(value, self._original_of) if self._kept else value
+
+    def _original_of(self, stub: Document) -> Document:
+        """Return what a stub stands for; any other object as it is."""
+        return self._kept.get(str(stub.get("id")), stub) if len(stub) == 1 else stub
 
     def _with_stubs(self, value: Json, hidden: Collection[str], document: Document, *, key: str = "") -> Json:
         if isinstance(value, list):

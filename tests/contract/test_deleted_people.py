@@ -12,7 +12,7 @@ from tests.notifying import notify_all
 from tests.serving import Json
 
 from tocsin.clock import SystemClock
-from tocsin.delivery.wording.content import message_content, owned_by_text
+from tocsin.delivery.wording.content import message_content
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 
@@ -168,5 +168,4 @@ def test_a_message_does_not_name_an_owner_who_was_deleted_since(
     assert {one.message.channel for one in about} == {*chats, "Email"}
     for dispatch in about:
         (section,) = message_content(dispatch, dispatch.entries, base_url="", lines_each=3).sections
-        assert section.signature_with_owners().endswith(f"; {ownership}")
-        assert owned_by_text(dispatch.event) == ownership.removeprefix("owned by ")
+        assert section.owned_by == f"; {ownership}"

@@ -11,7 +11,7 @@ from tests.serving import Json, Served
 
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.mute import MuteLink
-from tocsin.delivery.links.unsubscribe import token_of
+from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 
@@ -51,7 +51,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     notify_all(sqlite_engine)
     notified = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     mail = next(one["id"] for one in notified if one["channel"] == "Email")
-    token = token_of(mail, served.app.state.parts.alert_stores.unsubscribe_key)
+    token = sign_token(UNSUBSCRIBE, mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
         assert (page.status_code, "ann@example.org will receive no more mail from: Mail" in page.text) == (200, True)
@@ -93,7 +93,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
             assert mute["until"] == now_ms + 86_400_000
         expired_link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
-        unsubscribing = token_of(notified[0]["id"], key)
+        unsubscribing = sign_token(UNSUBSCRIBE, notified[0]["id"], key)
         for wrong in (
             expired_link,
             link[:-1],

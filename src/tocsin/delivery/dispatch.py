@@ -233,8 +233,3 @@ class Sender(Protocol):
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-
-
-def why(reasons: tuple[Reason, ...]) -> str:
-    """Return all reasons as one sentence."""
-    return "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))

@@ -21,7 +21,7 @@ _MENTION = re.compile(
     rf"<#E::(?P<kind>user|team)::(?P<name>{_NAME})(?:\|{_LABEL})?>"
     r"|\[@[^\]\n]{1,400}\]\([^)\s]{0,2000}?/(?P<page>users|teams)/(?P<slug>[^)\s/?#]{1,1200})\)"
 )
-_LINK = re.compile(rf"<#E::\w{{1,60}}::(?P<name>{_NAME})(?:\|{_LABEL})?>")
+_LINK = re.compile(rf"<#E::\w{{1,60}}::(?P<path>{_NAME})(?:\|{_LABEL})?>")
 _MARKDOWN_LINK = re.compile(r"!?\[(?P<label>[^\]\n]{0,400})\]\([^)\n]{0,2000}\)")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>\n]{0,400}>")
 _MARKS = re.compile(r"^\s{0,3}(?:#{1,6}|>|[-*+])\s+|\*\*|__|`+", re.MULTILINE)
@@ -38,7 +38,8 @@ class Mention:
 
 def mentions_in(*texts: object) -> tuple[Mention, ...]:
     """Return the people and teams that the texts mention, each once, in their order; other values mention nobody."""
-    mentions = (_mention(match) for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
+    matches = (match for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
+    mentions = (Mention(match["kind"] or _KINDS[match["page"]], _name_of(match)) for match in matches)
     return tuple(dict.fromkeys(mentions))
 
 
@@ -51,23 +52,27 @@ def texts_of(document: dict[str, object]) -> Iterator[object]:
             yield inner.get(key)
 
 
-def plain(text: str) -> str:
-    """Return a message as people read it: ``@ann`` for a mention, a link's words for a link, no markup."""
-    words = _MENTION.sub(lambda match: f"@{_mention(match).name}", text)
-    words = _LINK.sub(lambda match: _bare(match["name"].rpartition("::")[2]), words)
+def plain(text: object) -> str:
+    """Return a message as people read it: ``@ann`` for a mention, a link's words for a link, no markup.
+
+    Values other than texts say nothing.
+    """
+    if not isinstance(text, str):
+        return ""
+    words = _MENTION.sub(lambda match: f"@{_name_of(match)}", text)
+    words = _LINK.sub(_name_of, words)
     words = _MARKDOWN_LINK.sub(lambda match: match["label"], words)
     words = _MARKUP.sub(" ", _MARKS.sub("", words))
     return " ".join(html.unescape(words).split())
 
 
-def _mention(match: re.Match[str]) -> Mention:
-    if match["kind"]:
-        return Mention(match["kind"], _bare(match["name"].strip()))
-    return Mention(_KINDS[match["page"]], _bare(unquote(match["slug"])))
-
-
-def _bare(name: str) -> str:
-    """Return a name without the quotation marks that its FQN needs."""
+def _name_of(match: re.Match[str]) -> str:
+    """Return the name in a mention or link, without the quotation marks that its FQN needs."""
+    groups = match.groupdict()
+    if "path" in groups:
+        name = groups["path"].rpartition("::")[2]
+    else:
+        name = groups["name"].strip() if groups["kind"] else unquote(groups["slug"])
     if not name.startswith('"'):
         return name
     try:

@@ -15,8 +15,9 @@ INGESTION_STATES = ("queued", "success", "failed", "running", "partialSuccess", 
 SUCCESS = "success"
 
 _ONE_WORD = {"successful": SUCCESS}
+_SUCCESSES = frozenset({SUCCESS, *_ONE_WORD})
 _UNDER_WAY = frozenset({"queued", "pending", "running"})
-_CUT_SHORT = frozenset({"skipped", "stopped"})
+_NO_FAILURES = frozenset({"", *_SUCCESSES, *_UNDER_WAY, "skipped", "stopped"})
 
 
 def one_word(status: str) -> str:
@@ -37,6 +38,11 @@ def verdict_of(status: str) -> str | None:
     return None if word in _UNDER_WAY else word
 
 
-def is_failure(verdict: str) -> bool:
-    """Return whether a verdict is a failure: neither a success nor an aborted or skipped run."""
-    return verdict != SUCCESS and verdict not in _CUT_SHORT
+def is_failure(status: object) -> bool:
+    """Return whether a status or verdict is a failure: no success, no run under way or cut short, and not None."""
+    return str(status or "").lower() not in _NO_FAILURES
+
+
+def is_status_recovery(before: object, after: object) -> bool:
+    """Return whether a status is a success after a failure."""
+    return str(after or "").lower() in _SUCCESSES and str(before or "").lower() not in _NO_FAILURES

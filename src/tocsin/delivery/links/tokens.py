@@ -1,7 +1,7 @@
 """Signed tokens in the links and buttons of messages: what is signed for one purpose does not work for another.
 
-A token holds what it is about in the clear, and a signature. Next: ``delivery/links/mute.py``,
-``delivery/links/acknowledge.py``, ``delivery/links/unsubscribe.py``.
+A token holds what it is about in the clear, and a signature. One to unsubscribe is about a notification, which
+determines the recipient and the alerts. Next: ``delivery/links/mute.py``, ``delivery/links/acknowledge.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+
+KEY_NAME = "unsubscribe-key"
+"""The server's secret that signs tokens, shared by whoever sends messages and whoever takes the click."""
+
+UNSUBSCRIBE = "unsubscribe"
+"""Purpose of links in mails that end what a notification's alerts send to its recipient."""
 
 
 def sign_token(purpose: str, about: str, key: bytes) -> str:

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from markupsafe import Markup
+
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 
 _DEEPER = "    "
 
 
-def to_html(blocks: Sequence[RichBlock]) -> str:
+def to_html(blocks: Sequence[RichBlock]) -> Markup:
     """Return blocks as HTML: only these tags, every text escaped."""
-    return "\n".join(_html_parts(blocks))
+    return Markup("\n".join(_html_parts(blocks)))  # noqa: S704  every text in it is escaped
 
 
 def to_text(blocks: Sequence[RichBlock]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tocsin.delivery.dispatch import NOBODY, Dispatch, RenderingAccount, why
+from tocsin.delivery.dispatch import NOBODY, Dispatch, RenderingAccount
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.accounts import TemplateAccounts
@@ -20,7 +20,7 @@ from tocsin.delivery.templates.budget import Budget
 from tocsin.delivery.templates.parse import parse
 from tocsin.delivery.templates.render import Context, render_html, render_line
 from tocsin.delivery.templates.rich_text import blocks_of
-from tocsin.delivery.wording.changes import asset_of, change_lines, headline
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import InvalidTemplate
 from tocsin.model.message import Entry
@@ -71,12 +71,12 @@ def render_entry(template: Template, entry: Entry, place: MessagePlace) -> RichT
     body = blocks_of(_with_field("templateBody", lambda: render_html(template.body, context, Budget())))
     if not body:
         raise InvalidTemplate("the template says nothing of this event", field="templateBody")
-    return RichText(clean_line(subject, limit=SUBJECT_LIMIT) or headline(entry.event, entry.reasons), body)
+    return RichText(clean_line(subject, limit=SUBJECT_LIMIT) or str(context["headline"]), body)
 
 
 def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
-    event, wire = entry.event, as_default(entry.event)
+    wire, text = as_default(entry.event), event_text(entry.event, entry.reasons)
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},
         "entity": wire.get("entity"),
@@ -84,10 +84,10 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
         "publisherName": PUBLISHER,
         "emailingEntity": PUBLISHER,
         "channel": place.channel.lower(),
-        "headline": headline(event, entry.reasons),
-        "changes": [{"text": line.text, "oldValue": line.old, "newValue": line.new} for line in change_lines(event)],
-        "reason": why(entry.reasons),
-        "link": place.base_url + asset_of(event).page,
+        "headline": text.headline,
+        "changes": [{"text": line.text, "oldValue": line.old, "newValue": line.new} for line in text.lines],
+        "reason": text.why,
+        "link": place.base_url + text.asset.page,
     }
 
 

@@ -15,12 +15,14 @@ import orjson
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
-from tocsin.delivery.wording.reports import HEADS, REPORTS, failure_lines, report_line
-from tocsin.delivery.wording.threads import subject_of, thread_headline, thread_lines
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, in_words
+from tocsin.delivery.wording.reports import HEADS, REPORT_LINES, failure_lines
+from tocsin.delivery.wording.threads import thread_text
+from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.entity_link import parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS
@@ -78,7 +80,6 @@ _REPORTS = {"quality": "test", "run": "run"}
 _STATUSES = frozenset({*RESULT_STATUSES, *RUN_STATUSES, *INGESTION_STATES})
 _BECOMES = frozenset({TIER, "certification", "quality"})
 """Categories of which an asset has one value at a time; where it changes, that is the new one."""
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LABEL = re.compile(r"tagFQN|\btags\b")
 """What is found in a change of labels, or of members that bring some."""
 _SHORT = (",", ":")
@@ -98,50 +99,66 @@ class ChangedAsset(NamedTuple):
     page: str
 
 
+class EventText(NamedTuple):
+    """What messages say of an event: its asset, one line that says what changed, a line for each change, and why."""
+
+    asset: ChangedAsset
+    headline: str
+    lines: list[ChangeLine]
+    why: str
+
+
 def asset_of(event: ChangeEvent) -> ChangedAsset:
-    """Return the asset that changed, or the one that a thread is about."""
+    """Return the asset that changed, or the one, or the part of one (``orders.email``), that a thread is about."""
     entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
     if entity_type == THREAD:
-        about, name = entity.get("entityRef"), subject_of(event)
+        about = entity.get("entityRef")
+        reference = about if isinstance(about, dict) else {}
+        name = reference.get("displayName") or reference.get("name") or event.entity_fully_qualified_name
+        try:
+            steps = parse_link(entity.get("about"), "about").steps
+        except InvalidInput:
+            steps = ()
+        name = f"{name or 'something'}.{steps[1]}" if len(steps) > 1 else name or "something"
         entity_type, entity_id = (about["type"], about["id"]) if about else (entity_type, entity_id)
     else:
-        own_name = entity.get("displayName") or entity.get("name")
-        name = clean_line(str(own_name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]))
+        name = entity.get("displayName") or entity.get("name")
+        name = name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]
     row = ENTITY_TYPES.get(entity_type)
-    return ChangedAsset(entity_type, entity_id, name, f"/#/{row.collection}/{entity_id}" if row else "/")
+    page = f"/#/{row.collection}/{entity_id}" if row else "/"
+    return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page)
 
 
-def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
-    """Return one line that says what changed, such as ``orders: column email removed``.
+def event_text(event: ChangeEvent, reasons: Sequence[Reason] = (), failure: FailureContext | None = None) -> EventText:
+    """Return an event in words.
 
-    It addresses the recipient by their ``reasons``: ``ann mentioned you in a conversation about orders``.
+    The headline is such as ``orders: column email removed``; it addresses the recipient by their ``reasons``:
+    ``ann mentioned you in a conversation about orders``. Of the lines, a test result or run comes first, then what was
+    added, updated and deleted, the labels that were added or removed with columns, last what surrounds the ``failure``
+    that the event reports.
     """
+    asset, described = asset_of(event), event.change_description
+    headline, has_report = "", False
+    lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
-        return thread_headline(event, {reason.kind for reason in reasons})
-    lines = [] if event.event_type in _WHOLE else change_lines(event)
-    summary = _WHOLE.get(event.event_type) or (lines[0].text if lines else _in_words(event.event_type))
-    more_count, described = len(lines) - 1, event.change_description
-    is_counted = more_count > 0 and not (described and HEADS.intersection(described.paths()))
-    more_text = f" and {more_count} more change{'s'[: more_count - 1]}" if is_counted else ""
-    return f"{asset_of(event).name}: {clean_line(summary)}{more_text}"
-
-
-def change_lines(event: ChangeEvent, failure: FailureContext | None = None) -> list[ChangeLine]:
-    """Return one line for each change of the event: a test result or run first, then added, updated, deleted.
-
-    The labels that were added or removed with columns come next, last what surrounds the ``failure`` that it reports.
-    """
-    lines = thread_lines(event) if event.entity_type == THREAD else []
-    if not lines and event.change_description is not None:
-        lines = _description_lines(event.change_description)
-        lines = _with_labels(event, lines) if _LABEL.search(repr(event.change_description)) else lines
-    return [*lines, *failure_lines(failure)] if failure else lines
+        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name)
+    if not lines and described is not None:
+        lines, has_report = _change_lines(described)
+        lines = _with_labels(event, lines) if _LABEL.search(repr(described)) else lines
+    if not headline:
+        fate, more_count = _WHOLE.get(event.event_type), len(lines) - 1
+        summary = fate or (lines[0].text if lines else in_words(event.event_type))
+        is_counted = more_count > 0 and not (fate or has_report)
+        more_text = f" and {more_count} more change{'s'[: more_count - 1]}" if is_counted else ""
+        headline = f"{asset.name}: {clean_line(summary)}{more_text}"
+    why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
+    return EventText(asset, headline, [*lines, *failure_lines(failure)] if failure else lines, why)
 
 
 def version_lines(version: Document) -> list[str]:
     """Return the changes of a stored version in words: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
-    return [line.text for line in _description_lines(described)] or ["created"]
+    return [line.text for line in _change_lines(described)[0]] or ["created"]
 
 
 def _with_labels(event: ChangeEvent, lines: Sequence[ChangeLine]) -> list[ChangeLine]:
@@ -188,11 +205,11 @@ def description_of(change: EventChange) -> str:
     if change.category == "schema":
         return f"{where or clean_line(f'schema {value}'.rstrip())} {verb}"
     if where:
-        subject = clean_line(f"{_in_words(change.category)} {value}")
+        subject = clean_line(f"{in_words(change.category)} {value}")
         return f"{subject} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{subject} of {where} {verb}"
     if (asset_text := _described_asset(change, value)) is not None:
         return clean_line(asset_text)
-    return f"{clean_line(f'{_in_words(change.category)} {value}')} {verb}"
+    return f"{clean_line(f'{in_words(change.category)} {value}')} {verb}"
 
 
 def _described_asset(change: EventChange, value: str) -> str | None:
@@ -201,25 +218,37 @@ def _described_asset(change: EventChange, value: str) -> str | None:
         case "lifecycle" if value in _FATES:
             return _FATES[value]
         case "quality" | "run" if value in _STATUSES:
-            return f"{_REPORTS[change.category]} {_in_words(value)}"
+            return f"{_REPORTS[change.category]} {in_words(value)}"
         case "quality" | "usage" if value in _EVENT_TYPES:
-            return _in_words(value)
+            return in_words(value)
         case "other" if value:
-            return f"{_in_words(value)} {_DONE[change.operation]}"
+            return f"{in_words(value)} {_DONE[change.operation]}"
         case category if category in _BECOMES and value and change.operation is ChangeOperation.MODIFY:
-            return f"{_in_words(category)} changed to {value}"
+            return f"{in_words(category)} changed to {value}"
         case _:
             return None
 
 
-def _description_lines(described: ChangeDescription) -> list[ChangeLine]:
+def _change_lines(described: ChangeDescription) -> tuple[list[ChangeLine], bool]:
+    """Return the lines of every field change, those of a test result or run first; whether there is one of these."""
     changes = [
         *((change, "added") for change in described.fields_added),
         *((change, "changed") for change in described.fields_updated),
         *((change, "removed") for change in described.fields_deleted),
     ]
     changes.sort(key=lambda one: one[0].name not in HEADS)
-    return [line for change, verb in changes for line in _lines(change, verb)]
+    lines: list[ChangeLine] = []
+    for change, verb in changes:
+        old, new = (
+            _parse_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+            for value in (change.old_value, change.new_value)
+        )
+        report_line = REPORT_LINES.get(change.name.rpartition(".")[2]) if isinstance(new, dict) else None
+        if report_line and (line := report_line(old if isinstance(old, dict) else {}, new)):
+            lines.append(line)
+        else:
+            lines += _field_lines(change, verb, old, new)
+    return lines, any(change.name in HEADS for change, _ in changes[:1])
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:
@@ -234,18 +263,12 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
             yield description_of(change)
 
 
-def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
+def _field_lines(change: FieldChange, verb: str, old: Value, new: Value) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     path = fqn.steps_of(change.name)
-    old, new = (
-        _parse_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
-        for value in (change.old_value, change.new_value)
-    )
     value = old if verb == "removed" else new
     members = value if isinstance(value, list) else [value]
-    if path[-1] in REPORTS and (report := report_line(path[-1], old, new)):
-        yield report
-    elif path == ["deleted"]:
+    if path == ["deleted"]:
         yield ChangeLine("deleted" if value is True else "restored")
     elif verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
@@ -268,7 +291,7 @@ def _member_text(key: str, member: Value) -> str:
         return f"{_MEMBERS[key]} {clean_line(str(member))}"
     is_label = key == "tags" and isinstance(member.get("tagFQN"), str)
     name = next((member[part] for part in _IDENTITIES if member.get(part)), "?")
-    return f"{_in_words(kind_of(member)) if is_label else _MEMBERS[key]} {clean_line(str(name))}"
+    return f"{in_words(kind_of(member)) if is_label else _MEMBERS[key]} {clean_line(str(name))}"
 
 
 def _subject(path: list[str]) -> str:
@@ -277,13 +300,13 @@ def _subject(path: list[str]) -> str:
     if head == "extension" and steps:
         return clean_line(f"custom property {'.'.join(steps)}")
     if head not in _MEMBERS or not steps:
-        return clean_line(_CAPITAL.sub(" ", " ".join(path)).lower())
+        return clean_line(in_words(" ".join(path)))
     names = [steps.pop(0)]
     while len(steps) > 1 and steps[0] == "children":
         names.append(steps[1])
         steps = steps[2:]
     member = f"{_MEMBERS[head]} {'.'.join(names)}"
-    return clean_line(f"{_CAPITAL.sub(' ', ' '.join(steps)).lower()} of {member}" if steps else member)
+    return clean_line(f"{in_words(' '.join(steps))} of {member}" if steps else member)
 
 
 def _is_same_set(old: list[Value], new: Value) -> bool:
@@ -299,8 +322,3 @@ def _parse_json(text: str) -> Value:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
-
-
-def _in_words(name: str) -> str:
-    """Return a camelCase name as lower-case words."""
-    return _CAPITAL.sub(" ", name).lower()

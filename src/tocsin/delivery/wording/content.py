@@ -7,17 +7,16 @@ Next: ``delivery/channels/slack/render.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
-from tocsin.delivery.dispatch import Button, Dispatch, selections, why
-from tocsin.delivery.lines import ChangeLine, clean_line
+from tocsin.delivery.dispatch import Button, Dispatch, selections
+from tocsin.delivery.lines import MINUTE, ChangeLine, clean_line, cut
 from tocsin.delivery.rich_text import RichBlock
-from tocsin.delivery.wording.changes import asset_of, change_lines, headline
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.digests import digest_headline
 from tocsin.model.change import ChangeEvent
-from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
@@ -28,7 +27,18 @@ MOST_OWNERS = 5
 """Most owners that a message names; it says how many more there are."""
 
 _NAME_LIMIT = 300
-_REASONS_LIMIT = 1_000
+_LINE_LIMIT = 1_000
+
+
+@dataclass(frozen=True)
+class Owner:
+    """An owner of an asset: their name, a person's as ``@Priya``; and a person's id, to be mentioned where known."""
+
+    text: str
+    user_id: str | None = None
+
+
+_NOBODY = Owner("nobody")
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,13 @@ class Section:
 
     Attributes
     ----------
-    asset : FQN and type of the changed asset
+    full_name : FQN of the changed asset
     lines : its changes, each with the values before and after where there are any
     more_count : how many changes are only counted
-    signature : who did it, and when
+    did : the words before who did it: ``changed by``
+    versions : of the asset, before and after, where it has got a new one
     owners : who owns the asset, as far as they are named; ``more_owners_count`` are only counted
+    owned_by : the same as text, after a semicolon; empty for none
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
     buttons : links to acknowledge the incidents that its failure belongs to
@@ -49,43 +61,40 @@ class Section:
     """
 
     headline: str
-    asset: str
+    full_name: str
+    entity_type: str
     lines: tuple[ChangeLine, ...]
     more_count: int
-    signature: str
+    did: str
+    who: str
+    at: str
+    versions: str
     why: str
     link: str
     owners: tuple[Owner, ...] = ()
     more_owners_count: int = 0
+    owned_by: str = ""
     body: tuple[RichBlock, ...] = ()
     buttons: tuple[Button, ...] = ()
+
+    @property
+    def asset(self) -> str:
+        """Return FQN and type of the changed asset, as chats show them."""
+        return f"{cut(self.full_name, limit=_NAME_LIMIT)} ({self.entity_type})"
+
+    @property
+    def signature(self) -> str:
+        """Return who did it, and when: ``Changed by ann, 2026-01-02 03:04 UTC``."""
+        return f"{self.did.capitalize()} {self.who}, {self.at}"
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """Return the address of each link, with its text: to the asset's page first."""
+        return ((self.link, LINK_TEXT), *((button.address, button.text) for button in self.buttons))
 
     def more(self) -> str:
         """Return the sentence that counts the changes left out; empty for none."""
         return more_of(self.more_count)
-
-    def signature_with_owners(self) -> str:
-        """Return the signature with the owners: ``Changed by ann, 2026-01-02 03:04 UTC; owned by @Priya``."""
-        return f"{self.signature}{OWNED_BY}{self.owners_text()}" if self.owners else self.signature
-
-    def owners_text(self) -> str:
-        """Return the owners as plain text; empty for none."""
-        return _owners_text(self.owners, self.more_owners_count)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """An owner of an asset: by name, and by id if it is a person, who is mentioned where the chat knows them."""
-
-    name: str
-    user_id: str | None = None
-
-    def text(self) -> str:
-        """Return the owner in plain text: a person as ``@Priya``."""
-        return f"@{self.name}" if self.user_id else self.name
-
-
-_NOBODY = Owner("nobody")
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,11 @@ class MessageContent:
     sections: tuple[Section, ...]
     left_count: int = 0
     is_digest: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return the headline as chats show it."""
+        return clean_line(self.headline, limit=_NAME_LIMIT)
 
     def more(self) -> str:
         """Return the sentence that counts the notifications left out; empty for none."""
@@ -118,11 +132,38 @@ class ShownLimits:
 
 def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: str, lines_each: int) -> MessageContent:
     """Return what a message says that shows these of its notifications, and of each so many changes."""
-    sections = tuple(_section(dispatch, one, base_url, lines_limit=lines_each) for one in entries)
+    sections: list[Section] = []
+    for entry in entries:
+        event, template_text = entry.event, dispatch.texts.get(entry.notification_id)
+        text = event_text(event, entry.reasons, dispatch.failure)
+        owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
+        lines, body = ([], template_text.body) if template_text else (text.lines, ())
+        before, after = event.previous_version, event.current_version
+        more_owners_count = max(0, len(owners) - MOST_OWNERS)
+        more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
+        section = Section(
+            headline=template_text.subject if template_text else text.headline,
+            full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+            entity_type=text.asset.entity_type,
+            lines=tuple(lines[:lines_each]),
+            more_count=max(0, len(lines) + len(body) - lines_each),
+            did="from" if event.entity_type == THREAD else "changed by",
+            who=clean_line(event.user_name or "someone"),
+            at=to_datetime(event.timestamp).strftime(MINUTE),
+            versions=f"{before} to {after}" if before and after and before != after else "",
+            why=clean_line(text.why, limit=_LINE_LIMIT),
+            link=base_url + text.asset.page,
+            owners=owners[:MOST_OWNERS],
+            more_owners_count=more_owners_count,
+            owned_by=f"{OWNED_BY}{', '.join(one.text for one in owners[:MOST_OWNERS])}{more_owners}" if owners else "",
+            body=body[:lines_each],
+            buttons=dispatch.buttons.get(entry.notification_id, ()),
+        )
+        sections.append(section)
     if len(dispatch.entries) == 1:
-        return MessageContent(sections[0].headline, sections)
-    title = clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT)
-    return MessageContent(title, sections, len(dispatch.entries) - len(sections), is_digest=True)
+        return MessageContent(sections[0].headline, tuple(sections))
+    left_count = len(dispatch.entries) - len(sections)
+    return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
 
 
 def fitted_payload(
@@ -161,48 +202,14 @@ def more_of(count: int) -> str:
     return f"… and {count:,} more" if count else ""
 
 
-def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: int) -> Section:
-    event, asset, text = entry.event, asset_of(entry.event), dispatch.texts.get(entry.notification_id)
-    lines = [] if text else change_lines(event, dispatch.failure)
-    body = text.body if text else ()
-    did = "From" if event.entity_type == THREAD else "Changed by"
-    at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
-    owners = owners_of(event)
-    name = clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT)
-    return Section(
-        headline=clean_line(text.subject, limit=_NAME_LIMIT) if text else headline(event, entry.reasons),
-        asset=f"{name} ({asset.entity_type})",
-        lines=tuple(lines[:lines_limit]),
-        more_count=max(0, len(lines) + len(body) - lines_limit),
-        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
-        why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
-        link=base_url + asset.page,
-        owners=owners[:MOST_OWNERS],
-        more_owners_count=max(0, len(owners) - MOST_OWNERS),
-        body=body[:lines_limit],
-        buttons=dispatch.buttons.get(entry.notification_id, ()),
-    )
-
-
 def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:
     """Return the owners of the event's asset who are not deleted: nobody, as one, where all are."""
-    owners = (event.entity or {}).get("owners")
-    references = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
-    present = tuple(_owner(one) for one in references if not one.get("deleted"))
-    return present or ((_NOBODY,) if references else ())
-
-
-def owned_by_text(event: ChangeEvent) -> str:
-    """Return the owners of the event's asset as plain text; empty for none."""
-    owners = owners_of(event)
-    return _owners_text(owners[:MOST_OWNERS], max(0, len(owners) - MOST_OWNERS))
-
-
-def _owners_text(owners: Iterable[Owner], more_count: int) -> str:
-    return " ".join(filter(None, (", ".join(one.text() for one in owners), more_of(more_count))))
-
-
-def _owner(reference: Document) -> Owner:
-    name = clean_line(str(reference.get("displayName") or reference.get("name") or reference.get("id")))
-    is_person = reference.get("type") == "user" and isinstance(reference.get("id"), str)
-    return Owner(name, reference["id"] if is_person else None)
+    references = (event.entity or {}).get("owners")
+    owners = [one for one in references if isinstance(one, dict)] if isinstance(references, list) else []
+    present: list[Owner] = []
+    for owner in owners:
+        if not owner.get("deleted"):
+            name = clean_line(str(owner.get("displayName") or owner.get("name") or owner.get("id")))
+            is_person = owner.get("type") == "user" and isinstance(owner.get("id"), str)
+            present.append(Owner(f"@{name}", owner["id"]) if is_person else Owner(name))
+    return tuple(present) or ((_NOBODY,) if owners else ())

@@ -7,24 +7,21 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
-from tocsin.clock import to_datetime
+from tocsin.clock import LATEST_MS, to_datetime
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.lines import CAPITAL, MINUTE, SHOWN_LIMIT, ChangeLine, clean_line, in_words
 from tocsin.model import fqn
-from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeEvent
+from tocsin.model.change import ALERT_INCIDENT, DESTINATION, SUITE_SUMMARY, VIOLATION, ChangeEvent
 from tocsin.model.phrases import count_text
-from tocsin.model.status import SUCCESS, is_failure, verdict_of
+from tocsin.model.status import is_failure, is_status_recovery
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
 HEADS = frozenset({RESULT, RUN})
 """Fields whose report heads a message: the other changes of its event follow from it."""
-
-REPORTS = frozenset({RESULT, RUN, INCIDENT, SUITE_SUMMARY, VIOLATION, "alertIncident", "destination"})
-"""Fields that hold reports."""
 
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
@@ -33,29 +30,8 @@ _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
+_MOMENTS = range(LATEST_MS + 1)
 Value = Any  # Any: a JSON value of a report
-
-
-def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
-    """Return what a report in this field says; None if the field holds none, or its report was removed."""
-    if not isinstance(new, dict):
-        return None
-    before = old if isinstance(old, dict) else {}
-    match field:
-        case "testCaseResult":
-            return _status_line(_StatusReport("test", "testCaseStatus", _result), before, new)
-        case "pipelineStatus":
-            return _status_line(_StatusReport("run", "executionStatus", _run), before, new)
-        case "summary":
-            return _suite_line(before, new)
-        case "incidentStatus":
-            return ChangeLine(_incident(new))
-        case "alertIncident":
-            return ChangeLine(_alert_incident(before, new))
-        case "destination":
-            return ChangeLine(_failing(new)) if "failingSince" in new else None
-        case _:
-            return ChangeLine(_violation(new)) if field == VIOLATION else None
 
 
 def is_recovery(event: ChangeEvent) -> bool:
@@ -65,7 +41,7 @@ def is_recovery(event: ChangeEvent) -> bool:
     return any(
         isinstance(change.old_value, dict)
         and isinstance(change.new_value, dict)
-        and _recovers(change.old_value, change.new_value, key)
+        and is_status_recovery(change.old_value.get(key), change.new_value.get(key))
         for change in changes
         for field, key in _STATUSES.items()
         if change.name == field
@@ -77,7 +53,7 @@ def is_failure_report(event: ChangeEvent) -> bool:
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return any(
-        isinstance(change.new_value, dict) and _fails(change.new_value, key)
+        isinstance(change.new_value, dict) and is_failure(change.new_value.get(key))
         for change in changes
         for field, key in _REPORTED
         if change.name == field
@@ -87,7 +63,7 @@ def is_failure_report(event: ChangeEvent) -> bool:
 def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
     """Yield since when something fails, and what lies downstream of it."""
     if context.since_ms is not None:
-        since = to_datetime(context.since_ms).strftime("%Y-%m-%d %H:%M UTC")
+        since = to_datetime(context.since_ms).strftime(MINUTE)
         yield ChangeLine(f"failing since {since}, {count_text(context.count, 'time')} in a row")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
@@ -95,52 +71,37 @@ def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
         yield ChangeLine(f"downstream: {', '.join(names)}{f' and {left_count:,} more' if left_count else ''}")
 
 
-def _fails(report: Value, key: str) -> bool:
-    verdict = verdict_of(str(report[key])) if report.get(key) else None
-    return verdict is not None and is_failure(verdict)
+def _status_line(
+    noun: str, key: str, details_of: Callable[[Value], Iterator[str]], old: Value, new: Value
+) -> ChangeLine:
+    """Return what a report with a status says, and the reports before and after in words.
+
+    ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``.
+    """
+    statuses = [CAPITAL.sub(" ", str(report.get(key) or "reported")).lower() for report in (old, new)]
+    summaries: list[str | None] = []
+    for report, status in zip((old, new), statuses, strict=True):
+        at, details = report.get("timestamp"), "; ".join(details_of(report))
+        when = f" at {to_datetime(at).strftime(MINUTE)}" if type(at) is int and at in _MOMENTS else ""
+        sentence = f"{status}{when}{': ' if details else ''}{details}"
+        summaries.append(clean_line(sentence, limit=SHOWN_LIMIT) if report else None)
+    resolved = "resolved: " if is_status_recovery(old.get(key), new.get(key)) else ""
+    return ChangeLine(f"{resolved}{noun} {statuses[1]}", *summaries)
 
 
-def _recovers(old: Value, new: Value, key: str) -> bool:
-    before, after = (verdict_of(str(one[key])) if one.get(key) else None for one in (old, new))
-    return after == SUCCESS and before is not None and is_failure(before)
-
-
-class _StatusReport(NamedTuple):
-    """A kind of report with a status: its noun, the key of the status, and what else it says."""
-
-    noun: str
-    key: str
-    details: Callable[[Value], Iterator[str]]
-
-
-def _status_line(kind: _StatusReport, old: Value, new: Value) -> ChangeLine:
-    status = _in_words(str(new.get(kind.key) or "reported"))
-    resolved = "resolved: " if _recovers(old, new, kind.key) else ""
-    return ChangeLine(f"{resolved}{kind.noun} {status}", old=_summary(kind, old), new=_summary(kind, new))
-
-
-def _summary(kind: _StatusReport, report: Value) -> str | None:
-    """Return a report in words: ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``."""
-    if not report:
-        return None
-    at = report.get("timestamp")
-    when = f" at {to_datetime(at).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(at) else ""
-    details = "; ".join(kind.details(report))
-    sentence = f"{_in_words(str(report.get(kind.key) or 'reported'))}{when}{': ' if details else ''}{details}"
-    return clean_line(sentence, limit=SHOWN_LIMIT)
-
-
-def _result(report: Value) -> Iterator[str]:
+def _result_details(report: Value) -> Iterator[str]:
     if report.get("result"):
         yield str(report["result"])
-    values = [one for one in _objects(report.get("testResultValue")) if one.get("value") is not None]
-    if values:
-        yield ", ".join(f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED])
+    results = report.get("testResultValue")
+    values = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    texts = [f"{one.get('name', 'value')} {one['value']}" for one in values if one.get("value") is not None]
+    if texts:
+        yield ", ".join(texts[:_MOST_NAMED])
     if report.get("failedRows") is not None:
         yield f"{report['failedRows']} rows failed"
 
 
-def _run(report: Value) -> Iterator[str]:
+def _run_details(report: Value) -> Iterator[str]:
     failed = [one for one in _objects(report.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
     if failed:
         names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
@@ -149,9 +110,9 @@ def _run(report: Value) -> Iterator[str]:
 
 def _suite_line(old: Value, new: Value) -> ChangeLine:
     """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``."""
-    resolved = "resolved: " if _recovers(old, new, "status") else ""
+    resolved = "resolved: " if is_status_recovery(old.get("status"), new.get("status")) else ""
     details = "".join(_suite_details(new))
-    text = f"{resolved}test run {_in_words(str(new.get('status') or 'reported'))}{details}"
+    text = f"{resolved}test run {in_words(str(new.get('status') or 'reported'))}{details}"
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
@@ -175,19 +136,19 @@ def _test_name(result: Value) -> str:
     return f"{name} of {table.get('displayName') or table.get('name')}" if table else name
 
 
-def _incident(step: Value) -> str:
+def _incident_line(_old: Value, step: Value) -> ChangeLine:
     details = step.get("testCaseResolutionStatusDetails")
     details = details if isinstance(details, dict) else {}
     kind = str(step.get("testCaseResolutionStatusType") or "changed")
     assignee = details.get("assignee")
     if kind == "Assigned" and isinstance(assignee, dict):
-        return clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}")
+        return ChangeLine(clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}"))
     reason = details.get("testCaseFailureReason")
-    why = f": {_in_words(str(reason))}" if kind == "Resolved" and reason else ""
-    return clean_line(f"{_STEPS.get(kind, f'incident {_in_words(kind)}')}{why}")
+    why = f": {in_words(str(reason))}" if kind == "Resolved" and reason else ""
+    return ChangeLine(clean_line(f"{_STEPS.get(kind) or f'incident {in_words(kind)}'}{why}"))
 
 
-def _alert_incident(before: Value, after: Value) -> str:
+def _alert_incident_line(before: Value, after: Value) -> ChangeLine:
     """Return what somebody did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
     who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
@@ -195,48 +156,55 @@ def _alert_incident(before: Value, after: Value) -> str:
     alert = _object(after.get("alert"))
     of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
     comment = f": {after['comment']}" if after.get("comment") else ""
-    return clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT)
+    return ChangeLine(clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT))
 
 
-def _object(value: Value) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _violation(details: Value) -> str:
+def _violation_line(_old: Value, details: Value) -> ChangeLine:
     """Return who was refused what on which asset; of those that were only counted, how many."""
     repeated = details.get("repeated")
     user, asset = details.get("user"), details.get("entity")
     if not (isinstance(user, dict) and isinstance(asset, dict)):
-        return f"{repeated} more requests refused" if repeated else "a request was refused"
+        return ChangeLine(f"{repeated} more requests refused" if repeated else "a request was refused")
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     where = f"{asset.get('type', '')} {name}".strip()
     repeats = f", {repeated} more times" if repeated else ""
     who = user.get("displayName") or user.get("name") or "somebody"
-    return clean_line(f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}", limit=SHOWN_LIMIT)
+    refusal = f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}"
+    return ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT))
 
 
-def _failing(failure: Value) -> str:
-    """Return which destination fails, since when and why, and what becomes of it."""
+def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
+    """Return which destination fails, since when and why, and what becomes of it; None where it fails no more."""
+    if "failingSince" not in failure:
+        return None
     where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
     since = failure["failingSince"]
-    when = f" since {to_datetime(since).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(since) else ""
+    when = f" since {to_datetime(since).strftime(MINUTE)}" if type(since) is int and since in _MOMENTS else ""
     code = failure.get("lastFailedStatusCode")
-    why = f"{_in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
+    why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"
     if failure.get("percent") == _WHOLE_TIME:
-        end = "stopped; messages wait until somebody resumes it"
-        return clean_line(f"{where} {end} ({tried}{when})", limit=SHOWN_LIMIT)
-    end = f"{failure.get('percent')} % of the time is over after which it is stopped"
-    return clean_line(f"{where} fails{when}: {tried}; {end}", limit=SHOWN_LIMIT)
+        text = f"{where} stopped; messages wait until somebody resumes it ({tried}{when})"
+    else:
+        text = f"{where} fails{when}: {tried}; {failure.get('percent')} % of the time is over after which it is stopped"
+    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
 def _objects(value: Value) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _is_moment(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 253_402_300_800_000
+def _object(value: Value) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _in_words(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+REPORT_LINES: Mapping[str, Callable[[Value, Value], ChangeLine | None]] = {
+    RESULT: partial(_status_line, "test", "testCaseStatus", _result_details),
+    RUN: partial(_status_line, "run", "executionStatus", _run_details),
+    SUITE_SUMMARY: _suite_line,
+    INCIDENT: _incident_line,
+    ALERT_INCIDENT: _alert_incident_line,
+    DESTINATION: _destination_line,
+    VIOLATION: _violation_line,
+}
+"""What says a report in words, from the one before (empty if there is none) and after, by the field that holds it."""

@@ -7,16 +7,15 @@ Markdown and mentions become plain text. Next: ``delivery/wording/changes.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line
-from tocsin.errors import InvalidInput
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
-from tocsin.model.entity_link import parse_link
 from tocsin.model.mentions import plain
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import ThreadType
@@ -41,103 +40,70 @@ _QUOTED_LIMIT = 80
 _MOST_NAMED = 3
 
 
-def thread_headline(event: ChangeEvent, kinds: Collection[ReasonKind] = ()) -> str:
-    """Return one line that says what happened in a thread, for a recipient with reasons of these kinds."""
-    who, quotation = clean_line(event.user_name or "somebody"), _quotation(event)
-    action = _what(event, kinds)
-    return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT)
+def thread_text(event: ChangeEvent, kinds: Collection[ReasonKind], place: str) -> tuple[str, list[ChangeLine]]:
+    """Return one line that says what happened in a thread about ``place``, and the messages, one line for each.
 
-
-def thread_lines(event: ChangeEvent) -> list[ChangeLine]:
-    """Return the messages, one line for each; nothing for events fully described by their changes."""
-    return list(_lines(event))
-
-
-def subject_of(event: ChangeEvent) -> str:
-    """Return what people call the asset, or the part of it, that a thread is about: ``orders.email``."""
+    The first is for a recipient with reasons of these kinds; there are no others where the changes say everything.
+    """
     thread = event.entity or {}
-    asset = _object(thread.get("entityRef"))
-    name = asset.get("displayName") or asset.get("name") or event.entity_fully_qualified_name or "something"
-    try:
-        steps = parse_link(thread.get("about"), "about").steps
-    except InvalidInput:
-        steps = ()
-    return clean_line(f"{name}.{steps[1]}" if len(steps) > 1 else str(name))
+    task = thread["task"] if isinstance(thread.get("task"), dict) else {}
+    is_new, quotation = event.event_type is EventType.THREAD_CREATED, ""
+    lines: list[ChangeLine] = []
+    if event.event_type in _IN_FULL:
+        message = thread.get("message", "") if is_new else _new_post(event)
+        if message_text := clean_line(plain(str(message)), limit=SHOWN_LIMIT):
+            lines.append(ChangeLine(message_text))
+            is_request = is_new and thread.get("type") == ThreadType.TASK
+            quotation = "" if is_request else f": {clean_line(message_text, limit=_QUOTED_LIMIT)}"
+    if event.event_type is EventType.TASK_RESOLVED:
+        lines.append(_proposal_line("resolved", task, "newValue"))
+    if is_new and task.get("suggestion") and (line := _proposal_line("suggested", task, "suggestion")).new:
+        lines.append(line)
+    if is_new and isinstance(thread.get("announcement"), dict):
+        lines += _announcement_lines(thread["announcement"])
+    who, action = clean_line(event.user_name or "somebody"), _action(event, task, kinds, place)
+    return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines
 
 
-def _what(event: ChangeEvent, kinds: Collection[ReasonKind]) -> str:
-    thread, place = event.entity or {}, subject_of(event)
+def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], place: str) -> str:
+    """Return what somebody did, after their name: ``asks you to describe orders.email``."""
+    thread_type = (event.entity or {}).get("type")
+    nouns: dict[str, str] = {
+        ThreadType.TASK: f"task {task.get('id', '')}".strip(),
+        ThreadType.ANNOUNCEMENT: "an announcement",
+    }
+    thread = nouns.get(str(thread_type), "a conversation")
     mentioned, assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
-    if event.event_type is EventType.THREAD_CREATED and thread.get("type") == ThreadType.TASK:
-        request = _ASKS.get(_task(thread).get("type", ""), "look at")
-        return f"asks {_assignees_text(thread, is_you=assigned)} to {request} {place}"
+    if event.event_type is EventType.THREAD_CREATED and thread_type == ThreadType.TASK:
+        references = [one if isinstance(one, dict) else {} for one in task.get("assignees") or ()]
+        names = [str(one.get("name")) for one in references[:_MOST_NAMED]]
+        names += ["others"] if len(references) > _MOST_NAMED else []
+        assignees = "you" if assigned else " and ".join(names) or "somebody"
+        return f"asks {assignees} to {_ASKS.get(task.get('type', ''), 'look at')} {place}"
     if mentioned:
-        return f"mentioned you in {_thread(thread)} about {place}"
+        return f"mentioned you in {thread} about {place}"
     if event.event_type is EventType.THREAD_CREATED:
-        if thread.get("type") == ThreadType.ANNOUNCEMENT:
-            return f"announced for {place}"
-        return f"started {_thread(thread)} about {place}"
+        return f"announced for {place}" if thread_type == ThreadType.ANNOUNCEMENT else f"started {thread} about {place}"
     if event.event_type is EventType.THREAD_UPDATED and assigned and _is_handed_on(event):
-        return f"assigned {_thread(thread)} about {place} to you"
-    return f"{_DONE.get(event.event_type, 'changed')} {_thread(thread)} about {place}"
-
-
-def _assignees_text(thread: Document, *, is_you: bool) -> str:
-    if is_you:
-        return "you"
-    names = [str(_object(one).get("name")) for one in _task(thread).get("assignees") or ()]
-    others_text = ["others"] if len(names) > _MOST_NAMED else []
-    return " and ".join([*names[:_MOST_NAMED], *others_text]) or "somebody"
-
-
-def _thread(thread: Document) -> str:
-    match thread.get("type"):
-        case ThreadType.TASK:
-            return f"task {_task(thread).get('id', '')}".strip()
-        case ThreadType.ANNOUNCEMENT:
-            return "an announcement"
-        case _:
-            return "a conversation"
+        return f"assigned {thread} about {place} to you"
+    return f"{_DONE.get(event.event_type, 'changed')} {thread} about {place}"
 
 
 def _is_handed_on(event: ChangeEvent) -> bool:
     return event.change_description is not None and "task.assignees" in event.change_description.paths()
 
 
-def _quotation(event: ChangeEvent) -> str:
-    """Return what was said, as it ends a headline; empty where the headline needs none."""
-    thread = event.entity or {}
-    is_task = thread.get("type") == ThreadType.TASK
-    if event.event_type not in _IN_FULL or (is_task and event.event_type is EventType.THREAD_CREATED):
-        return ""
-    text = clean_line(plain(_words(event)), limit=_QUOTED_LIMIT)
-    return f": {text}" if text else ""
-
-
-def _words(event: ChangeEvent) -> str:
-    """Return the text of the event: the new post's, or the thread's own."""
-    if event.event_type is EventType.THREAD_CREATED:
-        return str((event.entity or {}).get("message", ""))
+def _new_post(event: ChangeEvent) -> str:
+    """Return the text of the last post that the event added; empty if it added none."""
     for change in event.change_description.fields_added if event.change_description else ():
         if change.name == "posts" and isinstance(change.new_value, list) and change.new_value:
-            return str(_object(change.new_value[-1]).get("message", ""))
+            post = change.new_value[-1]
+            return str(post.get("message", "")) if isinstance(post, dict) else ""
     return ""
 
 
-def _lines(event: ChangeEvent) -> Iterator[ChangeLine]:
-    thread = event.entity or {}
-    if event.event_type in _IN_FULL and (text := _clean_text(_words(event))):
-        yield ChangeLine(text)
-    if event.event_type is EventType.TASK_RESOLVED:
-        yield ChangeLine("resolved", _clean_text(_task(thread).get("oldValue")), _value(_task(thread).get("newValue")))
-    if event.event_type is EventType.THREAD_CREATED:
-        if suggestion := _value(_task(thread).get("suggestion")):
-            yield ChangeLine("suggested", _clean_text(_task(thread).get("oldValue")), suggestion)
-        yield from _announcement_lines(_object(thread.get("announcement")))
-
-
 def _announcement_lines(announcement: Document) -> Iterator[ChangeLine]:
-    if text := _clean_text(announcement.get("description")):
+    if text := clean_line(plain(announcement.get("description")), limit=SHOWN_LIMIT):
         yield ChangeLine(text)
     times = [announcement.get(key) for key in ("startTime", "endTime")]
     if all(isinstance(at, int) for at in times):
@@ -145,25 +111,13 @@ def _announcement_lines(announcement: Document) -> Iterator[ChangeLine]:
         yield ChangeLine(f"from {start} until {end} UTC")
 
 
-def _value(text: object) -> str | None:
-    """Return a description, or the names of tags that are spelled as JSON."""
+def _proposal_line(verb: str, task: Document, key: str) -> ChangeLine:
+    """Return what a task suggests or was resolved with: a text, or the names of tags, which are spelled as JSON."""
+    text, without = task.get(key), None
     if isinstance(text, str) and text[:1] == "[":
-        try:
+        with suppress(orjson.JSONDecodeError):
             labels: Any = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return _clean_text(text)
-        return _clean_text(", ".join(str(_object(label).get("tagFQN", "?")) for label in labels)) or "no tags"
-    return _clean_text(text)
-
-
-def _clean_text(text: object) -> str | None:
-    cleaned = clean_line(plain(text), limit=SHOWN_LIMIT) if isinstance(text, str) else ""
-    return cleaned or None
-
-
-def _task(thread: Document) -> Document:
-    return _object(thread.get("task"))
-
-
-def _object(value: object) -> Document:
-    return value if isinstance(value, dict) else {}
+            text = ", ".join(str(one.get("tagFQN", "?")) if isinstance(one, dict) else "?" for one in labels)
+            without = "no tags"
+    old, new = (clean_line(plain(value), limit=SHOWN_LIMIT) or None for value in (task.get("oldValue"), text))
+    return ChangeLine(verb, old, new or without)

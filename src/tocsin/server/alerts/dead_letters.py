@@ -17,7 +17,7 @@ from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.request import Recorder
-from tocsin.delivery.wording.changes import headline
+from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
@@ -246,7 +246,7 @@ def _event(entry: Entry) -> Document:
     return {
         "id": event.id,
         "offset": entry.log_offset,
-        "title": headline(event),
+        "title": event_text(event).headline,
         "eventType": event.event_type.value,
         "entityType": event.entity_type,
         "entityFullyQualifiedName": event.entity_fully_qualified_name,

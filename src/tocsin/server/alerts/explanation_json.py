@@ -15,7 +15,7 @@ from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
-from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
+from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -110,12 +110,12 @@ def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
 
 
 def _event(logged: LoggedEvent) -> Document:
-    event = logged.event
+    event, text = logged.event, event_text(logged.event)
     return {
         "id": event.id,
         "offset": logged.offset,
-        "title": headline(event),
-        "changes": [line.text for line in change_lines(event)],
+        "title": text.headline,
+        "changes": [line.text for line in text.lines],
         "semanticChanges": semantic_changes(event),
         "eventType": event.event_type.value,
         "entityType": event.entity_type,

@@ -5,7 +5,7 @@ from tests.unit.delivery.events import addition_of, change_event, deletion_of, u
 
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
-from tocsin.delivery.wording.changes import change_lines, description_of, headline
+from tocsin.delivery.wording.changes import description_of, event_text
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -48,7 +48,7 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
     ],
 )
 def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
-    assert headline(change_event(described)) == expected
+    assert event_text(change_event(described)).headline == expected
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_headlines_say_what_changed(described: ChangeDescription, expected: str)
     ],
 )
 def test_whole_changes_are_named_for_what_they_are(event_type: EventType, expected: str) -> None:
-    assert headline(change_event(update_of("deleted", False, True), event_type=event_type)) == expected
+    assert event_text(change_event(update_of("deleted", False, True), event_type=event_type)).headline == expected
 
 
 def test_an_event_without_changes_is_named_by_its_type() -> None:
-    assert headline(change_event(None, event_type=EventType.SLA_VIOLATION)) == "orders: sla violation"
+    assert event_text(change_event(None, event_type=EventType.SLA_VIOLATION)).headline == "orders: sla violation"
 
 
 def test_an_event_without_a_document_is_named_by_the_end_of_its_fqn() -> None:
     event = change_event(None, entity=None, entity_fully_qualified_name='acme."my.db".orders')
-    assert headline(event) == "orders: entity updated"
+    assert event_text(event).headline == "orders: entity updated"
 
 
 def test_large_values_are_cut() -> None:
-    (line,) = change_lines(change_event(update_of("description", "x" * 9_000, "y")))
+    (line,) = event_text(change_event(update_of("description", "x" * 9_000, "y"))).lines
     assert line.old is not None
     assert len(line.old) == SHOWN_LIMIT
     assert line.old.endswith("…")
@@ -89,13 +89,13 @@ def test_lines_come_in_the_order_added_updated_deleted() -> None:
         fields_updated=(FieldChange(name="description", old_value="a", new_value="b"),),
         fields_deleted=(FieldChange(name="owners", old_value=[{"name": "dana"}]),),
     )
-    texts = [line.text for line in change_lines(change_event(described))]
+    texts = [line.text for line in event_text(change_event(described)).lines]
     assert texts == ["tag A.b added", "description changed", "owner dana removed"]
 
 
 def test_labels_that_a_column_brings_are_named() -> None:
     event = change_event(addition_of("columns", [{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]))
-    texts = [line.text for line in change_lines(event)]
+    texts = [line.text for line in event_text(event).lines]
     assert texts == ["column email added", "tag PII.Sensitive added to column email"]
 
 
@@ -134,12 +134,12 @@ def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
         fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "Tier.Tier2"}, {"tagFQN": "A.b"}]),),
         fields_deleted=(FieldChange(name="tags", old_value=[{"tagFQN": "Tier.Tier1"}]),),
     )
-    lines = change_lines(change_event(described))
+    lines = event_text(change_event(described)).lines
     assert [(line.text, line.old, line.new) for line in lines] == [
         ("tier changed to Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
         ("tag A.b added", None, None),
     ]
-    assert headline(change_event(described)) == "orders: tier changed to Tier.Tier2 and 1 more change"
+    assert event_text(change_event(described)).headline == "orders: tier changed to Tier.Tier2 and 1 more change"
 
 
 def test_a_failing_destination_is_said_in_words() -> None:
@@ -156,7 +156,7 @@ def test_a_failing_destination_is_said_in_words() -> None:
 
     def text_of(percent: int) -> str:
         change = FieldChange(name="destination", new_value=failure | {"percent": percent})
-        return change_lines(change_event(change_description=ChangeDescription(fields_updated=(change,))))[0].text
+        return event_text(change_event(change_description=ChangeDescription(fields_updated=(change,)))).lines[0].text
 
     assert text_of(50) == (
         "Webhook https://hooks.example.org/*** fails since 2024-01-01 00:00 UTC: 70 failed attempts, the last with"
@@ -164,7 +164,7 @@ def test_a_failing_destination_is_said_in_words() -> None:
     )
     change = FieldChange(name="destination", new_value=failure)
     event = change_event(change_description=ChangeDescription(fields_updated=(change,)))
-    assert headline(event).startswith("orders: Webhook https://hooks.example.org/*** fails since")
+    assert event_text(event).headline.startswith("orders: Webhook https://hooks.example.org/*** fails since")
     assert text_of(100) == (
         "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
         " the last with server error 503 since 2024-01-01 00:00 UTC)"

@@ -8,18 +8,24 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.delivery.channels.samples import EVENTS, REFUSED
-from tests.unit.delivery.events import addition_of, change_event
+from tests.unit.delivery.events import addition_of, change_event, update_of
 
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.wording.changes import change_lines, headline
-from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN, failure_lines, is_failure_report, report_line
+from tocsin.delivery.lines import ChangeLine
+from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN, failure_lines, is_failure_report
 from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription
+
+
+def line_of(field: str, old: Any, new: Any) -> ChangeLine:
+    (line,) = event_text(change_event(update_of(field, old, new))).lines
+    return line
 
 
 def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
     event = EVENTS["test_failure"]
-    assert headline(event) == "email_not_null: test failed"
-    failed, incident = change_lines(event)
+    assert event_text(event).headline == "email_not_null: test failed"
+    failed, incident = event_text(event).lines
     assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
     assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
     assert incident.text == "incident opened"
@@ -76,9 +82,7 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
     ],
 )
 def test_reports_are_said_in_words(field: str, new: dict[str, Any], text: str) -> None:
-    line = report_line(field, None, new)
-    assert line is not None
-    assert line.text == text
+    assert line_of(field, None, new).text == text
 
 
 def _result(number: int, status: str) -> dict[str, Any]:
@@ -91,22 +95,21 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     counts = {"failed": 7, "aborted": 1, "success": 1_200}
     failed = {"status": "Failed", **counts, "testCaseResultSummary": results}
     event = change_event(addition_of(SUITE_SUMMARY, failed))
-    (failed_line,) = change_lines(event)
+    (failed_line,) = event_text(event).lines
     assert failed_line.text == (
         "test run failed: 7 failed, 1 aborted, 1,200 passed"
         " (t0 of orders, t1 of orders, t2 of orders, t3 of orders, t4 of orders and 3 more)"
     )
-    assert headline(event).partition(": ")[2].startswith("test run failed: 7 failed, 1 aborted, 1,200 passed (t0")
+    headline = event_text(event).headline
+    assert headline.startswith("orders: test run failed: 7 failed, 1 aborted, 1,200 passed (t0")
     assert is_failure_report(event)
-    line = report_line(SUITE_SUMMARY, {"status": "Failed"}, {"status": "Success", "success": 1})
-    assert line is not None
-    assert line.text == "resolved: test run success: 1 passed"
+    passed_line = line_of(SUITE_SUMMARY, {"status": "Failed"}, {"status": "Success", "success": 1})
+    assert passed_line.text == "resolved: test run success: 1 passed"
 
 
 def test_a_run_names_the_tasks_that_failed() -> None:
     tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
-    line = report_line(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
-    assert line is not None
+    line = line_of(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
     assert line.new == "failed: failed tasks: t0, t1, t2, t3, t4 and 2 more"
 
 
@@ -130,8 +133,8 @@ _JSON = st.recursive(
 @example(RESULT, None, -(2**63) - 1)
 @given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION, SUITE_SUMMARY]), _JSON, _JSON)
 def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
-    assert change_lines(change_event(addition_of(field, new))) is not None
-    report_line(field, old, new)
+    assert event_text(change_event(addition_of(field, new))).lines is not None
+    event_text(change_event(update_of(field, old, new)))
 
 
 def test_a_failure_says_since_when_and_what_lies_downstream() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
 from tocsin.delivery.channels.email.render import MailSettings, render_mail
-from tocsin.delivery.wording.changes import asset_of, change_lines, headline
+from tocsin.delivery.wording.changes import asset_of, event_text
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
 
@@ -94,23 +94,23 @@ POSTED = addition_of(
 def test_a_headline_addresses_the_recipient(
     happened: ChangeEvent, kinds: tuple[ReasonKind, ...], expected: str
 ) -> None:
-    assert headline(happened, because(*kinds)) == expected
+    assert event_text(happened, because(*kinds)).headline == expected
 
 
 def test_what_was_said_is_shown_as_plain_text() -> None:
-    (line,) = change_lines(
+    (line,) = event_text(
         event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")
-    )
+    ).lines
     assert line.text == "Hi see this & a.b"
-    suggested = change_lines(event("threadCreated", **task(suggestion="New", oldValue="Old")))
+    suggested = event_text(event("threadCreated", **task(suggestion="New", oldValue="Old"))).lines
     assert [(one.text, one.old, one.new) for one in suggested][1:] == [("suggested", "Old", "New")]
-    (resolved,) = change_lines(event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]')))
+    (resolved,) = event_text(event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]'))).lines
     assert resolved.new == "PII.None"
-    announced = change_lines(
+    announced = event_text(
         event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
-    )
+    ).lines
     assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 until 1970-01-01 00:01 UTC"]
-    (changed,) = change_lines(event("threadUpdated", update_of("message", "a", "b")))
+    (changed,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
     assert (changed.text, changed.old, changed.new) == ("message changed", "a", "b")
 
 
@@ -125,8 +125,8 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
 def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
     for kind in ("threadCreated", "postCreated", "taskResolved", "threadUpdated"):
         odd = event(kind, addition_of("posts", ["x"]), **thread)
-        assert headline(odd) and asset_of(odd).name
-        change_lines(odd)
+        text = event_text(odd)
+        assert text.headline and text.asset.name
 
 
 def test_a_letter_about_a_thread_leads_to_its_asset() -> None:

@@ -13,24 +13,19 @@ from email.message import EmailMessage
 from email.policy import SMTP, Policy
 from email.utils import format_datetime, parseaddr
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
-from markupsafe import Markup
 from yarl import URL
 
 from tocsin.clock import to_datetime
-from tocsin.delivery.dispatch import Dispatch, selections, why
+from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
-from tocsin.delivery.links.unsubscribe import ONE_CLICK, link_of
+from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import to_html, to_text
-from tocsin.delivery.wording.changes import asset_of, change_lines, headline
-from tocsin.delivery.wording.content import more_of, owned_by_text
-from tocsin.delivery.wording.digests import digest_headline
+from tocsin.delivery.wording.content import message_content, more_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
@@ -47,8 +42,10 @@ CHANGES_LIMIT = 100
 CHANGES_OF_ALL_LIMIT = 500
 """Most notifications that a digest shows which several alerts share."""
 
+ONE_CLICK = "List-Unsubscribe=One-Click"
+"""What the mail program of somebody who unsubscribes posts. Source: RFC 8058."""
+
 _SUBJECT_LIMIT = 150
-_LINE_LIMIT = 1_000
 _MOST_ON_A_LINE = 75
 """Characters of an encoded word, and of a header's line without the blank at its beginning."""
 
@@ -119,14 +116,18 @@ class MailSettings:
 def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> EmailMessage:
     """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
     host = parseaddr(sender.address)[1].rpartition("@")[2] or "localhost"
-    first, context = dispatch.entries[0], _context_of(dispatch, sender.base_url)
+    first, unsubscribe = dispatch.entries[0], ""
+    if sender.unsubscribe_key:
+        token = sign_token(UNSUBSCRIBE, first.notification_id, sender.unsubscribe_key)
+        unsubscribe = f"{sender.base_url}/api/v1/unsubscribe/{token}"
+    texts = preview(dispatch, sender.base_url, unsubscribe)
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
     try:
         message["To"] = Address(addr_spec=dispatch.message.target)
     except (ValueError, IndexError) as error:
         raise InvalidInput("not an e-mail address", field="target") from error
-    message["Subject"] = context["subject"]
+    message["Subject"] = texts["subject"]
     message["Date"] = format_datetime(to_datetime(now_ms))
     message["Message-ID"] = f"<{dispatch.message.id}@{host}>"
     if dispatch.answers is not None:
@@ -135,59 +136,25 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
         message["References"] = answered
     message["Auto-Submitted"] = "auto-generated"
     message["X-Tocsin-Offset"] = str(first.log_offset)
-    if sender.unsubscribe_key:
-        context["unsubscribe"] = link = link_of(first.notification_id, sender.unsubscribe_key, sender.base_url)
-        message["List-Unsubscribe"] = f"<{URL(link)}>"  # in ASCII, whatever the server is called
+    if unsubscribe:
+        message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
         message["List-Unsubscribe-Post"] = ONE_CLICK
-    message.set_content(_templates().get_template("mail.txt.j2").render(context))
-    message.add_alternative(_templates().get_template("mail.html.j2").render(context), subtype="html")
+    message.set_content(texts["text"])
+    message.add_alternative(texts["html"], subtype="html")
     return message
 
 
-def preview(dispatch: Dispatch, base_url: str) -> Document:
+def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Document:
     """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``."""
-    context = _context_of(dispatch, base_url)
-    text, html = (_templates().get_template(f"mail.{name}.j2").render(context) for name in ("txt", "html"))
-    return {"subject": context["subject"], "text": text, "html": html}
-
-
-def _context_of(dispatch: Dispatch, base_url: str) -> dict[str, Any]:  # Any: values of the templates' variables
-    """Return the variables of the templates: the subject, each change, and how many are only counted."""
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
     if is_digest:
         entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
-    changes: list[dict[str, object]] = []
-    for entry in entries:
-        event, asset = entry.event, asset_of(entry.event)
-        text, lines = dispatch.texts.get(entry.notification_id), change_lines(event, dispatch.failure)
-        body = _shortened_body(text, is_single=not is_digest) if text else ()
-        change: dict[str, object] = {
-            "headline": text.subject if text else headline(event, entry.reasons),
-            "body_html": Markup(to_html(body)) if text else None,  # noqa: S704  every text in it is escaped
-            "body_text": to_text(body) if text else None,
-            "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-            "entity_type": asset.entity_type,
-            "did": "from" if event.entity_type == THREAD else "changed by",
-            "lines": lines[:LINES_LIMIT],
-            "more_count": max(0, len(lines) - LINES_LIMIT),
-            "who": clean_line(event.user_name or "someone"),
-            "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
-            "versions": (event.previous_version, event.current_version),
-            "owned_by": owned_by_text(event) if event.entity and event.entity.get("owners") else "",
-            "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
-            "link": base_url + asset.page,
-            "buttons": dispatch.buttons.get(entry.notification_id, ()),
-        }
-        changes.append(change)
-    title = digest_headline(dispatch.entries) if is_digest else str(changes[0]["headline"])
-    return {
-        "headline": title,
-        "subject": clean_line(title, limit=_SUBJECT_LIMIT),
-        "changes": changes,
-        "is_digest": is_digest,
-        "left_count": len(dispatch.entries) - len(entries),
-        "unsubscribe": None,
-    }
+    content = message_content(dispatch, entries, base_url=base_url, lines_each=LINES_LIMIT)
+    texts = [dispatch.texts.get(entry.notification_id) for entry in entries]
+    bodies = [_shortened_body(text, is_single=not is_digest) if text else None for text in texts]
+    variables = {"content": content, "bodies": bodies, "unsubscribe": unsubscribe}
+    text, html = (_templates().get_template(f"mail.{kind}.j2").render(variables) for kind in ("txt", "html"))
+    return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
 
 
 def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]:
@@ -201,10 +168,12 @@ def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    templates = Environment(
         loader=PackageLoader("tocsin.delivery.channels.email"),
         autoescape=select_autoescape(("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.filters |= {"as_html": to_html, "as_text": to_text}
+    return templates

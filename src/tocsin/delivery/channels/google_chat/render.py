@@ -17,7 +17,7 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import ChangeLine, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
+from tocsin.delivery.wording.content import MessageContent, Section, ShownLimits, fitted_payload
 from tocsin.model.entity import Document
 
 MESSAGE_BYTES = 32_000
@@ -44,7 +44,7 @@ def preview(dispatch: Dispatch, base_url: str) -> Document:
 
 
 def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes:
-    title = without_brackets(content.headline)
+    title = without_brackets(content.title)
     header = {"title": title}
     if content.is_digest:
         sections = [_widgets(_brief(section)) for section in content.sections]
@@ -63,11 +63,11 @@ def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
     texts = _paragraphs(section.body) or [_change(line) for line in section.lines]
     texts += [section.more()] if section.more_count else []
-    texts += [] if section.body else [escape(section.signature_with_owners())]
+    texts += [] if section.body else [escape(section.signature + section.owned_by)]
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     rendered = _widgets(*texts)
-    buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for text, url in _links(section)]
+    buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for url, text in section.links]
     rendered["widgets"].append({"buttonList": {"buttons": buttons}})
     return rendered
 
@@ -78,12 +78,8 @@ def _brief(section: Section) -> str:
     texts = [f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
-    texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for text, url in _links(section)))
+    texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for url, text in section.links))
     return "<br>".join(filter(None, texts))
-
-
-def _links(section: Section) -> list[tuple[str, str]]:
-    return [(LINK_TEXT, section.link), *((one.text, one.address) for one in section.buttons)]
 
 
 def _change(line: ChangeLine) -> str:

@@ -15,7 +15,7 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import ChangeLine, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
+from tocsin.delivery.wording.content import MessageContent, Section, ShownLimits, fitted_payload
 from tocsin.model.entity import Document
 
 MESSAGE_BYTES = 28_000
@@ -45,7 +45,7 @@ def preview(dispatch: Dispatch, base_url: str) -> Document:
 
 
 def _payload(content: MessageContent) -> bytes:
-    body = [_text(content.headline, size="Large", weight="Bolder")]
+    body = [_text(content.title, size="Large", weight="Bolder")]
     for section in content.sections:
         body += [_brief(section)] if content.is_digest else _whole(section)
     if content.left_count:
@@ -54,7 +54,7 @@ def _payload(content: MessageContent) -> bytes:
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "fallbackText": _plain(content.headline),
+        "fallbackText": _plain(content.title),
         "msteams": {"width": "Full"},
         "body": body,
     }
@@ -74,7 +74,7 @@ def _whole(section: Section) -> Iterator[Element]:
     if section.more_count:
         yield _text(section.more(), isSubtle=True)
     if not section.body:
-        yield _text(section.signature_with_owners(), isSubtle=True)
+        yield _text(section.signature + section.owned_by, isSubtle=True)
     if section.why:
         yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
 
@@ -106,8 +106,7 @@ def _change(line: ChangeLine) -> Iterator[Element]:
 
 
 def _actions(section: Section) -> list[Element]:
-    links = [(LINK_TEXT, section.link), *((one.text, one.address) for one in section.buttons)]
-    return [{"type": "Action.OpenUrl", "title": title, "url": url} for title, url in links]
+    return [{"type": "Action.OpenUrl", "title": text, "url": url} for url, text in section.links]
 
 
 def _text(text: str, **style: object) -> Element:

@@ -20,7 +20,6 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import ChangeLine, cut, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import (
-    LINK_TEXT,
     OWNED_BY,
     MessageContent,
     Section,
@@ -74,7 +73,7 @@ def preview(dispatch: Dispatch, base_url: str) -> Document:
 
 
 def _payload(content: MessageContent, members: Members) -> bytes:
-    title = without_brackets(content.headline)
+    title = without_brackets(content.title)
     blocks: list[Block] = [{"type": "header", "text": _text(title, HEADER_LIMIT)}]
     for section in content.sections:
         blocks += _brief(section) if content.is_digest else _whole(section, members)
@@ -98,18 +97,18 @@ def _whole(section: Section, members: Members) -> Iterator[Block]:
         yield _signature(section, members)
     if section.why:
         yield _context(f"Why you get this: {section.why}")
-    yield _link(section)
+    yield links_block(*section.links)
 
 
 def _signature(section: Section, members: Members) -> Block:
     """Return who did it, and when, and who owns the asset: members are mentioned, others only named."""
     mentioned = [members.get(one.user_id or "") for one in section.owners]
     if not any(mentioned):
-        return _context(section.signature_with_owners())
+        return _context(section.signature + section.owned_by)
     elements = [_text(f"{section.signature}{OWNED_BY}".rstrip(), TEXT_LIMIT)]
     for owner, member in zip(section.owners, mentioned, strict=True):
         mention = {"type": "mrkdwn", "text": f"<@{member}>", "verbatim": True}
-        elements.append(mention if member else _text(owner.text(), TEXT_LIMIT))
+        elements.append(mention if member else _text(owner.text, TEXT_LIMIT))
     if section.more_owners_count:
         elements.append(_text(more_of(section.more_owners_count), TEXT_LIMIT))
     return {"type": "context", "elements": elements}
@@ -122,7 +121,7 @@ def _brief(section: Section) -> Iterator[Block]:
     else:
         texts = [section.headline, section.asset, *map(_line_text, section.lines), section.more(), section.why]
         yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
-    yield _link(section)
+    yield links_block(*section.links)
 
 
 def _template_blocks(section: Section) -> Iterator[RichBlock]:
@@ -153,10 +152,6 @@ def _values(line: ChangeLine) -> Iterator[str]:
 
 def _context(text: str) -> Block:
     return {"type": "context", "elements": [_text(text, TEXT_LIMIT)]}
-
-
-def _link(section: Section) -> Block:
-    return links_block((section.link, LINK_TEXT), *((one.address, one.text) for one in section.buttons))
 
 
 def links_block(*links: tuple[str, str]) -> Block:

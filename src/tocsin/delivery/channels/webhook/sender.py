@@ -26,7 +26,7 @@ from tocsin.delivery.channels.webhook.filling import filled_config, is_templated
 from tocsin.delivery.channels.webhook.render import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
 from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.channels.webhook.verification import Verifications
-from tocsin.delivery.dispatch import Dispatch, Sender, why
+from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.transport.http_requests import open_transport
@@ -144,7 +144,8 @@ def _custom(headers: dict[str, str]) -> dict[str, str]:
 @lru_cache(maxsize=1_000)
 def _reason_line(reasons: tuple[Reason, ...]) -> str:
     """Return reasons as a header can carry them: one line of ASCII."""
-    return clean_line(why(reasons), limit=_REASON_LIMIT).encode("ascii", "replace").decode()
+    why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
+    return clean_line(why, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.delivery.wording.changes import change_lines, headline
+from tocsin.delivery.wording.changes import event_text
 from tocsin.flow.eventlog.lake import Window
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
@@ -86,14 +86,14 @@ def _entry_json(entry: HistoryEntry) -> Document:
 
 
 def _event(event: ChangeEvent) -> Document:
-    wire = event.to_wire()
+    wire, text = event.to_wire(), event_text(event)
     keys = ("eventType", "entityType", "entityId", "entityFullyQualifiedName", "userName", "timestamp")
     return {
         "eventId": event.id,
         **{key: wire.get(key) for key in keys},
         "version": wire.get("currentVersion"),
-        "title": headline(event),
-        "changes": [line.text for line in change_lines(event)],
+        "title": text.headline,
+        "changes": [line.text for line in text.lines],
     }
 
 

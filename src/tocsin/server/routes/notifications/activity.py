@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.wording.changes import headline, semantic_changes
+from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
@@ -56,7 +56,7 @@ def list_activity(
     data = [
         {
             "event": as_default(entry.event),
-            "title": headline(entry.event),
+            "title": event_text(entry.event).headline,
             "semanticChanges": semantic_changes(entry.event),
         }
         for entry in page.entries

@@ -14,7 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.delivery.wording.changes import change_lines, headline, semantic_changes
+from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
@@ -126,7 +126,7 @@ async def stream(
 
 def entry_on_wire(entry: InboxEntry) -> Document:
     """Return an inbox entry for a response: what happened in words, and why this person is notified."""
-    event = entry.event
+    event, text = entry.event, event_text(entry.event, entry.reasons)
     about = {"about": event.entity["entityRef"]} if event.entity and event.entity_type == THREAD else {}
     return {
         **about,
@@ -136,8 +136,8 @@ def entry_on_wire(entry: InboxEntry) -> Document:
         "entityType": event.entity_type,
         "entityId": event.entity_id,
         "entityFullyQualifiedName": event.entity_fully_qualified_name,
-        "title": headline(event, entry.reasons),
-        "changes": [line.text for line in change_lines(event)],
+        "title": text.headline,
+        "changes": [line.text for line in text.lines],
         "semanticChanges": semantic_changes(event),
         "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
         "userName": event.user_name,

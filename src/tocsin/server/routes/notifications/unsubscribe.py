@@ -1,7 +1,7 @@
 """Routes of one-click unsubscription from mails, without log-in: the link's token identifies the recipient.
 
 A mail program posts (RFC 8058); a person who follows the link is asked first, because programs follow links too.
-Next: ``delivery/links/unsubscribe.py``.
+Next: ``delivery/links/tokens.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import HTMLResponse
 
-from tocsin.delivery.links.unsubscribe import notification_of
+from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
 from tocsin.errors import NotFound
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
@@ -67,7 +67,7 @@ def _who(notification: Notification, reason: Reason) -> str:
 
 def _notifications(token: str, parts: Parts) -> list[Notification]:
     """Return the notifications of the mail, which only its recipient can name by its token."""
-    notification_id = notification_of(token, parts.alert_stores.unsubscribe_key)
+    notification_id = about_of(UNSUBSCRIBE, token, parts.alert_stores.unsubscribe_key)
     records = parts.alert_stores.records.of_same_message(notification_id) if notification_id else []
     if not records:
         raise NotFound("This link is invalid, or its subject was deleted.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Table, select
 
-from tocsin.delivery.links.unsubscribe import KEY_NAME
+from tocsin.delivery.links.tokens import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
 from tocsin.model.look_alikes import becomes_another
 from tocsin.model.people import Person

@@ -21,14 +21,18 @@ from tests.unit.delivery.events import (
     dispatch,
     update_of,
 )
+from tests.unit.delivery.wording.test_threads import POSTED, task
+from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
-from tocsin.delivery.links.unsubscribe import link_of, notification_of
+from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of, sign_token
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.wording.changes import asset_of
+from tocsin.delivery.wording.reports import INCIDENT, RUN
 from tocsin.errors import InvalidInput
+from tocsin.model.change import DESTINATION, EventType
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
@@ -61,9 +65,9 @@ def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     start = "https://tocsin.acme.example/api/v1/unsubscribe/"
     assert link.startswith(start)
-    assert notification_of(link.removeprefix(start), b"key") == notified.first.notification_id
-    assert notification_of(link.removeprefix(start), b"other key") is None
-    assert notification_of(f"{notified.first.notification_id}.x", b"key") is None
+    assert about_of(UNSUBSCRIBE, link.removeprefix(start), b"key") == notified.first.notification_id
+    assert about_of(UNSUBSCRIBE, link.removeprefix(start), b"other key") is None
+    assert about_of(UNSUBSCRIBE, f"{notified.first.notification_id}.x", b"key") is None
     assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
     assert render_mail(notified, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
 
@@ -93,7 +97,8 @@ def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, publi
     unfolded = dict(
         line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _header_separator, head).split(b"\r\n")
     )
-    link = link_of(notified.first.notification_id, b"key", public_url or base_url)
+    token = sign_token(UNSUBSCRIBE, notified.first.notification_id, b"key")
+    link = f"{public_url or base_url}/api/v1/unsubscribe/{token}"
     assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
     assert unfolded[b"To"] == notified.message.target.encode()
     assert unfolded[b"From"] == sender.address.encode()
@@ -260,8 +265,27 @@ def test_no_call_goes_up_while_a_mail_is_rendered(name: str) -> None:
     assert trace.calls_up(LAYERS) == []
 
 
-@pytest.mark.parametrize("name", ["schema_change", "type_change", "deletion"])
+KINDS = samples.EVENTS | {
+    "conversation": thread_event("threadCreated"),
+    "announcement": thread_event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000}),
+    "post": thread_event("postCreated", POSTED),
+    "resolved_task": thread_event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]')),
+    "suggestion": thread_event("threadCreated", **task(suggestion="New", oldValue="Old")),
+    "description": change_event(update_of("columns.email.description", "old", "new")),
+    "failed_run": change_event(
+        update_of(RUN, {"executionStatus": "Successful"}, {"executionStatus": "Failed", "timestamp": NOW_MS})
+    ),
+    "incident": change_event(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
+    "failing_destination": change_event(
+        addition_of(DESTINATION, {"type": "Webhook", "failingSince": NOW_MS, "failureCount": 3, "percent": 50}),
+        event_type=EventType.DESTINATION_FAILING,
+    ),
+    "log_in": change_event(None, event_type=EventType.USER_LOGIN),
+}
+
+
+@pytest.mark.parametrize("name", list(KINDS))
 def test_a_message_becomes_a_mail_through_at_most_fifteen_functions(name: str) -> None:
-    sender, message = replace(SENDER, unsubscribe_key=b"key"), samples.sample(name)
+    sender, message = replace(SENDER, unsubscribe_key=b"key"), dispatch(KINDS[name])
     trace = trace_of(lambda: render_mail(message, sender, now_ms=NOW_MS))
     assert len(trace.functions) <= 15, sorted(trace.functions)

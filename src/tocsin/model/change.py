@@ -117,6 +117,10 @@ class FieldChange(WireModel):
     old_value: Any = None  # Any: a JSON value of whatever field changed
     new_value: Any = None  # Any: as above
 
+    def is_update(self) -> bool:
+        """Return whether the field had a value before and has one now."""
+        return self.old_value is not None and self.new_value is not None
+
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept."""
         wire = {"name": self.name}
@@ -134,6 +138,15 @@ class ChangeDescription(WireModel):
     fields_updated: tuple[FieldChange, ...] = ()
     fields_deleted: tuple[FieldChange, ...] = ()
     previous_version: Version | None = None
+
+    def with_changes(self, *changes: FieldChange) -> ChangeDescription:
+        """Return it with more changes: a field without an old value is added, one without a new value deleted."""
+        return ChangeDescription(
+            fields_added=(*self.fields_added, *(one for one in changes if one.old_value is None)),
+            fields_updated=(*self.fields_updated, *(one for one in changes if one.is_update())),
+            fields_deleted=(*self.fields_deleted, *(one for one in changes if one.new_value is None)),
+            previous_version=self.previous_version,
+        )
 
     def is_empty(self) -> bool:
         """Return whether nothing changed."""
@@ -153,6 +166,11 @@ class ChangeDescription(WireModel):
         if self.previous_version is not None:
             wire["previousVersion"] = version_to_wire(self.previous_version)
         return wire
+
+
+def describe(name: str, *, old: Any = None, new: Any = None) -> ChangeDescription:  # Any: as in ``FieldChange``
+    """Return the description of the change of one field: added without an old value, deleted without a new one."""
+    return ChangeDescription().with_changes(FieldChange(name=name, old_value=old, new_value=new))
 
 
 class ChangeEvent(WireModel):

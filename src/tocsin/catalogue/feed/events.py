@@ -29,12 +29,7 @@ def thread_changes(old: Document, new: Document) -> ChangeDescription:
     paths = [(key,) for key in _WHOLE] + [(part, key) for part, keys in _PARTS.items() for key in keys]
     changes = [_change(path, _at(old, path), _at(new, path)) for path in paths]
     changes += [change for path in _LISTS for change in _list_changes(path, _at(old, path), _at(new, path))]
-    return _description_of([change for change in changes if change.old_value != change.new_value])
-
-
-def post_added(post: Document) -> FieldChange:
-    """Return the change that a new post is."""
-    return FieldChange(name="posts", new_value=[post])
+    return _description_of(changes)
 
 
 def post_changes(old: Document, new: Document) -> ChangeDescription:
@@ -42,17 +37,7 @@ def post_changes(old: Document, new: Document) -> ChangeDescription:
     path = ("posts", str(old["id"]))
     changes = [_change((*path, "message"), old["message"], new["message"])]
     changes += _list_changes((*path, "reactions"), old.get("reactions"), new.get("reactions"))
-    return _description_of([change for change in changes if change.old_value != change.new_value])
-
-
-def post_removed(post: Document) -> ChangeDescription:
-    """Return the change that a removed post is."""
-    return ChangeDescription(fields_deleted=(FieldChange(name="posts", old_value=[post]),))
-
-
-def with_added(described: ChangeDescription, change: FieldChange) -> ChangeDescription:
-    """Return the description with one more field added."""
-    return described.model_copy(update={"fields_added": (*described.fields_added, change)})
+    return _description_of(changes)
 
 
 def append_event(
@@ -111,8 +96,4 @@ def _identity(member: Document) -> str:
 
 
 def _description_of(changes: Sequence[FieldChange]) -> ChangeDescription:
-    return ChangeDescription(
-        fields_added=tuple(one for one in changes if one.old_value is None),
-        fields_updated=tuple(one for one in changes if one.old_value is not None and one.new_value is not None),
-        fields_deleted=tuple(one for one in changes if one.new_value is None),
-    )
+    return ChangeDescription().with_changes(*(one for one in changes if one.old_value != one.new_value))

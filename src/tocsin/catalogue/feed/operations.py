@@ -16,7 +16,7 @@ from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold, ThreadRows
 from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -54,8 +54,7 @@ class FeedWrites:
             thread, asset = _find_thread(record, thread_id)
             post = _post(record, requests.asked_post(request))
             stamped_thread = _with_post(record, thread, post)
-            described = ChangeDescription(fields_added=(events.post_added(post),))
-            return _with_event(record, EventType.POST_CREATED, (stamped_thread, asset), described)
+            return _with_event(record, EventType.POST_CREATED, (stamped_thread, asset), describe("posts", new=[post]))
 
         return self._writes.within(work, actor=actor)
 
@@ -127,7 +126,7 @@ class FeedWrites:
             rights.check_remover(actor, record.transaction.threads.author_of(thread.id, post_id), "a post")
             record.transaction.threads.erase_post(thread.id, post_id)
             stamped_thread = _keep(record, _with_post_count(thread, -1))
-            described = events.post_removed(post)
+            described = describe("posts", old=[post])
             return replace(
                 _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described), document=post
             )
@@ -294,9 +293,9 @@ def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> 
     document = thread.document | {"task": thread.task | ended.details | closed}
     post = _post(record, ended.message)
     stamped_thread = _with_post(record, replace(thread, document=document), post)
-    described = events.thread_changes(thread.document, document)
-    change = events.with_added(described, events.post_added(post))
-    return _with_event(record, ended.event_type, (stamped_thread, asset), change)
+    post_change = FieldChange(name="posts", new_value=[post])
+    described = events.thread_changes(thread.document, document).with_changes(post_change)
+    return _with_event(record, ended.event_type, (stamped_thread, asset), described)
 
 
 def _post(record: Record, message: str) -> Document:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
@@ -39,8 +39,7 @@ def vote(record: Record, entity: Stored, user_id: str, side_name: object) -> Wri
     if _sorted_voters(old) == _sorted_voters(new):
         return Written(entity.document, None)
     record.transaction.attachments.put(entity.id, KIND, new)
-    change = FieldChange(name=KIND, old_value=vote_counts(old), new_value=vote_counts(new))
-    return record.note(entity, ChangeDescription(fields_updated=(change,)))
+    return record.note(entity, describe(KIND, old=vote_counts(old), new=vote_counts(new)))
 
 
 def vote_counts(votes: Document) -> Document:

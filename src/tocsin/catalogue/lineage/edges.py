@@ -26,7 +26,7 @@ from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
-from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
+from tocsin.model.change import LINEAGE, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
@@ -166,11 +166,8 @@ def _put(record: Record, ends: Ends, old: Edge | None, request: Document) -> Wri
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
     if old is not None and is_same(notifying(old_details), notifying(details)):
         return Written(new, None)
-    if old is None:
-        change = ChangeDescription(fields_added=(FieldChange(name=LINEAGE, new_value=new),))
-    else:
-        change = ChangeDescription(fields_updated=(FieldChange(name=LINEAGE, old_value=old.to_wire(), new_value=new),))
-    return Written(new, record.note(ends.to, change).event, created=old is None)
+    described = describe(LINEAGE, old=old.to_wire() if old else None, new=new)
+    return Written(new, record.note(ends.to, described).event, created=old is None)
 
 
 def _drop(record: Record, to: Stored, edge: Edge) -> Written:
@@ -179,8 +176,7 @@ def _drop(record: Record, to: Stored, edge: Edge) -> Written:
 
 
 def _note_loss(record: Record, to: Stored, edge: Edge) -> Written:
-    change = ChangeDescription(fields_deleted=(FieldChange(name=LINEAGE, old_value=edge.to_wire()),))
-    return Written(edge.to_wire(), record.note(to, change).event)
+    return Written(edge.to_wire(), record.note(to, describe(LINEAGE, old=edge.to_wire())).event)
 
 
 def _is_meant(edge: Edge, end: Stored, source: LineageSource) -> bool:

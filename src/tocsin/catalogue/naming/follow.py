@@ -17,7 +17,7 @@ from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
 from tocsin.model.audit_finding import AuditFinding, FindingKind
-from tocsin.model.change import FINDING, REMOVED_RECEIVER, RENAMED, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import FINDING, REMOVED_RECEIVER, RENAMED, ChangeDescription, EventType, describe
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, removed_name
 from tocsin.model.stored import Key, Stored
@@ -50,7 +50,7 @@ class Renaming:
     def because(self) -> ChangeDescription:
         """The reason for which what names the entity is changed as well."""
         old, new = ({"type": self.root_type, "name": name} for name in (self.old_root, self.new_root))
-        return ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+        return describe(RENAMED, old=old, new=new)
 
 
 def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
@@ -98,13 +98,12 @@ def remove_from_alerts(record: Record, entity: Stored) -> None:
         after = _without(record, alert.document, entity)
         if after == alert.document:
             continue
-        who = FieldChange(name=REMOVED_RECEIVER, old_value={"type": entity.entity_type, "name": name, "id": entity.id})
-        ours.change(alert, after, beside=ChangeDescription(fields_deleted=(who,)))
+        who = {"type": entity.entity_type, "name": name, "id": entity.id}
+        ours.change(alert, after, beside=describe(REMOVED_RECEIVER, old=who))
         audit_finding = AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert.id, f"{entity.entity_type} {name}")
-        finding = FieldChange(name=FINDING, new_value=audit_finding.to_wire())
         now = replace(alert, document=after)
         current = record.transaction.find(_ALERT, Key.by_id(alert.id)) or now
-        ours.note(current, ChangeDescription(fields_added=(finding,)), event_type=EventType.AUDIT_FINDING)
+        ours.note(current, describe(FINDING, new=audit_finding.to_wire()), event_type=EventType.AUDIT_FINDING)
 
 
 def _without(record: Record, alert: Document, entity: Stored) -> Document:

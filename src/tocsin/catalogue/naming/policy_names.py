@@ -28,7 +28,7 @@ from tocsin.errors import Conflict, InvalidCondition, InvalidInput, TocsinError
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
-from tocsin.model.change import RENAMED, ChangeDescription, FieldChange
+from tocsin.model.change import RENAMED, describe
 from tocsin.model.entity import Document
 from tocsin.model.people import is_removed_name, removed_name
 from tocsin.model.stored import Key, Stored
@@ -69,7 +69,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
     text = name_in_conditions(entity.entity_type, entity.fqn)
     removed = removed_name(text, entity.id)
     old, new = ({"type": entity.entity_type, "name": name} for name in (text, removed))
-    because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+    because = describe(RENAMED, old=old, new=new)
 
     def rename(name: EntityName) -> str | None:
         is_meant = name.text == text and entity.entity_type in name.types

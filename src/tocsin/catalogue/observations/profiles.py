@@ -21,7 +21,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import ChangeDescription, FieldChange, describe
 from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.report import Line, StoredReport
@@ -86,10 +86,10 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     ]
     if all(old is not None and is_same(old, profile) for old, (_, profile) in zip(old_reports, lines, strict=True)):
         return Written(table.document, None)
-    old_value = before.document if before and not is_same(before.document, table_profile) else None
-    change = FieldChange(name=FIELD, old_value=old_value, new_value=table_profile)
     if before is None:
-        return record.note(table, ChangeDescription(fields_added=(change,)))
+        return record.note(table, describe(FIELD, new=table_profile))
+    old_value = None if is_same(before.document, table_profile) else before.document
+    change = FieldChange(name=FIELD, old_value=old_value, new_value=table_profile)
     return record.note(table, ChangeDescription(fields_updated=(change,)))
 
 
@@ -107,7 +107,7 @@ def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, colu
         raise NotFound(f"table {table.fqn} has no {kind} at {at_ms}")
     if kind != TABLE_PROFILE:
         return Written(table.document, None)
-    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=existing[0]),)))
+    return record.note(table, describe(FIELD, old=existing[0]))
 
 
 def place_of(name: str) -> tuple[str, str]:

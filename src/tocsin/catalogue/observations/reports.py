@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tocsin.catalogue.observations.field_checks import Check, each, name, shape_of, text
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.change import ChangeDescription, EventType, FieldChange, describe
 from tocsin.model.entity import Document
 from tocsin.model.report import Line
 from tocsin.model.stored import Stored, Written
@@ -99,14 +99,15 @@ def append_event(
     """
     old = entity.document.get(kind.held_as)
     if old is None:
-        description = ChangeDescription(fields_added=(FieldChange(name=kind.name, new_value=report),))
+        description = describe(kind.name, new=report)
     else:
         change = FieldChange(name=kind.name, old_value=None if is_same(old, report) else old, new_value=report)
         description = ChangeDescription(fields_updated=(change,))
     is_newest = old is None or report["timestamp"] >= old["timestamp"]
     held_fields = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
     document = entity.document | held_fields if held_fields else None
-    return record.note(entity, _with(description, also[0] if also else None), event_type=event_type, document=document)
+    description = description.with_changes(*(also[:1] if also else ()))
+    return record.note(entity, description, event_type=event_type, document=document)
 
 
 def append_removal(record: Record, entity: Stored, report: Document) -> Written:
@@ -117,16 +118,7 @@ def append_removal(record: Record, entity: Stored, report: Document) -> Written:
     if latest is not None:
         document[kind.held_as] = latest.document
         document |= {"testCaseStatus": latest.status} if entity.entity_type == "testCase" else {}
-    change = FieldChange(name=kind.name, old_value=report)
-    return record.note(entity, ChangeDescription(fields_deleted=(change,)), document=document)
-
-
-def _with(description: ChangeDescription, further: FieldChange | None) -> ChangeDescription:
-    if further is None:
-        return description
-    if further.old_value is None:
-        return description.model_copy(update={"fields_added": (*description.fields_added, further)})
-    return description.model_copy(update={"fields_updated": (*description.fields_updated, further)})
+    return record.note(entity, describe(kind.name, old=report), document=document)
 
 
 def _compared_value(kind: ReportKind, report: Document, key: str) -> object:

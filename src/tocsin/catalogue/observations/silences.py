@@ -12,7 +12,7 @@ from uuid import uuid5
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.write import Ids, Record
-from tocsin.model.change import SILENCE, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import SILENCE, EventType, describe
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
@@ -60,8 +60,7 @@ class Silences:
             if entity is None or entity.is_deleted:
                 raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
             facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
-            description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=facts),))
             record_with_event_id = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
-            return record_with_event_id.note(entity, description, event_type=EventType.SLA_VIOLATION)
+            return record_with_event_id.note(entity, describe(SILENCE, new=facts), event_type=EventType.SLA_VIOLATION)
 
         return self._writes.within(work, actor=SYSTEM)

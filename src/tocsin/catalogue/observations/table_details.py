@@ -15,7 +15,7 @@ from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
 from tocsin.model.access import Operation
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import describe
 from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -88,10 +88,7 @@ def put_metric(record: Record, table: Stored, metric: Document) -> Written:
     if old is not None and is_same(_without_stamps(old), _without_stamps(new)):
         return Written(table.document, None)
     _keep(record, table, [*(one for one in metrics if one is not old), new])
-    change = FieldChange(name=METRICS, old_value=old, new_value=new)
-    if old is None:
-        return record.note(table, ChangeDescription(fields_added=(change,)))
-    return record.note(table, ChangeDescription(fields_updated=(change,)))
+    return record.note(table, describe(METRICS, old=old, new=new))
 
 
 def remove_metric(record: Record, table: Stored, name: str, *, column: str | None = None) -> Written:
@@ -106,7 +103,7 @@ def remove_metric(record: Record, table: Stored, name: str, *, column: str | Non
     if old is None:
         raise NotFound(f"{table.fqn} has no custom metric {name}")
     _keep(record, table, [one for one in metrics if one is not old])
-    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=METRICS, old_value=old),)))
+    return record.note(table, describe(METRICS, old=old))
 
 
 def metrics_of(record: Record, table: Stored) -> list[Document]:

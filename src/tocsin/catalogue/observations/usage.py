@@ -12,7 +12,7 @@ from tocsin.catalogue.observations.field_checks import checked_document, count, 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import describe
 from tocsin.model.entity import Document
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Stored, Written
@@ -68,7 +68,4 @@ def report_usage(record: Record, used: Stored, request: Document, *, add: bool) 
     after = usage.details(used.id, on_day)
     if before is not None and is_same(before, after):
         return Written(used.document, None)
-    change = FieldChange(name=FIELD, old_value=before, new_value=after)
-    if before is None:
-        return record.note(used, ChangeDescription(fields_added=(change,)))
-    return record.note(used, ChangeDescription(fields_updated=(change,)))
+    return record.note(used, describe(FIELD, old=before, new=after))

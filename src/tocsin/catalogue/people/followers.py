@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
@@ -25,8 +25,7 @@ def follow(record: Record, entity: Stored, user_id: str) -> Written:
         raise InvalidInput(f"user {user['name']} is deleted")
     if not record.transaction.follow(entity, user["id"]):
         return Written(entity.document, None)
-    change = FieldChange(name="followers", new_value=[user])
-    return record.note(entity, ChangeDescription(fields_added=(change,)))
+    return record.note(entity, describe("followers", new=[user]))
 
 
 def unfollow(record: Record, entity: Stored, user_id: str) -> Written:
@@ -35,8 +34,7 @@ def unfollow(record: Record, entity: Stored, user_id: str) -> Written:
     user = _user(record, user_id)
     if not record.transaction.unfollow(entity, user["id"]):
         return Written(entity.document, None)
-    change = FieldChange(name="followers", old_value=[user])
-    return record.note(entity, ChangeDescription(fields_deleted=(change,)))
+    return record.note(entity, describe("followers", old=[user]))
 
 
 def _check_followable(entity: Stored) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import VIOLATION, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import VIOLATION, EventType, describe
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
@@ -45,8 +45,7 @@ class Violations:
         """
 
         def work(record: Record) -> Written:
-            change = FieldChange(name=VIOLATION, new_value=violation.details)
-            description = ChangeDescription(fields_added=(change,))
+            description = describe(VIOLATION, new=violation.details)
             return record.note(_policy(record, violation), description, event_type=EventType.POLICY_VIOLATION)
 
         return self._writes.within(work, actor=actor)

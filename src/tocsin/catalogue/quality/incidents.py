@@ -185,6 +185,5 @@ def _note_step(
     record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], new_case: Document | None
 ) -> Written:
     change = _change(case, *steps)
-    added = ChangeDescription(fields_added=(change,)) if steps[0] is None else None
-    description = added or ChangeDescription(fields_updated=(change,))
-    return Written(change.new_value, record.note(case, description, document=new_case).event)
+    described = ChangeDescription().with_changes(change)
+    return Written(change.new_value, record.note(case, described, document=new_case).event)

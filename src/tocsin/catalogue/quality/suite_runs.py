@@ -13,7 +13,7 @@ from itertools import islice
 
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import SUITE_SUMMARY, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import SUITE_SUMMARY, EventType, describe
 from tocsin.model.entity import Document
 from tocsin.model.report import SuiteResult, SuiteRun
 from tocsin.model.stored import Key, Stored
@@ -71,13 +71,8 @@ def _append_event(record: Record, before: SuiteRun, run: SuiteRun, results: list
     suite = record.transaction.find("testSuite", Key.by_id(run.suite_id), Hold.SHARED)
     assert suite is not None, "a suite whose run is held exists"  # noqa: S101
     summary = _summary(run, results)
-    if before.status is None:
-        description = ChangeDescription(fields_added=(FieldChange(name=SUITE_SUMMARY, new_value=summary),))
-    else:
-        old = {"timestamp": before.ended_at_ms, "status": before.status}
-        change = FieldChange(name=SUITE_SUMMARY, old_value=old, new_value=summary)
-        description = ChangeDescription(fields_updated=(change,))
-    record.note(suite, description, event_type=EventType.TEST_SUITE_RUN_COMPLETED)
+    old = {"timestamp": before.ended_at_ms, "status": before.status} if before.status else None
+    record.note(suite, describe(SUITE_SUMMARY, old=old, new=summary), event_type=EventType.TEST_SUITE_RUN_COMPLETED)
 
 
 def _summary(run: SuiteRun, results: list[SuiteResult]) -> Document:

@@ -11,7 +11,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.change import EventType, describe
 from tocsin.model.stored import Key, Stored, Written
 
 _FIELD = "tests"
@@ -34,8 +34,7 @@ def add_cases(record: Record, suite: Stored, case_ids: object) -> Written:
     joined = [reference_to(case) for case in cases if record.transaction.suites.add(suite.id, case.id)]
     if not joined:
         return Written(suite.document, None)
-    description = ChangeDescription(fields_added=(FieldChange(name=_FIELD, new_value=joined),))
-    return record.note(suite, description, event_type=EventType.LOGICAL_TEST_CASE_ADDED)
+    return record.note(suite, describe(_FIELD, new=joined), event_type=EventType.LOGICAL_TEST_CASE_ADDED)
 
 
 def remove_case(record: Record, suite: Stored, case_id: str) -> Written:
@@ -50,8 +49,7 @@ def remove_case(record: Record, suite: Stored, case_id: str) -> Written:
     case = _case(record, case_id, even_deleted=True)
     if not record.transaction.suites.remove(suite.id, case.id):
         raise NotFound(f"test case {case.fqn} is not in {suite.fqn}")
-    change = FieldChange(name=_FIELD, old_value=[reference_to(case)])
-    return record.note(suite, ChangeDescription(fields_deleted=(change,)))
+    return record.note(suite, describe(_FIELD, old=[reference_to(case)]))
 
 
 def _check_logical(suite: Stored) -> None:

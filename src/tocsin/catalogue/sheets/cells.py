@@ -1,13 +1,14 @@
 """Conversion of lists, labels, people and extensions to and from CSV cells.
 
 Members are separated by ``;``. A member with a ``;``, or with quotation marks or spaces at its ends, is quoted.
-Next: ``columns.py``, ``terms.py``.
+Next: ``columns.py``, ``terms.py``, ``children.py``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -23,6 +24,47 @@ from tocsin.model.stored import Key
 _PART = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:;|$)|([^;]*)(?:;|$)')
 _DERIVED = "Derived"
 _LOOKS_LIKE_JSON = re.compile(r'\s*["\[{\d+-]|true$|false$|null$')
+
+
+@dataclass(frozen=True)
+class SheetField:
+    """How one cell of a row is read from a document, and how its text is put into one."""
+
+    text: Callable[[Document], str]
+    put: Callable[[Transaction, Document, str], object]
+
+
+SheetFields = Mapping[str, SheetField]
+"""The fields of a sheet by header; headers without one are passed over."""
+
+
+def texts_of(fields: SheetFields, document: Document) -> dict[str, str]:
+    """Return the cells of a document, by header."""
+    return {name: field.text(document) for name, field in fields.items()}
+
+
+def text_field(key: str) -> SheetField:
+    """Return the field of a text."""
+    return SheetField(
+        lambda document: document.get(key) or "", lambda _transaction, document, text: document.update({key: text})
+    )
+
+
+def people_field(key: str) -> SheetField:
+    """Return the field of a list of people and teams."""
+    return SheetField(
+        lambda document: people_cell(document.get(key) or []),
+        lambda _transaction, document, text: document.update({key: people(text)}),
+    )
+
+
+def labels_field(entity_type: str) -> SheetField:
+    """Return the field of the labels that name tags, or glossary terms."""
+
+    def put(transaction: Transaction, document: Document, text: str) -> None:
+        document["tags"] = with_labels(transaction, document.get("tags") or [], entity_type, text)
+
+    return SheetField(lambda document: labels_cell(document.get("tags") or [], entity_type), put)
 
 
 def join_parts(parts: Iterable[str]) -> str:
@@ -116,6 +158,13 @@ def extension(cell: str) -> Document:
             raise InvalidInput(f"{part!r} is not a custom property; write name:value")
         properties[key.strip()] = _value(text)
     return properties
+
+
+EXTENSION = SheetField(
+    lambda document: extension_cell(document.get("extension") or {}),
+    lambda _transaction, document, text: document.update(extension=extension(text)),
+)
+"""The field of the custom properties."""
 
 
 def _quote(part: str) -> str:

@@ -5,21 +5,23 @@ Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import partial
 
-from tocsin.catalogue.sheets.cells import people, split_parts
-from tocsin.catalogue.sheets.child_cells import (
-    PROCEDURE_SETTERS,
-    SETTERS,
-    TEAM_SETTERS,
-    cells,
-    procedure_cells,
-    team_cells,
+from tocsin.catalogue.sheets.cells import (
+    EXTENSION,
+    SheetField,
+    SheetFields,
+    join_parts,
+    labels_cell,
+    labels_field,
+    people,
+    people_field,
+    split_parts,
+    text_field,
+    with_labels,
 )
-from tocsin.catalogue.sheets.import_row import Setters, fill, put, rewritten
-from tocsin.catalogue.sheets.row_links import RowLinks, import_rows
+from tocsin.catalogue.sheets.import_rows import RowLinks, fill, import_rows, put, rewritten
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
@@ -30,6 +32,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, soft_deleted
 
+_TIER = "Tier."
+_CODE = "storedProcedure."
 _PEOPLE = ("`user:jane;team:sales`",)
 HEADERS = (
     Header("name", "Name, without the parent's.", ("`public`",), required=True),
@@ -60,18 +64,111 @@ _TEAM_HEADERS = (
 )
 
 
-@dataclass(frozen=True)
-class _Children:
-    """How children of one type are written in a sheet, and made."""
-
-    headers: tuple[Header, ...]
-    cells: Callable[[Document], dict[str, str]]
-    setters: Setters
+def _is_tier(label: Document) -> bool:
+    return str(label.get("tagFQN")).startswith(_TIER)
 
 
-_PLAIN = _Children(HEADERS, cells, SETTERS)
-_PROCEDURES = _Children(HEADERS, procedure_cells, PROCEDURE_SETTERS)
-_TEAMS = _Children(_TEAM_HEADERS, team_cells, TEAM_SETTERS)
+def _tags_field(*, tiers: bool) -> SheetField:
+    def text(document: Document) -> str:
+        return labels_cell((one for one in document.get("tags") or () if _is_tier(one) == tiers), "tag")
+
+    def put(transaction: Transaction, document: Document, text: str) -> None:
+        labels = document.get("tags") or []
+        other_labels = [one for one in labels if _is_tier(one) != tiers]
+        if any(name.startswith(_TIER) != tiers for name in split_parts(text)):
+            raise InvalidInput("a tier must have a tier as parent, other tags other tags")
+        document["tags"] = [
+            *other_labels,
+            *with_labels(transaction, [o for o in labels if o not in other_labels], "tag", text),
+        ]
+
+    return SheetField(text, put)
+
+
+def _certification(document: Document) -> str:
+    return str(((document.get("certification") or {}).get("tagLabel") or {}).get("tagFQN") or "")
+
+
+def _set_certification(_transaction: Transaction, document: Document, text: str) -> None:
+    document.pop("certification", None)
+    if text.strip():
+        document["certification"] = {"tagLabel": {"tagFQN": text.strip()}}
+
+
+def _named_field(key: str, entity_type: str) -> SheetField:
+    def text(document: Document) -> str:
+        references = (one for one in document.get(key) or () if not one.get("inherited"))
+        return join_parts(one.get("fullyQualifiedName") or one["name"] for one in references)
+
+    def put(_transaction: Transaction, document: Document, text: str) -> None:
+        names = [name if entity_type == "domain" else fqn.join(fqn.split(name)) for name in split_parts(text)]
+        document[key] = [{"type": entity_type, "fullyQualifiedName": name} for name in names]
+
+    return SheetField(text, put)
+
+
+def _code_field(key: str) -> SheetField:
+    def text(procedure: Document) -> str:
+        return (procedure.get("storedProcedureCode") or {}).get(key) or ""
+
+    def put(_transaction: Transaction, procedure: Document, text: str) -> None:
+        code = procedure.get("storedProcedureCode") or {}
+        other_parts = {name: value for name, value in code.items() if name != key}
+        procedure["storedProcedureCode"] = other_parts | ({key: text} if text else {})
+
+    return SheetField(text, put)
+
+
+def _set_type(_transaction: Transaction, team: Document, text: str) -> None:
+    team["teamType"] = text.strip() or "Group"
+
+
+def _joinable(team: Document) -> str:
+    joinable = team.get("isJoinable")
+    return "" if joinable is None else str(joinable).lower()
+
+
+def _set_joinable(_transaction: Transaction, team: Document, text: str) -> None:
+    if text.strip() not in ("", "true", "false"):
+        raise InvalidInput(f"isJoinable must be true or false, not {text!r}")
+    team.pop("isJoinable", None)
+    if text.strip():
+        team["isJoinable"] = text.strip() == "true"
+
+
+def _set_parents(transaction: Transaction, team: Document, text: str) -> None:
+    if split_parts(text) or "id" in team:  # a new team whose row names no parent becomes a child of the sheet's team
+        _PARENTS.put(transaction, team, text)
+
+
+FIELDS: SheetFields = {
+    **{key: text_field(key) for key in ("displayName", "description", "retentionPeriod", "sourceUrl")},
+    "owner": people_field("owners"),
+    "tags": _tags_field(tiers=False),
+    "glossaryTerms": labels_field("glossaryTerm"),
+    "tiers": _tags_field(tiers=True),
+    "certification": SheetField(_certification, _set_certification),
+    "domains": _named_field("domains", "domain"),
+    "extension": EXTENSION,
+}
+"""The fields of an asset."""
+
+PROCEDURE_FIELDS: SheetFields = {**FIELDS, **{f"{_CODE}{key}": _code_field(key) for key in ("code", "language")}}
+"""The fields of a stored procedure."""
+
+_PARENTS = _named_field("parents", "team")
+_TEAM_FIELDS: SheetFields = {
+    **{key: text_field(key) for key in ("displayName", "description")},
+    "teamType": SheetField(lambda team: team.get("teamType") or "Group", _set_type),
+    "parents": SheetField(_PARENTS.text, _set_parents),
+    "Owner": people_field("owners"),
+    "isJoinable": SheetField(_joinable, _set_joinable),
+    "defaultRoles": _named_field("defaultRoles", "role"),
+    "policies": _named_field("policies", "policy"),
+}
+_FIELDS = {"team": _TEAM_FIELDS, "storedProcedure": PROCEDURE_FIELDS}
+"""By type that has others than an asset."""
+
 CHILDREN: dict[str, str] = {
     "databaseService": "database",
     "database": "databaseSchema",
@@ -83,13 +180,10 @@ CHILDREN: dict[str, str] = {
 
 def _kind(parent_type: str) -> SheetKind:
     child = CHILDREN[parent_type]
-    headers = tuple(one for one in _of(child).headers if one.name not in missing_headers(child))
+    all_headers = _TEAM_HEADERS if child == "team" else HEADERS
+    headers = tuple(one for one in all_headers if one.name not in missing_headers(child))
     below = "all teams below a team" if child == "team" else f"every {child} of a {parent_type}"
     return SheetKind(f"Updates {below} and creates missing ones; entities without a row stay unchanged.", headers)
-
-
-def _of(child_type: str) -> _Children:
-    return {"team": _TEAMS, "storedProcedure": _PROCEDURES}.get(child_type, _PLAIN)
 
 
 def missing_headers(child_type: str) -> frozenset[str]:
@@ -103,10 +197,9 @@ CHILD_SHEETS: dict[str, SheetKind] = {name: _kind(name) for name in CHILDREN}
 
 def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list[str]]:
     """Yield a row for each of these children of something of this type."""
-    child_kind = _of(CHILDREN[parent_type])
+    fields = _FIELDS.get(CHILDREN[parent_type], FIELDS)
     for document in documents:
-        written = child_kind.cells(document)
-        yield [document["name"], *(written[one.name] for one in CHILD_SHEETS[parent_type].headers[1:])]
+        yield [document["name"], *(fields[one.name].text(document) for one in CHILD_SHEETS[parent_type].headers[1:])]
 
 
 def import_children(record: Record, parent: Stored, sheet_rows: tuple[Row, ...]) -> list[Outcome]:
@@ -135,8 +228,6 @@ def _unknown_teams(transaction: Transaction, row: Row) -> Iterator[str]:
 
 
 def _import_one(record: Record, parent: Stored, reported: dict[str, Row], row: Row) -> str:
-    if row.problem is not None:
-        raise InvalidInput(row.problem)
     child = CHILDREN[parent.entity_type]
     name = row.values["name"]
     full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
@@ -173,14 +264,13 @@ def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -
     else:
         key = ENTITY_TYPES[child].places[0].field
         request = {"name": row.values["name"], key: parent.fqn} | ({"columns": []} if child == "table" else {})
-    fill(transaction, request, row, _of(child).setters)
+    fill(transaction, request, row, _FIELDS.get(child, FIELDS))
     return request
 
 
 def document_of(record: Record, old: Stored, row: Row) -> Document:
     """Return the document of something as its row wants it."""
-    child_kind = _of(old.entity_type)
-    return rewritten(record, old, row, child_kind.setters, child_kind.cells)
+    return rewritten(record, old, row, _FIELDS.get(old.entity_type, FIELDS))
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:

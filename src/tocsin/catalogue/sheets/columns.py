@@ -1,17 +1,18 @@
 """Sheets of a table, one row per column: name, description, type and labels.
 
-Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``import_row.py``.
+Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``import_rows.py``.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import partial
 
-from tocsin.catalogue.sheets.cells import labels_cell, with_labels
-from tocsin.catalogue.sheets.import_row import Setter
+from tocsin.catalogue.sheets.cells import SheetField, SheetFields, labels_field
+from tocsin.catalogue.sheets.import_rows import outcome
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.errors import InvalidInput, TocsinError
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.prepare import patched_fields
@@ -45,46 +46,36 @@ TABLE_SHEET = SheetKind(
 def column_rows(table: Document) -> Iterator[list[str]]:
     """Yield a row for every column of a table, nested ones after their parent."""
     for path, column in columns_of(table.get("columns") or []):
-        cells = column_cells(column)
-        yield [fqn.join(path), *(cells[header.name] for header in TABLE_SHEET.headers[1:])]
+        yield [fqn.join(path), *(COLUMN_FIELDS[header.name].text(column) for header in TABLE_SHEET.headers[1:])]
 
 
 def import_columns(record: Record, table: Stored, sheet_rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
     """Bring a table's columns to what the rows say, as one change; a row that cannot be is left out of it."""
     document = copy.deepcopy(table.document)
     columns_by_path = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
-    outcomes: list[Outcome] = []
     reported: set[str] = set()
-    for row in sheet_rows:
-        try:
-            name = _name(table, row)
-            if name in reported:
-                raise InvalidInput(f"column {name} appears twice")
-            if name not in columns_by_path:
-                raise InvalidInput(f"unknown column {name}{hint(name, columns_by_path)}")
-            changed = bring_column(record.transaction, columns_by_path[name], row.values)
-            reported.add(name)
-            outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
-        except TocsinError as refused:
-            outcomes.append(Outcome(row, refused.message, failed=True))
+
+    def bring(row: Row) -> str:
+        name = fqn.join(fqn.split(row.values[_NAME].strip())).removeprefix(f"{table.fqn}.")
+        if name in reported:
+            raise InvalidInput(f"column {name} appears twice")
+        if name not in columns_by_path:
+            raise InvalidInput(f"unknown column {name}{hint(name, columns_by_path)}")
+        changed = bring_column(record.transaction, columns_by_path[name], row.values)
+        reported.add(name)
+        return "Column updated" if changed else "Column unchanged"
+
+    outcomes = [outcome(record, row, partial(bring, row)) for row in sheet_rows]
     fields = patched_fields(ENTITY_TYPES["table"], table, document)
     return outcomes, renames.put(record, table, fields)
 
 
-def _name(table: Stored, row: Row) -> str:
-    if row.problem is not None:
-        raise InvalidInput(row.problem)
-    name = fqn.join(fqn.split(row.values[_NAME].strip()))
-    return name.removeprefix(f"{table.fqn}.")
-
-
 def bring_column(transaction: Transaction, column: Document, values: dict[str, str]) -> bool:
     """Apply the cells that differ to a column; return whether it changed. If they are refused, it is unchanged."""
-    cells = column_cells(column)
-    differing = {name: text for name, text in values.items() if name != _NAME and text != cells[name]}
     new_column = dict(column)
-    for name, text in differing.items():
-        _SETTERS[name](transaction, new_column, text)
+    for name, text in values.items():
+        if name != _NAME and text != COLUMN_FIELDS[name].text(column):
+            COLUMN_FIELDS[name].put(transaction, new_column, text)
     if new_column == column:
         return False
     check("table", "columns", [new_column])
@@ -101,26 +92,19 @@ def columns_of(columns: list[Document], above: tuple[str, ...] = ()) -> Iterator
         yield from columns_of(column.get("children") or [], path)
 
 
-def column_cells(column: Document) -> dict[str, str]:
-    """Return the cells of a column, by header."""
-    labels = column.get("tags") or []
-    texts = {f"{_COLUMN}{key}": str(column.get(key) or "") for key in _TEXTS}
-    length = column.get("dataLength")
-    return texts | {
-        "column.dataLength": "" if length is None else str(length),
-        "column.tags": labels_cell(labels, "tag"),
-        "column.glossaryTerms": labels_cell(labels, "glossaryTerm"),
-    }
-
-
-def _set_text(key: str) -> Setter:
+def _text_field(key: str) -> SheetField:
     def put(_transaction: Transaction, column: Document, text: str) -> None:
         if text:
             column[key] = text
         elif key != "dataType":
             column.pop(key, None)
 
-    return put
+    return SheetField(lambda column: str(column.get(key) or ""), put)
+
+
+def _length(column: Document) -> str:
+    length = column.get("dataLength")
+    return "" if length is None else str(length)
 
 
 def _set_length(_transaction: Transaction, column: Document, text: str) -> None:
@@ -131,21 +115,23 @@ def _set_length(_transaction: Transaction, column: Document, text: str) -> None:
         column["dataLength"] = int(text)
 
 
-def _set_labels(entity_type: str) -> Setter:
-    def put(transaction: Transaction, column: Document, text: str) -> None:
-        labels = with_labels(transaction, column.get("tags") or [], entity_type, text)
-        column.pop("tags", None)
-        if labels:
-            column["tags"] = labels
+def _labels_field(entity_type: str) -> SheetField:
+    labels = labels_field(entity_type)
 
-    return put
+    def put(transaction: Transaction, column: Document, text: str) -> None:
+        labels.put(transaction, column, text)
+        if not column["tags"]:
+            del column["tags"]
+
+    return SheetField(labels.text, put)
 
 
 _LONGEST_NUMBER = 12
 _TEXTS = ("displayName", "description", "dataTypeDisplay", "dataType", "arrayDataType")
-_SETTERS: dict[str, Setter] = {
-    **{f"{_COLUMN}{key}": _set_text(key) for key in _TEXTS},
-    "column.dataLength": _set_length,
-    "column.tags": _set_labels("tag"),
-    "column.glossaryTerms": _set_labels("glossaryTerm"),
+COLUMN_FIELDS: SheetFields = {
+    **{f"{_COLUMN}{key}": _text_field(key) for key in _TEXTS},
+    "column.dataLength": SheetField(_length, _set_length),
+    "column.tags": _labels_field("tag"),
+    "column.glossaryTerms": _labels_field("glossaryTerm"),
 }
+"""The fields of a column."""

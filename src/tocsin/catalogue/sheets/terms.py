@@ -1,6 +1,6 @@
 """Sheets of a glossary, one row per term: name, definition, relations, labels and people.
 
-Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``import_row.py``.
+Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``import_rows.py``.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tocsin.catalogue.sheets.cells import (
-    extension,
-    extension_cell,
+    EXTENSION,
+    SheetField,
+    SheetFields,
     join_parts,
-    labels_cell,
-    people,
-    people_cell,
+    labels_field,
+    people_field,
     split_parts,
-    with_labels,
+    text_field,
 )
-from tocsin.catalogue.sheets.import_row import Setter, fill, put, rewritten
-from tocsin.catalogue.sheets.row_links import RowLinks, import_rows
+from tocsin.catalogue.sheets.import_rows import RowLinks, fill, import_rows, put, rewritten
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
@@ -56,9 +55,8 @@ TERM_SHEET = SheetKind(
 def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
     """Yield a row for every term; given in FQN order, each follows its parent."""
     for term in terms:
-        cells = _cells(term)
         parent = (term.get("parent") or {}).get("fullyQualifiedName", "")
-        yield [parent, term["name"], *(cells[header.name] for header in TERM_SHEET.headers[2:])]
+        yield [parent, term["name"], *(_FIELDS[header.name].text(term) for header in TERM_SHEET.headers[2:])]
 
 
 def import_terms(record: Record, glossary: Stored, sheet_rows: tuple[Row, ...]) -> list[Outcome]:
@@ -99,8 +97,6 @@ def _missing_terms(transaction: Transaction, glossary: Stored, row: Row) -> Iter
 
 
 def _import_one(record: Record, glossary: Stored, reported: dict[str, Row], row: Row) -> str:
-    if row.problem is not None:
-        raise InvalidInput(row.problem)
     parent = _parent(glossary, row.values.get("parent", ""))
     full = fqn.child(parent or glossary.fqn, row.values["name"])
     if reported.setdefault(full, row).cells is not row.cells:
@@ -118,12 +114,12 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         return "Term created"
     if record.visible(old).is_deleted:
         raise soft_deleted(_TERM, full)
-    new_document = rewritten(record, old, row, _SETTERS, _cells)
+    new_document = rewritten(record, old, row, _FIELDS)
     return "Term unchanged" if put(record, old, new_document).event is None else "Term updated"
 
 
 def _create(record: Record, request: Document, row: Row) -> Written:
-    fill(record.transaction, request, row, _SETTERS)
+    fill(record.transaction, request, row, _FIELDS)
     if not request["description"]:
         raise InvalidInput("a new term needs a description")
     return create(record, _TERM, request)
@@ -145,34 +141,14 @@ def _depth(row: Row) -> int:
     return row.values.get("parent", "").count(".")
 
 
-def _cells(term: Document) -> dict[str, str]:
-    style = term.get("style") or {}
-    references = term.get("references") or []
-    return {
-        "displayName": term.get("displayName") or "",
-        "description": term.get("description") or "",
-        "synonyms": join_parts(term.get("synonyms") or []),
-        "relatedTerms": join_parts(
-            _related_text(relation) for relation in term.get("relatedTerms") or [] if _is_named(relation)
-        ),
-        "references": join_parts(text for one in references for text in (one.get("name", ""), one.get("endpoint", ""))),
-        "tags": labels_cell(term.get("tags") or [], "tag"),
-        "reviewers": people_cell(term.get("reviewers") or []),
-        "owner": people_cell(term.get("owners") or []),
-        "glossaryStatus": term.get("entityStatus") or "",
-        "color": style.get("color") or "",
-        "iconURL": style.get("iconURL") or "",
-        "extension": extension_cell(term.get("extension") or {}),
-    }
-
-
-def _is_named(relation: Document) -> bool:
-    """Return whether a relation names its term; it does not to people who may not see that term."""
-    return "fullyQualifiedName" in (relation.get("term") or relation)
+def _related_texts(term: Document) -> str:
+    """Return the relations that name their terms; they do not to people who may not see those terms."""
+    relations = (one for one in term.get("relatedTerms") or () if "fullyQualifiedName" in (one.get("term") or one))
+    return join_parts(_related_text(one) for one in relations)
 
 
 def _related_text(relation: Document) -> str:
-    name = (relation.get("term") or relation).get("fullyQualifiedName", "")
+    name = (relation.get("term") or relation)["fullyQualifiedName"]
     kind = relation.get("relationType", _RELATED)
     return str(name) if kind == _RELATED else f"{kind}:{name}"
 
@@ -191,6 +167,15 @@ def _relation_to(transaction: Transaction, part: str) -> Document:
     return {"relationType": kind, "term": term}
 
 
+def _set_relations(transaction: Transaction, term: Document, text: str) -> None:
+    term["relatedTerms"] = [_relation_to(transaction, part) for part in split_parts(text)]
+
+
+def _reference_texts(term: Document) -> str:
+    references = term.get("references") or ()
+    return join_parts(text for one in references for text in (one.get("name", ""), one.get("endpoint", "")))
+
+
 def _set_references(_transaction: Transaction, term: Document, text: str) -> None:
     parts = split_parts(text)
     if len(parts) % 2:
@@ -199,12 +184,12 @@ def _set_references(_transaction: Transaction, term: Document, text: str) -> Non
     term["references"] = [{"name": name, "endpoint": endpoint} for name, endpoint in pairs]
 
 
-def _set_style(key: str) -> Setter:
+def _style_field(key: str) -> SheetField:
     def put(_transaction: Transaction, term: Document, text: str) -> None:
         style = {name: value for name, value in (term.get("style") or {}).items() if name != key}
         term["style"] = style | ({key: text.strip()} if text.strip() else {})
 
-    return put
+    return SheetField(lambda term: (term.get("style") or {}).get(key) or "", put)
 
 
 def _set_status(_transaction: Transaction, term: Document, text: str) -> None:
@@ -212,25 +197,20 @@ def _set_status(_transaction: Transaction, term: Document, text: str) -> None:
         term["entityStatus"] = text.strip()
 
 
-def _set_people(key: str) -> Setter:
-    return lambda _transaction, term, text: term.update({key: people(text)})
-
-
-_SETTERS: dict[str, Setter] = {
-    "displayName": lambda _transaction, term, text: term.update(displayName=text),
-    "description": lambda _transaction, term, text: term.update(description=text),
-    "synonyms": lambda _transaction, term, text: term.update(synonyms=split_parts(text)),
-    "relatedTerms": lambda transaction, term, text: term.update(
-        relatedTerms=[_relation_to(transaction, part) for part in split_parts(text)]
+_FIELDS: SheetFields = {
+    "displayName": text_field("displayName"),
+    "description": text_field("description"),
+    "synonyms": SheetField(
+        lambda term: join_parts(term.get("synonyms") or []),
+        lambda _transaction, term, text: term.update(synonyms=split_parts(text)),
     ),
-    "references": _set_references,
-    "tags": lambda transaction, term, text: term.update(
-        tags=with_labels(transaction, term.get("tags") or [], "tag", text)
-    ),
-    "reviewers": _set_people("reviewers"),
-    "owner": _set_people("owners"),
-    "glossaryStatus": _set_status,
-    "color": _set_style("color"),
-    "iconURL": _set_style("iconURL"),
-    "extension": lambda _transaction, term, text: term.update(extension=extension(text)),
+    "relatedTerms": SheetField(_related_texts, _set_relations),
+    "references": SheetField(_reference_texts, _set_references),
+    "tags": labels_field("tag"),
+    "reviewers": people_field("reviewers"),
+    "owner": people_field("owners"),
+    "glossaryStatus": SheetField(lambda term: term.get("entityStatus") or "", _set_status),
+    "color": _style_field("color"),
+    "iconURL": _style_field("iconURL"),
+    "extension": EXTENSION,
 }

@@ -10,10 +10,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from tocsin.catalogue.sheets.child_cells import procedure_cells
-from tocsin.catalogue.sheets.children import HEADERS, bring_child, document_of, missing_headers, request_of
-from tocsin.catalogue.sheets.columns import bring_column, column_cells, columns_of
+from tocsin.catalogue.sheets.cells import texts_of
+from tocsin.catalogue.sheets.children import (
+    HEADERS,
+    PROCEDURE_FIELDS,
+    bring_child,
+    document_of,
+    missing_headers,
+    request_of,
+)
+from tocsin.catalogue.sheets.columns import COLUMN_FIELDS, bring_column, columns_of
+from tocsin.catalogue.sheets.import_rows import outcome
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import renames
@@ -73,9 +82,9 @@ def tree_rows(entries: Iterable[Entry]) -> Iterator[list[str]]:
     """Yield a row for each of these, and after a table one for each of its columns."""
     for entity_type, document in entries:
         full = document[_FULL]
-        yield _line(procedure_cells(document) | {"name": document["name"], _TYPE: entity_type, _FULL: full})
+        yield _line(texts_of(PROCEDURE_FIELDS, document) | {"name": document["name"], _TYPE: entity_type, _FULL: full})
         for path, column in columns_of(document.get("columns") or []) if entity_type == _TABLE else ():
-            cells, name = column_cells(column), fqn.join(path)
+            cells, name = texts_of(COLUMN_FIELDS, column), fqn.join(path)
             cells |= {key: cells[f"{_COLUMN}.{key}"] for key in _SHARED}
             yield _line(cells | {"name": name, _TYPE: _COLUMN, _FULL: f"{full}.{name}"})
 
@@ -195,7 +204,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:
         document, outcomes = _bring_head(record, old, head)
-    outcomes |= _bring_columns(record.transaction, document, [step for step in steps if step.kind == _COLUMN])
+    outcomes |= _bring_columns(record, document, [step for step in steps if step.kind == _COLUMN])
     if old is None:
         create(record, _TABLE, document)
     elif document != old.document:
@@ -215,17 +224,14 @@ def _bring_head(record: Record, old: Stored, head: _Step | None) -> tuple[Docume
     return copy.deepcopy(new_table), {head.at: Outcome(head.row, message)}
 
 
-def _bring_columns(transaction: Transaction, table: Document, steps: Sequence[_Step]) -> dict[int, Outcome]:
+def _bring_columns(record: Record, table: Document, steps: Sequence[_Step]) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
     columns: list[Document] = table.setdefault("columns", [])
     columns_by_path = dict(columns_of(columns))
     for step in sorted(steps, key=lambda one: len(one.parts)):
-        path = step.parts[_PARTS[_TABLE] :]
-        try:
-            message = _bring_one(transaction, columns, columns_by_path, (path, step.row))
-            outcomes[step.at] = Outcome(step.row, message)
-        except TocsinError as refused:
-            outcomes[step.at] = Outcome(step.row, refused.message, failed=True)
+        place = step.parts[_PARTS[_TABLE] :], step.row
+        bring = partial(_bring_one, record.transaction, columns, columns_by_path, place)
+        outcomes[step.at] = outcome(record, step.row, bring)
     return outcomes
 
 

@@ -9,7 +9,7 @@ import typer
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.local_store import existing_store, opened_store
-from tocsin.cli.output import AsJson, show_facts, show_json
+from tocsin.cli.output import AsJson, show_facts, show_text
 from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 from tocsin.model.people import SYSTEM
@@ -77,10 +77,8 @@ def token(
             _create(engine, {"name": name, "email": f"{name}@bots.tocsin.example.org", "isBot": True})
             typer.echo(f"Created bot {name}.", err=True)
         new_token = issue_token(people, SystemClock(), name, lifetime_s=settings.token_hours * 3600)
-    if as_json:
-        show_json({"name": name, "token": new_token.text, "expiresAt": new_token.expires_at_ms})
-    else:
-        typer.echo(new_token.text)
+    answer = {"name": name, "token": new_token.text, "expiresAt": new_token.expires_at_ms}
+    show_text(new_token.text, answer=answer, as_json=as_json)
 
 
 @app.command()

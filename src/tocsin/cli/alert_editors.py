@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import find_alert
-from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.output import AsJson, show_rows, show_text
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
@@ -27,10 +27,7 @@ def editors(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """
     with Client() as client:
         answer = client.alert_editors(find_alert(client, name).id)
-    if as_json:
-        show_json(answer)
-    else:
-        show_rows([_row(one) for one in answer["data"]], as_json=False)
+    show_rows([_row(one) for one in answer["data"]], answer=answer, as_json=as_json)
 
 
 def take_over(name: NameOfAlert, *, yes: Yes = False, as_json: AsJson = False) -> None:
@@ -45,10 +42,7 @@ def take_over(name: NameOfAlert, *, yes: Yes = False, as_json: AsJson = False) -
         raise InvalidInput("The destinations of the alert will get all that you may view: add --yes to confirm it.")
     with Client() as client:
         answer = client.take_over_alert(find_alert(client, name).id)
-    if as_json:
-        show_json(answer)
-    else:
-        typer.echo(f"You are the only editor of alert {name}.")
+    show_text(f"You are the only editor of alert {name}.", answer=answer, as_json=as_json)
 
 
 def _row(editor: Document) -> Document:

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import find_alert
-from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, show_rows
 from tocsin.client import Client
-from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 
@@ -37,15 +36,12 @@ def history(
     with Client() as client:
         all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
         entries = list(islice(all_entries, limit))
-    if as_json:
-        show_json(entries)
-        return
-    show_rows([_row(one) for one in entries], as_json=False)
+    show_rows([_row(one) for one in entries], answer=entries, as_json=as_json)
 
 
 def _row(entry: Document) -> Document:
     return {
-        "when": f"{to_datetime(entry['timestamp']):%Y-%m-%d %H:%M:%S}",
+        "when": moment_text(entry["timestamp"]),
         "kind": entry["kind"],
         "what": entry["title"],
         "by": entry["userName"],

@@ -14,10 +14,9 @@ from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_e
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
-from tocsin.cli.output import AsJson, console, show_json, show_rows
+from tocsin.cli.output import AsJson, console, moment_text, show_json, show_rows
 from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client, Entity
-from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, hint
@@ -125,10 +124,7 @@ def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """Show the status of each destination of an alert."""
     with Client() as client:
         answer = client.subscription_status(find_alert(client, name).id)
-    if as_json:
-        show_json(answer)
-        return
-    show_rows([_status_row(row) for row in answer["data"]], as_json=False)
+    show_rows([_status_row(row) for row in answer["data"]], answer=answer, as_json=as_json)
 
 
 @app.command()
@@ -224,4 +220,4 @@ def _destination(row: Document) -> str:
 
 
 def _moment(at_ms: int | None) -> str:
-    return "" if at_ms is None else f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"
+    return "" if at_ms is None else moment_text(at_ms)

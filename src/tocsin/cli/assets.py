@@ -1,7 +1,8 @@
-"""Lookup of an entity by name without its type: the types are tried in turn, the most likely first."""
+"""Lookup of what commands name: users, alerts, and entities without their type, the most likely type first."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated
@@ -18,10 +19,14 @@ _ASSET_TYPES = tuple(
     dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_followable)))
 )
 
+EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""Tells the id of an event from the name of an asset."""
+
 _MEANT = "did you mean"
 _WHOLE = "; give the fully qualified name, as shown on the asset's page."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
+AsUser = Annotated[str | None, typer.Option("--as", help="Name of the user; you if omitted.")]
 OfType = Annotated[
     str | None, typer.Option("--type", help="Type of the asset; if omitted, common types are tried in turn.")
 ]
@@ -49,6 +54,11 @@ def _first(reads: Iterable[Callable[[], Entity]], noun: str) -> Entity:
         except NotFound as error:
             suggestion = suggestion or (error if _MEANT in error.message else None)
     raise suggestion or NotFound(f"{noun} not found{_WHOLE}")
+
+
+def find_user(client: Client, name: str | None) -> Entity:
+    """Return the user of that name, or without a name the one who is logged in."""
+    return client.get_by_name("user", name) if name else client.logged_in_user()
 
 
 def find_alert(client: Client, name: str) -> Entity:

@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tocsin.cli.output import AsJson, console, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, show_lines, show_rows, show_text
 from tocsin.cli.progress import progress_bar
 from tocsin.client import Client
-from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
@@ -57,7 +56,7 @@ def list_letters(
     filters = _present_options(alert=alert, destination=destination, reason=reason, since=since, until=until)
     with Client() as client:
         letters = list(islice(client.dead_letters(**filters), limit))
-    show_rows(letters if as_json else [_row(one) for one in letters], as_json=as_json)
+    show_rows([_row(one) for one in letters], answer=letters, as_json=as_json)
 
 
 @app.command()
@@ -71,11 +70,7 @@ def show(message: MessageId, *, as_json: AsJson = False) -> None:
     """
     with Client() as client:
         delivery = client.delivery(message)
-    if as_json:
-        show_json(delivery)
-        return
-    for line in _lines(delivery):
-        console().print(line, soft_wrap=True)
+    show_lines(_lines(delivery), answer=delivery, as_json=as_json)
 
 
 @app.command()
@@ -111,10 +106,7 @@ def replay(
     with Client() as client:
         started = client.start_replay(**selection)
         ended = started if no_wait else _follow_replay(client, started)
-    if as_json:
-        show_json(ended)
-        return
-    typer.echo(_summary(ended))
+    show_text(_summary(ended), answer=ended, as_json=as_json)
 
 
 def _present_options(**options: str | None) -> dict[str, str]:
@@ -152,7 +144,7 @@ def _row(letter: Document) -> Document:
     about = (first["title"] if first else "") + (f" (+{further_count})" if further_count > 0 else "")
     return {
         "message": letter["id"],
-        "given up": _moment(letter["updatedAt"]),
+        "given up": moment_text(letter["updatedAt"]),
         "alert": letter["alert"]["name"] or letter["alert"]["id"],
         "by": letter["destination"]["type"],
         "to": letter["recipient"],
@@ -171,7 +163,8 @@ def _lines(message: Document) -> Iterator[Text]:
     if (unlisted_count := message["notificationCount"] - len(message["events"])) > 0:
         yield Text(f"and {count_text(unlisted_count, 'more notification')}")
     for attempt in message["attempts"]:
-        yield Text(f"\nattempt {attempt['number']}  {_moment(attempt['startedAt'])}  {_reason(attempt)}", style="bold")
+        when = moment_text(attempt["startedAt"])
+        yield Text(f"\nattempt {attempt['number']}  {when}  {_reason(attempt)}", style="bold")
         if attempt.get("detail"):
             yield Text(f"answer: {attempt['detail']}")
     for request in message["requests"]:
@@ -186,7 +179,3 @@ def _lines(message: Document) -> Iterator[Text]:
 def _reason(letter: Document) -> str:
     code = f" {letter['statusCode']}" if letter.get("statusCode") else ""
     return f"{letter.get('reason') or ''}{code}"
-
-
-def _moment(at_ms: int) -> str:
-    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

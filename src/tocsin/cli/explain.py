@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Annotated
@@ -11,15 +10,13 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from tocsin.cli.assets import OfType, find_entity
-from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.assets import EVENT_ID, OfType, find_entity
+from tocsin.cli.output import AsJson, console, moment_text, show_json
 from tocsin.client import Client
-from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, value_in_words
 
-_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_ALERTS = 100
 _MOST_VALUES = 4
 _MOST_CHANGES = 10
@@ -64,7 +61,7 @@ def explain(
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
     for earlier_event in reversed(earlier):
         text = next((change["text"] for change in earlier_event.get("semanticChanges", ())), earlier_event["eventType"])
-        typer.echo(f"  {earlier_event['id']}  {_moment(earlier_event['timestamp'])}  {text}")
+        typer.echo(f"  {earlier_event['id']}  {moment_text(earlier_event['timestamp'])}  {text}")
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Document]:
@@ -72,7 +69,7 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
     if (event is None) == (asset is None):
         raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
     if event is not None:
-        if not _EVENT_ID.fullmatch(event):
+        if not EVENT_ID.fullmatch(event):
             raise InvalidInput(f"{event!r} is not an event id; to give an asset, use --asset.", field="event")
         return [{"id": event}]
     entity = find_entity(client, str(asset), entity_type)
@@ -84,7 +81,7 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
 
 def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
-    head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
+    head = Text.assemble((event["title"], "cyan"), f"  {moment_text(event['timestamp'])}", f"  by {event['userName']}")
     tree = Tree(head)
     for text in _change_texts(event):
         tree.add(Text(text, style="cyan"))
@@ -97,7 +94,7 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     _grow_notified(tree, answer["notified"])
     for disagreement in answer["disagreements"]:
         tree.add(Text(f"! {disagreement['says']}", style="yellow"))
-    tree.add(Text(f"alerts and relations as of now, {_moment(answer['asOf'])}", style="dim"))
+    tree.add(Text(f"alerts and relations as of now, {moment_text(answer['asOf'])}", style="dim"))
     return tree
 
 
@@ -192,7 +189,7 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
     branch = tree.add(f"{count_text(notified['total'], 'notification')} {verb} stored")
     for notification in notified["data"]:
         read = "" if notification["message"] else f", {'read' if notification['isRead'] else 'unread'}"
-        due = f"  due {_moment(notification['dueAt'])}{read}"
+        due = f"  due {moment_text(notification['dueAt'])}{read}"
         whom = (
             notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
         )
@@ -212,17 +209,17 @@ def _delivery_lines(message: Document | None) -> Iterator[Text]:
         is_good = attempt["outcome"] == "delivered"
         status = f" {attempt['statusCode']}" if attempt["statusCode"] else ""
         yield _marked_line(
-            is_good, f"attempt {attempt['number']} at {_moment(attempt['startedAt'])}: {attempt['reason']}{status}"
+            is_good, f"attempt {attempt['number']} at {moment_text(attempt['startedAt'])}: {attempt['reason']}{status}"
         )
         if template_error := attempt.get("templateError"):
             yield Text(template_error, style="dim")
         for left_out in attempt["dropped"]:
             yield Text(f"left out: {left_out['reason']['sentence']}: {left_out['says']}", style="dim")
     if message.get("held"):
-        since = _moment(message["heldSince"])
+        since = moment_text(message["heldSince"])
         yield Text(f"waits: its destination is {message['held']} since {since}", style="dim")
     if message["nextAttempt"]:
-        yield Text(f"next attempt at {_moment(message['nextAttempt'])}", style="dim")
+        yield Text(f"next attempt at {moment_text(message['nextAttempt'])}", style="dim")
 
 
 def _marked_line(holds: bool | None, text: str) -> Text:
@@ -245,7 +242,3 @@ def _values(values: Document) -> str:
         + (f" and {further_count} more" if further_count > 0 else "")
         + (", inherited" if values["isInherited"] else "")
     )
-
-
-def _moment(at_ms: int) -> str:
-    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import typer
+from rich.text import Text
 
 from tocsin.cli.exit_codes import DAMAGED, UNAVAILABLE
-from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.output import AsJson, show_lines
 from tocsin.client import Client
 from tocsin.model.entity import Document
 
@@ -18,11 +19,7 @@ def health(*, as_json: AsJson = False) -> None:
     """
     with Client() as client:
         answer = client.health()
-    if as_json:
-        show_json(answer)
-    else:
-        for line in _lines(answer):
-            console().print(line, soft_wrap=True, markup=False, highlight=False)
+    show_lines(map(Text, _lines(answer)), answer=answer, as_json=as_json)
     if answer["status"] == "eventsLost":
         raise typer.Exit(DAMAGED)
     if answer["status"] != "ok":

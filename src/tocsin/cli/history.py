@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import OfType, find_entity
-from tocsin.cli.output import AsJson, show_json, show_rows
-from tocsin.client import Change, Client, Entity
-from tocsin.clock import to_datetime
+from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
+from tocsin.client import Change, Client
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -35,10 +34,8 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
     with Client() as client:
         stored = find_entity(client, entity, entity_type)
         versions = client.versions(stored.entity_type, stored.id)
-    if as_json:
-        show_json([version.document for version in versions])
-    else:
-        show_rows([_row(version) for version in versions], as_json=False)
+    documents = [version.document for version in versions]
+    show_rows([_row(one) for one in documents], answer=documents, as_json=as_json)
 
 
 def diff(
@@ -91,14 +88,12 @@ def rollback(
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
 
-def _row(version: Entity) -> Document:
-    document = version.document
+def _row(document: Document) -> Document:
     event_type = "entityUpdated" if document.get("changeDescription") else "entityCreated"
     change = Change({"eventType": event_type, "changeDescription": document.get("changeDescription")})
-    updated_at = to_datetime(int(document["updatedAt"]))
     return {
         "version": document["version"],
-        "when": f"{updated_at:%Y-%m-%d %H:%M:%S}",
+        "when": moment_text(int(document["updatedAt"])),
         "who": document.get("updatedBy", ""),
         "what": change.change_type,
     }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from tocsin.cli.assets import OfType, find_asset
-from tocsin.cli.output import AsJson, console, names_of, show_json
+from tocsin.cli.assets import EVENT_ID, OfType, find_asset
+from tocsin.cli.output import AsJson, names_of, show_lines
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-
-_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 Subject = Annotated[
     str, typer.Argument(metavar="ASSET", help="Fully qualified name of an asset, or id of a change event.")
@@ -35,17 +32,13 @@ def impact(
     """
     with Client() as client:
         answer = _query_impact(client, subject, entity_type, depth=depth, columns=columns)
-    if as_json:
-        show_json(answer)
-        return
-    for line in (*_lines(answer), Text(_summary(answer))):
-        console().print(line, soft_wrap=True)
+    show_lines((*_lines(answer), Text(_summary(answer))), answer=answer, as_json=as_json)
 
 
 def _query_impact(
     client: Client, subject: str, entity_type: str | None, *, depth: int, columns: str | None
 ) -> Document:
-    if _EVENT_ID.fullmatch(subject):
+    if EVENT_ID.fullmatch(subject):
         if columns:
             raise InvalidInput(
                 "--columns cannot be used with an event, which determines the columns itself.", field="columns"

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.output import AsJson, names_of, show_facts, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
 from tocsin.client import Client
-from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="List, assign and resolve incidents of alerts.", no_args_is_help=True)
@@ -32,7 +31,7 @@ def list_incidents(
     filters = {"status": None if status == "all" else status, "alert": alert, "asset": asset, "assignee": assignee}
     with Client() as client:
         incidents = list(islice(client.list_incidents(**filters), limit))
-    show_rows(incidents if as_json else [_row(one) for one in incidents], as_json=as_json)
+    show_rows([_row(one) for one in incidents], answer=incidents, as_json=as_json)
 
 
 @app.command()
@@ -86,10 +85,7 @@ def resolve(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> 
 
 
 def _say(incident: Document, outcome: str, *, as_json: bool) -> None:
-    if as_json:
-        show_json(incident)
-        return
-    typer.echo(f"{incident['name']} {outcome}.")
+    show_text(f"{incident['name']} {outcome}.", answer=incident, as_json=as_json)
 
 
 def _row(incident: Document) -> Document:
@@ -99,7 +95,7 @@ def _row(incident: Document) -> Document:
         "alert": incident["alert"].get("name"),
         "asset": incident["entity"].get("fullyQualifiedName") or incident["entity"]["id"],
         "assignee": names_of([incident["assignee"]]) if incident["assignee"] else None,
-        "opened": _time(incident["openedAt"]),
+        "opened": moment_text(incident["openedAt"]),
     }
 
 
@@ -107,8 +103,4 @@ def _moment(step: Document) -> Document:
     who = (step.get("user") or {}).get("name")
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
     event = f"{step['kind']}{assigned}"
-    return {"when": _time(step["timestamp"]), "who": who, "what": event, "comment": step.get("comment")}
-
-
-def _time(at_ms: int) -> str:
-    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"
+    return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": step.get("comment")}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.output import AsJson, show_json
+from tocsin.cli.output import AsJson, show_text
 from tocsin.client import Client
 
 
@@ -28,7 +28,4 @@ def login(
     password = sys.stdin.readline().rstrip("\n") if piped else typer.prompt("Password", hide_input=True, err=True)
     with Client() as client:
         token = client.login(email, password)
-    if as_json:
-        show_json({"token": token})
-    else:
-        typer.echo(token)
+    show_text(token, answer={"token": token}, as_json=as_json)

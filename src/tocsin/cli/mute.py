@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.assets import OfType, find_alert, find_asset
-from tocsin.cli.follow import AsUser
-from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
+from tocsin.cli.output import AsJson, show_rows, show_text
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
@@ -41,13 +40,11 @@ def mute(
     """
     until = _until(length)
     with Client() as client:
-        who, about = _user(client, user), _about(client, asset, alert, entity_type)
+        who, about = find_user(client, user), _about(client, asset, alert, entity_type)
         answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
-    if as_json:
-        show_json(answer)
-        return
     end = f"until {until:%Y-%m-%d %H:%M} UTC" if until else "permanently"
-    typer.echo(f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}.")
+    text = f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}."
+    show_text(text, answer=answer, as_json=as_json)
 
 
 def unmute(
@@ -60,32 +57,26 @@ def unmute(
 ) -> None:
     """Unmute an asset or an alert."""
     with Client() as client:
-        who, about = _user(client, user), _about(client, asset, alert, entity_type)
+        who, about = find_user(client, user), _about(client, asset, alert, entity_type)
         try:
             client.unmute(who.id, about)
         except NotFound as error:
             raise NotFound(f"{who.name} has not muted {about.name}.") from error
-    if as_json:
-        show_json({"user": who.name, "name": about.name, "muted": False})
-        return
-    typer.echo(f"{who.name} has unmuted {about.name}.")
+    answer = {"user": who.name, "name": about.name, "muted": False}
+    show_text(f"{who.name} has unmuted {about.name}.", answer=answer, as_json=as_json)
 
 
 def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
     """List muted assets and alerts."""
     with Client() as client:
-        answer = client.mutes(_user(client, user).id)
-    show_rows(answer["data"] if as_json else [_row(one) for one in answer["data"]], as_json=as_json)
+        answer = client.mutes(find_user(client, user).id)
+    show_rows([_row(one) for one in answer["data"]], answer=answer["data"], as_json=as_json)
 
 
 def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
     if (asset is None) == (alert is None):
         raise InvalidInput("Give an asset, or an alert with --alert.", field="asset")
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
-
-
-def _user(client: Client, name: str | None) -> Entity:
-    return client.get_by_name("user", name) if name else client.logged_in_user()
 
 
 def _until(length: str | None) -> datetime | None:

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from tocsin.cli.assets import find_alert
-from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.output import AsJson, show_lines
 from tocsin.client import Client
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
@@ -33,11 +33,7 @@ def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as
             answer = client.noise(since=since, limit=limit)
         else:
             answer = client.subscription_noise(find_alert(client, name).id, since=since)
-    if as_json:
-        show_json(answer)
-        return
-    for line in _ranking(answer) if name is None else _alert_lines(answer):
-        console().print(line, soft_wrap=True)
+    show_lines(_ranking(answer) if name is None else _alert_lines(answer), answer=answer, as_json=as_json)
 
 
 def _ranking(answer: Document) -> Iterator[Text]:

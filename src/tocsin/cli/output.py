@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from tocsin.clock import to_datetime
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option that every command which prints results has."""
@@ -38,18 +41,40 @@ def show_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def moment_text(at_ms: int) -> str:
+    """Return a time, given as epoch milliseconds, in UTC and to the second."""
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"
+
+
 def names_of(references: Sequence[Mapping[str, object]]) -> str:
     """Return the names of people and teams as one text, with a note for each who is deleted."""
     return ", ".join(f"{one.get('name')}{' (deleted)' if one.get('deleted') else ''}" for one in references)
 
 
-def show_rows(table_rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
-    """Print ``table_rows``, which all have the same keys: as a table, or as a JSON list.
+def show_text(text: str, *, answer: object, as_json: bool) -> None:
+    """Print a text, or the answer that it is about as JSON."""
+    if as_json:
+        show_json(answer)
+    else:
+        typer.echo(text)
+
+
+def show_lines(lines: Iterable[Text], *, answer: object, as_json: bool) -> None:
+    """Print lines, which a terminal wraps, or the answer that they are about as JSON."""
+    if as_json:
+        show_json(answer)
+        return
+    for line in lines:
+        console().print(line, soft_wrap=True)
+
+
+def show_rows(table_rows: Sequence[Mapping[str, object]], *, as_json: bool, answer: object = None) -> None:
+    """Print ``table_rows``, which all have the same keys: as a table, or as JSON them or the answer they are about.
 
     Where the table does not fit without breaking words, each row is a block with a line per key.
     """
     if as_json:
-        show_json(table_rows)
+        show_json(table_rows if answer is None else answer)
         return
     if not table_rows:
         typer.echo("Nothing to show.")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.follow import AsUser
+from tocsin.cli.assets import AsUser, find_user
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
@@ -52,7 +52,7 @@ def preferences(
     changes |= {"digestAt": digest_at} if digest_at else {}
     changes |= {"quietHours": _hours(quiet)} if quiet else {}
     with Client() as client:
-        who = client.get_by_name("user", user) if user else client.logged_in_user()
+        who = find_user(client, user)
         current = client.prefer(who.id, {}) if reset else client.preferences(who.id)
         if changes or notify:
             current = client.prefer(who.id, _with_frequencies(current | changes, notify or []))

@@ -12,9 +12,8 @@ import typer
 
 from tocsin.cli.alertfiles import text_of
 from tocsin.cli.assets import find_alert
-from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
 from tocsin.client import Client
-from tocsin.clock import to_datetime
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.model.entity import Document
 
@@ -64,7 +63,7 @@ def take(
     show_rows([_row(one) for one in items], as_json=False)
     first = items[0]
     typer.echo(
-        f"\nYours until {_time(first['leaseExpiresAt'])} UTC. When done:\n"
+        f"\nYours until {moment_text(first['leaseExpiresAt'])} UTC. When done:\n"
         f"tocsin queue acknowledge {alert} --lease {first['lease']} ID…"
     )
 
@@ -143,10 +142,7 @@ def _parse_claims(text: str, file: str) -> list[Document]:
 
 def _say(answer: Document, action: str, *, as_json: bool) -> None:
     """Show what became of each event; if some were no longer held, end with an error."""
-    if as_json:
-        show_json(answer)
-    else:
-        show_rows([_outcome(one, action) for one in answer["data"]], as_json=False)
+    show_rows([_outcome(one, action) for one in answer["data"]], answer=answer, as_json=as_json)
     states = Counter(one["state"] for one in answer["data"])
     if lost_count := states.total() - states[_DONE[action]]:
         raise Conflict(
@@ -159,7 +155,7 @@ def _row(queued: Document) -> Document:
     event = queued["event"].get("data", queued["event"])  # CloudEvents have it one level below
     return {
         "id": queued["id"],
-        "when": _time(event["timestamp"]),
+        "when": moment_text(event["timestamp"]),
         "event": event["eventType"],
         "asset": event.get("entityFullyQualifiedName") or event.get("entityId"),
         "by": event.get("userName"),
@@ -168,9 +164,5 @@ def _row(queued: Document) -> Document:
 
 def _outcome(event: Document, action: str) -> Document:
     ends = event.get("leaseExpiresAt")
-    until = {"until": None if ends is None else _time(ends)} if action == "extend" else {}
+    until = {"until": None if ends is None else moment_text(ends)} if action == "extend" else {}
     return {"id": event["id"], "state": event["state"], **until}
-
-
-def _time(at_ms: int) -> str:
-    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

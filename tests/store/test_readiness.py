@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
 
-from tocsin.cli.readiness import pipeline_has_caught_up
+from tocsin.cli.up import pipeline_has_caught_up
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM

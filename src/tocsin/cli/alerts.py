@@ -1,10 +1,11 @@
-"""``tocsin alerts``: alerts (event subscriptions) kept in files, and their status."""
+"""``tocsin alerts``: alerts (event subscriptions) kept in files, their status, history and editors."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -14,9 +15,11 @@ from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_e
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
-from tocsin.cli.output import AsJson, console, moment_text, show_json, show_rows
+from tocsin.cli.noise import noise
+from tocsin.cli.output import AsJson, console, moment_text, show_json, show_rows, show_text
 from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client, Entity
+from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, hint
@@ -147,6 +150,68 @@ def delete(name: NameOfAlert) -> None:
     typer.echo(f"Deleted alert {name}.")
 
 
+app.command()(noise)
+
+
+@app.command()
+def history(
+    name: NameOfAlert,
+    *,
+    kind: Annotated[str | None, typer.Option(help="Only one kind: firing, edit or report.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="How far back: a duration (7d) or a date. Default: everything.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="End of the range, in the same form. Default: now.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the edits of an alert and the events that it matched, newest first.
+
+    Example: tocsin alerts history PaymentsSchemaChanges --kind firing --since 7d
+    """
+    with Client() as client:
+        all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
+        entries = list(islice(all_entries, limit))
+    show_rows([_history_row(one) for one in entries], answer=entries, as_json=as_json)
+
+
+@app.command()
+def editors(name: NameOfAlert, *, as_json: AsJson = False) -> None:
+    """Show the editors of an alert, which covers only what all of them may view.
+
+    Administrators also see how much each may view, and how many events were withheld because of them.
+
+    Examples
+    tocsin alerts editors PaymentsSchemaChanges
+    """
+    with Client() as client:
+        answer = client.alert_editors(find_alert(client, name).id)
+    show_rows([_editor_row(one) for one in answer["data"]], answer=answer, as_json=as_json)
+
+
+@app.command()
+def take_over(
+    name: NameOfAlert,
+    *,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Confirm that its destinations may get all that you may view.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Become the only editor of an alert: it then covers what you may view.
+
+    Its destinations get all of that, so check them first.
+
+    Examples
+    tocsin alerts take-over PaymentsSchemaChanges --yes
+    """
+    if not yes:
+        raise InvalidInput("The destinations of the alert will get all that you may view: add --yes to confirm it.")
+    with Client() as client:
+        answer = client.take_over_alert(find_alert(client, name).id)
+    show_text(f"You are the only editor of alert {name}.", answer=answer, as_json=as_json)
+
+
 def _switch(name: str, *, is_on: bool) -> None:
     with Client() as client:
         operation = {"op": "add", "path": "/enabled", "value": is_on}
@@ -221,3 +286,31 @@ def _destination(row: Document) -> str:
 
 def _moment(at_ms: int | None) -> str:
     return "" if at_ms is None else moment_text(at_ms)
+
+
+def _history_row(entry: Document) -> Document:
+    return {
+        "when": moment_text(entry["timestamp"]),
+        "kind": entry["kind"],
+        "what": entry["title"],
+        "by": entry["userName"],
+        "notified": _firing_text(entry),
+        "event": entry["eventId"],
+    }
+
+
+def _firing_text(entry: Document) -> str | None:
+    """Return how many notifications a firing gave, and how many of them were not sent; None for other entries."""
+    if "notified" not in entry:
+        return None
+    return f"{count_text(entry['notified'], 'notification')}" + (
+        f", {entry['suppressed']} suppressed" if entry["suppressed"] else ""
+    )
+
+
+def _editor_row(editor: Document) -> Document:
+    since = to_datetime(editor["since"]).strftime("%Y-%m-%d %H:%M")
+    row = {"editor": editor["name"] or editor["id"], "deleted": editor["deleted"], "since": since}
+    if "mayView" in editor:
+        row |= {"may view": editor["mayView"], "withheld": editor["withheld"]}
+    return row

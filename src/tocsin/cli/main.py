@@ -1,4 +1,4 @@
-"""Command line: one command per file, registered here, with shared error handling.
+"""Command line: one command or group per file, registered here, with shared error handling.
 
 Next: ``cli/up.py``, which starts everything.
 """
@@ -15,13 +15,10 @@ from typer.main import get_command
 
 from tocsin.cli import (
     admin,
-    alert_editors,
-    alert_history,
     alerts,
     audit,
     backup,
     conditions,
-    deliver,
     deliveries,
     events,
     explain,
@@ -34,15 +31,12 @@ from tocsin.cli import (
     lake,
     login,
     mute,
-    noise,
-    pipeline,
     preferences,
+    processes,
     queue,
-    receive,
     replay,
     sample,
     search,
-    serve,
     settings,
     templates,
     up,
@@ -85,7 +79,7 @@ app = typer.Typer(
 )
 
 for _panel, _commands in {
-    _RUN: (up.up, serve.serve, pipeline.pipeline, deliver.deliver, receive.receive),
+    _RUN: (up.up, processes.serve, processes.pipeline, processes.deliver, processes.receive),
     _USE: (
         login.login,
         follow.follow,
@@ -104,21 +98,20 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
-alerts.app.command()(noise.noise)
-alerts.app.command()(alert_history.history)
-alerts.app.command()(alert_editors.editors)
-alerts.app.command()(alert_editors.take_over)
-app.add_typer(events.app, name="events", rich_help_panel=_USE)
-app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
-app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)
-app.add_typer(incidents.app, name="incidents", rich_help_panel=_USE)
-app.add_typer(queue.app, name="queue", rich_help_panel=_USE)
-app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
-app.add_typer(templates.app, name="templates", rich_help_panel=_USE)
-app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
-app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)
-app.add_typer(lake.app, name="lake", rich_help_panel=_TEND)
-app.add_typer(search.app, name="search", rich_help_panel=_TEND)
+for _panel, _groups in {
+    _USE: {
+        "events": events.app,
+        "alerts": alerts.app,
+        "deliveries": deliveries.app,
+        "incidents": incidents.app,
+        "queue": queue.app,
+        "conditions": conditions.app,
+        "templates": templates.app,
+    },
+    _TEND: {"admin": admin.app, "sample": sample.app, "lake": lake.app, "search": search.app},
+}.items():
+    for _name, _group in _groups.items():
+        app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 
 def _reflow(text: str) -> str:

@@ -9,11 +9,12 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import httpx
 import typer
 
 from tocsin.cli.checkpoint_lock import check_alone
@@ -23,16 +24,23 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.local_store import opened_store
 from tocsin.cli.ports import LOOPBACK, check_free, free_port
+from tocsin.cli.processes import HTTP_PORT, SMTP_PORT
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.readiness import Question, answers_at, has_started, pipeline_has_caught_up
-from tocsin.cli.receive import HTTP_PORT, SMTP_PORT
 from tocsin.cli.supervisor import Part, supervise
 from tocsin.client.connection import local_server
 from tocsin.clock import SystemClock
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.settings import Settings
 
 if TYPE_CHECKING:  # the store's library is an extra
     from sqlalchemy import Engine
+
+    from tocsin.store.eventlog.log import EventLog
+
+Question = Callable[[], Awaitable[bool]]
+"""Asks a part for its readiness by its function, not by its log."""
+
+_ANSWER_WITHIN_S = 2.0
 
 
 def up(
@@ -56,8 +64,11 @@ def up(
     dev_receiver = dev_receiver_of(settings)
     settings = with_dev_receiver(settings, dev_receiver)
     with opened_store(settings) as engine:
+        from tocsin.store.eventlog.log import EventLog
+
         logins = _prepare(engine, settings, dev_receiver, with_sample=sample)
-        asyncio.run(_run(settings, dev_receiver, logins, _pipeline_question(engine)))
+        question = pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
+        asyncio.run(_run(settings, dev_receiver, logins, question))
 
 
 def _prepare(
@@ -88,12 +99,6 @@ def _load_sample(engine: Engine, settings: Settings, dev_receiver: DevReceiver |
     with progress_bar("Loading the sample company") as report:
         demo_person = load(engine, settings, now_ms=SystemClock().now_ms(), progress=report, receiver_port=port)
     return Login(demo_person.name, "a user of the sample", demo_person.email, demo_person.password)
-
-
-def _pipeline_question(engine: Engine) -> Question:
-    from tocsin.store.eventlog.log import EventLog
-
-    return pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
 
 
 async def _run(
@@ -177,3 +182,37 @@ def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_r
     ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))
     worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
     return Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url())), server, pipeline, worker
+
+
+def answers_at(url: str) -> Question:
+    """Return a question that is true once ``url`` answers 200."""
+
+    async def ask() -> bool:
+        # A proxy has no part in what happens on this machine.
+        async with httpx.AsyncClient(timeout=_ANSWER_WITHIN_S, trust_env=False) as http:
+            try:
+                return (await http.get(url)).status_code == httpx.codes.OK
+            except httpx.TransportError:
+                return False
+
+    return ask
+
+
+def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Question:
+    """Return a predicate that is true once the pipeline, started at ``since_ms`` or later, has processed the log."""
+
+    async def ask() -> bool:
+        reported_at_ms = await asyncio.to_thread(log.reported_at_ms, MATCH_STREAM)
+        has_reported = reported_at_ms is not None and reported_at_ms >= since_ms
+        return has_reported and await asyncio.to_thread(log.lag, MATCH_STREAM) == 0
+
+    return ask
+
+
+def has_started() -> Question:
+    """Return a question that is true at once, for a part that waits for work and has nothing to show before."""
+
+    async def ask() -> bool:
+        return True
+
+    return ask

@@ -12,9 +12,8 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
-from tocsin.cli.readiness import answers_at, has_started
-from tocsin.cli.serve import serve
-from tocsin.cli.up import DevReceiver, dev_receiver_of, local_url, parts_of, with_dev_receiver
+from tocsin.cli.processes import serve
+from tocsin.cli.up import DevReceiver, answers_at, dev_receiver_of, has_started, local_url, parts_of, with_dev_receiver
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, MissingExtra
 from tocsin.settings import Settings

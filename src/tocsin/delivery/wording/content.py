@@ -26,6 +26,15 @@ OWNED_BY = "; owned by "
 MOST_OWNERS = 5
 """Most owners that a message names; it says how many more there are."""
 
+_MOST_ENTRIES_EACH, _MOST_ENTRIES = 20, 24
+"""Most notifications that a digest in a chat shows: of one alert, and of all alerts that share the digest."""
+
+_MOST_LINES_EACH, _MOST_LINES = 3, 20
+"""Most changes that a chat shows of each notification in a digest, and of a single one.
+
+Of what a template says it shows as many blocks, twice as many of a single one.
+"""
+
 _NAME_LIMIT = 300
 _LINE_LIMIT = 1_000
 
@@ -116,20 +125,6 @@ class MessageContent:
         return more_of(self.left_count)
 
 
-@dataclass(frozen=True)
-class ShownLimits:
-    """How much a channel shows: notifications of a digest, changes of each of them, changes of a single one.
-
-    ``entries`` are those of one alert, ``most_entries`` those of all that share the digest. Of what a template says
-    it shows as many blocks, twice as many of a single one.
-    """
-
-    entries: int = 20
-    most_entries: int = 24
-    lines_each: int = 3
-    lines: int = 20
-
-
 def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: str, lines_each: int) -> MessageContent:
     """Return what a message says that shows these of its notifications, and of each so many changes."""
     sections: list[Section] = []
@@ -167,34 +162,29 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
 
 
 def fitted_payload(
-    dispatch: Dispatch,
-    render: Callable[[MessageContent], bytes],
-    *,
-    base_url: str,
-    limits: ShownLimits,
-    fits: Callable[[bytes], bool],
+    dispatch: Dispatch, render: Callable[[MessageContent], bytes], *, base_url: str, most_bytes: int
 ) -> bytes:
-    """Return the payload that ``render`` makes of as much of the message as ``fits``; the rest is counted."""
+    """Return the payload that ``render`` makes of as much of the message as fits; the rest is counted."""
     payload = b""
-    for entries, lines_each in _portions(dispatch, limits):
+    for entries, lines_each in _portions(dispatch):
         payload = render(message_content(dispatch, entries, base_url=base_url, lines_each=lines_each))
-        if fits(payload):
+        if len(payload) <= most_bytes:
             break
     return payload
 
 
-def _portions(dispatch: Dispatch, limits: ShownLimits) -> Iterator[tuple[Sequence[Entry], int]]:
+def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
     """Yield ever less of a message, each time as notifications and how many changes of each."""
     if len(dispatch.entries) == 1:
-        lines = 2 * limits.lines if dispatch.texts else limits.lines
+        lines = 2 * _MOST_LINES if dispatch.texts else _MOST_LINES
         while lines:
             yield dispatch.entries, lines
             lines //= 2
         yield dispatch.entries, 0
         return
-    for entries in selections(dispatch, limits.entries):
-        if len(entries) <= limits.most_entries:
-            yield entries, limits.lines_each
+    for entries in selections(dispatch, _MOST_ENTRIES_EACH):
+        if len(entries) <= _MOST_ENTRIES:
+            yield entries, _MOST_LINES_EACH
 
 
 def more_of(count: int) -> str:

@@ -17,13 +17,11 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import ChangeLine, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.content import MessageContent, Section, ShownLimits, fitted_payload
-from tocsin.model.entity import Document
+from tocsin.delivery.wording.content import MessageContent, Section, fitted_payload
 
 MESSAGE_BYTES = 32_000
 """Most bytes of one message, by the API."""
 
-_LIMITS = ShownLimits()
 _INDENT = "&nbsp;" * 4
 _RULE = "―" * 12
 
@@ -32,15 +30,7 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
     answered = dispatch.answers.message_id if dispatch.answers else dispatch.message.id
     render = partial(_payload, card_id=dispatch.message.id, thread_key=answered)
-    return fitted_payload(
-        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
-    )
-
-
-def preview(dispatch: Dispatch, base_url: str) -> Document:
-    """Return the message for ``dispatch`` as JSON; the links in it lead to ``base_url``."""
-    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
-    return message
+    return fitted_payload(dispatch, render, base_url=base_url, most_bytes=MESSAGE_BYTES)
 
 
 def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes:

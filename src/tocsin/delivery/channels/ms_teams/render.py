@@ -15,15 +15,13 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import ChangeLine, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.content import MessageContent, Section, ShownLimits, fitted_payload
-from tocsin.model.entity import Document
+from tocsin.delivery.wording.content import MessageContent, Section, fitted_payload
 
 MESSAGE_BYTES = 28_000
 """Most bytes of one message."""
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 
-_LIMITS = ShownLimits()
 _SIZES = {1: "Large", 2: "Medium"}
 _INDENT = "\u2003"
 _WEB = ("https://", "http://")
@@ -33,15 +31,7 @@ Element = dict[str, Any]  # Any: a JSON value
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    return fitted_payload(
-        dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
-    )
-
-
-def preview(dispatch: Dispatch, base_url: str) -> Document:
-    """Return the message for ``dispatch`` as JSON; the links in it lead to ``base_url``."""
-    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
-    return message
+    return fitted_payload(dispatch, _payload, base_url=base_url, most_bytes=MESSAGE_BYTES)
 
 
 def _payload(content: MessageContent) -> bytes:

@@ -23,11 +23,9 @@ from tocsin.delivery.wording.content import (
     OWNED_BY,
     MessageContent,
     Section,
-    ShownLimits,
     fitted_payload,
     more_of,
 )
-from tocsin.model.entity import Document
 
 BLOCKS_LIMIT = 50
 """Most blocks of one message."""
@@ -44,7 +42,6 @@ FIELD_LIMIT = 2_000
 MESSAGE_BYTES = 16_000
 """Most bytes of one message: Slack refuses what is too long (``msg_blocks_too_long``) and names no figure."""
 
-_LIMITS = ShownLimits()
 _DEEPEST = 8
 _RULE = "―" * 12
 _URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
@@ -61,15 +58,7 @@ def render_message(
     ``members`` are those of the workspace who can be mentioned: their ids there, by their ids here.
     """
     render = partial(_payload, members=members)
-    return fitted_payload(
-        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= most_bytes
-    )
-
-
-def preview(dispatch: Dispatch, base_url: str) -> Document:
-    """Return the message for ``dispatch`` as JSON; the links in it lead to ``base_url``."""
-    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
-    return message
+    return fitted_payload(dispatch, render, base_url=base_url, most_bytes=most_bytes)
 
 
 def _payload(content: MessageContent, members: Members) -> bytes:

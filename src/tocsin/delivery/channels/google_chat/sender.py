@@ -7,14 +7,12 @@ space or webhook that was deleted answers 404, for good. Source: Google Chat API
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 
 from tocsin.delivery.channels.google_chat.render import render_message
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Sender
-from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Retry
@@ -24,11 +22,6 @@ _IN_THREAD = {"messageReplyOption": "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"}
 """Without it a space ignores the key of a thread."""
 
 
-def google_chat_sender(requests: Transport, *, base_url: str) -> IncomingWebhook:
-    """Return the sender of change events as cards; ``base_url`` is where their links lead."""
-    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer, query=_IN_THREAD)
-
-
 def judge_answer(outcome: Outcome) -> Outcome:
     """Return what an answer of a space means."""
     if isinstance(outcome, Retry) and outcome.status_code == _NOT_FOUND:
@@ -36,8 +29,10 @@ def judge_answer(outcome: Outcome) -> Outcome:
     return outcome
 
 
-@asynccontextmanager
-async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    """Yield the sender; nothing is sent where the setup has a recorder."""
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield google_chat_sender(requests, base_url=setup.settings.base_url())
+google_chat_sender = partial(IncomingWebhook, render=render_message, judge=judge_answer, query=_IN_THREAD)
+"""Returns the sender of change events as cards; ``base_url`` is where their links lead."""
+
+
+def build_sender(requests: Transport, setup: SenderSetup) -> Sender:
+    """Return the sender."""
+    return google_chat_sender(requests, base_url=setup.settings.base_url())

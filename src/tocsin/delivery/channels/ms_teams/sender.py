@@ -9,14 +9,12 @@ Next: ``delivery/channels/incoming_webhook.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.ms_teams.render import render_message
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Sender
-from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_http_status, of_reason
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
@@ -25,11 +23,6 @@ _NOT_FOUND = 404
 _FAILED = re.compile(
     r"Webhook message delivery failed with error:.*?returned HTTP error (?P<status>[45]\d\d)", re.DOTALL
 )
-
-
-def ms_teams_sender(requests: Transport, *, base_url: str) -> IncomingWebhook:
-    """Return the sender of change events as cards; ``base_url`` is where their links lead."""
-    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer)
 
 
 def judge_answer(outcome: Outcome) -> Outcome:
@@ -41,8 +34,10 @@ def judge_answer(outcome: Outcome) -> Outcome:
     return outcome
 
 
-@asynccontextmanager
-async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    """Yield the sender; nothing is sent where the setup has a recorder."""
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield ms_teams_sender(requests, base_url=setup.settings.base_url())
+ms_teams_sender = partial(IncomingWebhook, render=render_message, judge=judge_answer)
+"""Returns the sender of change events as cards; ``base_url`` is where their links lead."""
+
+
+def build_sender(requests: Transport, setup: SenderSetup) -> Sender:
+    """Return the sender."""
+    return ms_teams_sender(requests, base_url=setup.settings.base_url())

@@ -5,8 +5,7 @@ Next: ``delivery/channels/slack/api.py`` and ``delivery/channels/incoming_webhoo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
@@ -19,7 +18,6 @@ from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, A
 from tocsin.delivery.channels.slack.render import Block, links_block, render_message
 from tocsin.delivery.dispatch import Answered, Dispatch, Sender
 from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of
-from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
@@ -116,10 +114,7 @@ def _thread(channel: str, answered: Answered) -> dict[str, str]:
     return {"channel": where, "thread_ts": at} if at else {"channel": channel}
 
 
-@asynccontextmanager
-async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    """Yield the sender; nothing is sent where the setup has a recorder."""
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield SlackSender(
-            requests, base_url=setup.settings.base_url(), api_url=setup.settings.slack_api_url, link_key=setup.link_key
-        )
+def build_sender(requests: Transport, setup: SenderSetup) -> Sender:
+    """Return the sender."""
+    base_url, api_url = setup.settings.base_url(), setup.settings.slack_api_url
+    return SlackSender(requests, base_url=base_url, api_url=api_url, link_key=setup.link_key)

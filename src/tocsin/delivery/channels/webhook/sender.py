@@ -7,8 +7,6 @@ Next: ``delivery/transport/http_requests.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -29,7 +27,6 @@ from tocsin.delivery.channels.webhook.verification import Verifications
 from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.templates.renderings import Renderings
-from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
@@ -63,7 +60,7 @@ class WebhookSender:
     async def _send_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
         if not requests:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
-        send = partial(self._send_one, destination, now_ms)
+        send = partial(self._tokens.send_as_asked, destination=destination, now_ms=now_ms)
         if destination.config.verification == CHALLENGE:
             refusal = await self._verifications.refusal(requests[0], destination, send, now_ms=now_ms)
             if refusal is not None:
@@ -94,9 +91,6 @@ class WebhookSender:
         bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
         requests = [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
         return requests, filling.problem
-
-    async def _send_one(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
-        return await self._tokens.send_as_asked(request, destination, now_ms=now_ms)
 
 
 def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: URL, now_ms: int) -> Request:
@@ -148,8 +142,6 @@ def _reason_line(reasons: tuple[Reason, ...]) -> str:
     return clean_line(why, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
 
 
-@asynccontextmanager
-async def open_sender(setup: SenderSetup) -> AsyncIterator[Sender]:
-    """Yield the sender; nothing is sent where the setup has a recorder."""
-    async with open_transport(setup.settings, setup.recorder) as requests:
-        yield WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)
+def build_sender(requests: Transport, setup: SenderSetup) -> Sender:
+    """Return the sender."""
+    return WebhookSender(requests, source=setup.settings.base_url(), event_format=setup.settings.event_format)

@@ -37,8 +37,8 @@ class ChannelType:
     channel: Channel
     phrase: str
     categories: frozenset[Category]
-    check: Check
-    targets: Callable[[Destination], tuple[str, ...]]
+    check: Check = lambda _destination, _place: None
+    targets: Callable[[Destination], tuple[str, ...]] = lambda _destination: ()
     interval_s: float = 0.0
     threads: bool = False
     mentions: Callable[[Destination], bool] = lambda _destination: False

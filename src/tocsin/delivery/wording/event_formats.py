@@ -15,11 +15,13 @@ import orjson
 
 from tocsin.clock import to_datetime
 from tocsin.delivery.wording.changes import semantic_changes
+from tocsin.errors import InvalidInput
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.secret import change_without_secrets, without_secrets
+from tocsin.model.subscription import DestinationConfig
 
 _SEED_KEYS = [
     "eventType",
@@ -126,6 +128,13 @@ EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
     "cloudEvents": as_cloud_event,
 }
 """What ``payloadFormat`` of a destination and the setting ``event_format`` may say."""
+
+
+def check_format(config: DestinationConfig, place: str) -> None:
+    """Check the ``payloadFormat`` of a configuration; raise ``InvalidInput`` if it is none of these."""
+    if config.payload_format is not None and config.payload_format not in EVENT_FORMATS:
+        message = f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted"
+        raise InvalidInput(message, field=f"{place}.payloadFormat")
 
 
 def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:

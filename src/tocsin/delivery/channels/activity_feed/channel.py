@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.model.subscription import Category, Channel, Destination
-
-
-def _accept(destination: Destination, place: str) -> None:
-    """Accept any configuration: there is nothing to configure."""
-
+from tocsin.model.subscription import Category, Channel
 
 ACTIVITY_FEED = ChannelType(
     channel=Channel.ACTIVITY_FEED,
     phrase="in the app",
     categories=frozenset(Category) - {Category.EXTERNAL},
-    check=_accept,
-    targets=lambda _destination: (),
     config_keys=frozenset(),
 )

@@ -6,21 +6,15 @@ The whole address is secret: key and token are in its query. Next: ``delivery/ch
 from __future__ import annotations
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.delivery.channels.endpoints import check_endpoint, endpoint_of
-from tocsin.delivery.channels.webhook.authentication import check_authentication
-from tocsin.model.subscription import Category, Channel, Destination
-
-
-def _check(destination: Destination, place: str) -> None:
-    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
-    check_authentication(destination.config, place)
-
+from tocsin.delivery.channels.endpoints import endpoint_of
+from tocsin.delivery.channels.webhook.authentication import check_posting
+from tocsin.model.subscription import Category, Channel
 
 GOOGLE_CHAT = ChannelType(
     channel=Channel.G_CHAT,
     phrase="in Google Chat",
     categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
-    check=_check,
+    check=check_posting,
     targets=endpoint_of,
     threads=True,
     interval_s=1.0,

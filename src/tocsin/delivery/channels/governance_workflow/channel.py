@@ -6,23 +6,13 @@ Next: ``store/outbox/queue.py``.
 from __future__ import annotations
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS
-from tocsin.errors import InvalidInput
-from tocsin.model.subscription import Category, Channel, Destination
-
-
-def _check(destination: Destination, place: str) -> None:
-    if destination.config.payload_format is not None and destination.config.payload_format not in EVENT_FORMATS:
-        raise InvalidInput(
-            f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
-        )
-
+from tocsin.delivery.wording.event_formats import check_format
+from tocsin.model.subscription import Category, Channel
 
 GOVERNANCE_WORKFLOW = ChannelType(
     channel=Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT,
     phrase="in a queue",
     categories=frozenset({Category.EXTERNAL}),
-    check=_check,
-    targets=lambda _destination: (),
+    check=lambda destination, place: check_format(destination.config, place),
     config_keys=frozenset({"payload_format"}),
 )

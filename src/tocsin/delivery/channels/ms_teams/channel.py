@@ -7,21 +7,15 @@ Next: ``delivery/channels/ms_teams/sender.py``.
 from __future__ import annotations
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.delivery.channels.endpoints import check_endpoint, endpoint_of
-from tocsin.delivery.channels.webhook.authentication import check_authentication
-from tocsin.model.subscription import Category, Channel, Destination
-
-
-def _check(destination: Destination, place: str) -> None:
-    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
-    check_authentication(destination.config, place)
-
+from tocsin.delivery.channels.endpoints import endpoint_of
+from tocsin.delivery.channels.webhook.authentication import check_posting
+from tocsin.model.subscription import Category, Channel
 
 MS_TEAMS = ChannelType(
     channel=Channel.MS_TEAMS,
     phrase="in Microsoft Teams",
     categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
-    check=_check,
+    check=check_posting,
     targets=endpoint_of,
     interval_s=0.25,
     config_keys=frozenset({"endpoint", "auth_type"}),

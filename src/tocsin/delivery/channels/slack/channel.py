@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from tocsin.delivery.channels.channel_type import ChannelType
-from tocsin.delivery.channels.endpoints import check_endpoint
-from tocsin.delivery.channels.webhook.authentication import check_authentication
+from tocsin.delivery.channels.webhook.authentication import check_posting
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Category, Channel, Destination
 
@@ -45,8 +44,7 @@ def _check_without_bot(destination: Destination, place: str) -> None:
             "Slack needs a bot's token for this category; Owners and Teams are reached at their own addresses as well",
             field=f"{place}.botToken",
         )
-    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
-    check_authentication(destination.config, place)
+    check_posting(destination, place)
     if destination.config.signing_secret:
         raise InvalidInput("needs a botToken: only a bot's buttons come back", field=f"{place}.signingSecret")
     if destination.config.channel:

@@ -14,7 +14,7 @@ from tocsin.delivery.channels.webhook.signature import secrets_in
 from tocsin.errors import InvalidInput
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.model.subscription import DestinationConfig
+from tocsin.model.subscription import Destination, DestinationConfig
 
 AUTHORIZATION = "authorization"
 
@@ -42,6 +42,17 @@ class OAuthClient:
     client_id: str
     client_secret: str = field(repr=False)
     scope: str | None = None
+
+
+def check_posting(destination: Destination, place: str) -> None:
+    """Check a destination that posts to an address: its endpoint, and how it authenticates.
+
+    Raises
+    ------
+    InvalidInput : one of them is wrong
+    """
+    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    check_authentication(destination.config, place)
 
 
 def check_authentication(config: DestinationConfig, place: str) -> None:

@@ -10,7 +10,7 @@ from tocsin.delivery.channels.endpoints import check_endpoint, check_header, end
 from tocsin.delivery.channels.webhook.authentication import CHALLENGE, check_authentication
 from tocsin.delivery.channels.webhook.filling import check_templates
 from tocsin.delivery.channels.webhook.render import GZIP
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS
+from tocsin.delivery.wording.event_formats import check_format
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination
 
@@ -20,10 +20,7 @@ def _check(destination: Destination, place: str) -> None:
     check_endpoint(config.endpoint, f"{place}.endpoint")
     if config.http_method not in ("POST", "PUT"):
         raise InvalidInput("must be POST or PUT", field=f"{place}.httpMethod")
-    if config.payload_format is not None and config.payload_format not in EVENT_FORMATS:
-        raise InvalidInput(
-            f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
-        )
+    check_format(config, place)
     check_templates(config.to_wire(), place)
     if config.compression not in (None, "none", GZIP):
         raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")

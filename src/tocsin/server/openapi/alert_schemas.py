@@ -13,7 +13,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.preferences import Frequency
 from tocsin.model.replay import ReplayState
 from tocsin.model.subscription import AlertType, Category, Channel
-from tocsin.server.openapi.json_schema import (
+from tocsin.server.http.json_schema import (
     COUNT,
     FLAG,
     ID,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.openapi.json_schema import (
+from tocsin.server.http.json_schema import (
     COUNT,
     DAY,
     FLAG,

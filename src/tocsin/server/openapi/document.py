@@ -19,11 +19,11 @@ from pydantic import BaseModel
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
+from tocsin.server.http.json_schema import TEXT, array, page, ref
 from tocsin.server.openapi.alert_schemas import ALERTS
 from tocsin.server.openapi.answer_schemas import ANSWERS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
-from tocsin.server.openapi.json_schema import TEXT, array, page, ref
 from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
 from tocsin.server.openapi.parameters import parameters_of
 from tocsin.server.openapi.requests import MODELS, REQUESTS

@@ -14,7 +14,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.relations import RELATIONS
 from tocsin.model.shapes import Shape, named_shape, required_keys, shape_names, shapes_of
-from tocsin.server.openapi.json_schema import array, closed_object, ref
+from tocsin.server.http.json_schema import array, closed_object, ref
 
 _WORDS: dict[str, Document] = {
     "any": {},

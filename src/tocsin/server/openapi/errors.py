@@ -12,7 +12,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from tocsin.model.entity import Document
-from tocsin.server.openapi.json_schema import TEXT, ref
+from tocsin.server.http.json_schema import TEXT, ref
 from tocsin.server.openapi.operations import OpenApiOperation
 from tocsin.server.request import caller_of
 

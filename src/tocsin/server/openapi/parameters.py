@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.server.openapi.json_schema import TEXT
+from tocsin.server.http.json_schema import TEXT
 from tocsin.store.catalogue.entities.filters import filters_of
 
 _DESCRIPTIONS = {

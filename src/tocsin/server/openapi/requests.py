@@ -10,8 +10,7 @@ from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
-from tocsin.server.login.tokens import LIFETIMES_S
-from tocsin.server.openapi.json_schema import (
+from tocsin.server.http.json_schema import (
     FLAG,
     ID,
     OPEN,
@@ -23,6 +22,7 @@ from tocsin.server.openapi.json_schema import (
     ref,
     whole,
 )
+from tocsin.server.login.tokens import LIFETIMES_S
 
 _EXPIRY = either(*LIFETIMES_S)
 _REFERENCE = ref("ReferenceRequest")

@@ -14,6 +14,7 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, Shape, either, json_of, schema_of
 
 UNSEEN_MS = 20_000
 """A pipeline that was not seen for so long is not there."""
@@ -25,22 +26,35 @@ _ALERT = "eventsubscription"
 NO_PIPELINE = "Waiting for a pipeline: none is running. Start one with `tocsin pipeline`."
 
 
+class ToldBacktest(NamedTuple):
+    """A backtest, and what there is to say about its state."""
+
+    backtest: Backtest
+    message: str | None
+
+
+_PROGRESS: Shape[ToldBacktest] = {
+    "done": (COUNT, lambda told: told.backtest.done_count),
+    "total": (COUNT, lambda told: told.backtest.total_count),
+}
+BACKTEST: Shape[ToldBacktest] = {
+    "id": (ID, lambda told: told.backtest.id),
+    "alert": (OPEN, lambda told: {"name": told.backtest.alert.get("name")}),
+    "since?": (TIME, lambda told: told.backtest.since_ms),
+    "until?": (TIME, lambda told: told.backtest.until_ms),
+    "state": (either(*BacktestState), lambda told: told.backtest.state.value),
+    "requestedAt": (TIME, lambda told: told.backtest.requested_at_ms),
+    "endedAt?": (TIME, lambda told: told.backtest.ended_at_ms),
+    "progress": (schema_of(_PROGRESS), lambda told: json_of(_PROGRESS, told)),
+    "reason?": (TEXT, lambda told: told.backtest.reason),
+    "message?": (TEXT, lambda told: told.message),
+    "result?": (OPEN, lambda told: told.backtest.result),
+}
+
+
 def backtest_json(backtest: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
     """Return a backtest as the API shows it; ``seen_ago_ms`` is how long ago a pipeline was there for backtests."""
-    document: Document = {
-        "id": backtest.id,
-        "alert": {"name": backtest.alert.get("name")},
-        "since": backtest.since_ms,
-        "until": backtest.until_ms,
-        "state": backtest.state.value,
-        "requestedAt": backtest.requested_at_ms,
-        "endedAt": backtest.ended_at_ms,
-        "progress": {"done": backtest.done_count, "total": backtest.total_count},
-        "reason": backtest.reason,
-        "message": _message(backtest, ahead, seen_ago_ms),
-        "result": backtest.result,
-    }
-    return {key: value for key, value in document.items() if value is not None}
+    return json_of(BACKTEST, ToldBacktest(backtest, _message(backtest, ahead, seen_ago_ms)))
 
 
 def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Document:

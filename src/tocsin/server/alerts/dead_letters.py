@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
 from tocsin.delivery.channels.sender_setup import SenderSetup
@@ -24,11 +25,25 @@ from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeRea
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of, shown_target
 from tocsin.model.phrases import suggestion_for
-from tocsin.model.replay import DeadLetter, Replay, Selection
-from tocsin.model.subscription import Channel, Destination
+from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
+from tocsin.model.subscription import Channel, Destination, EventSubscription
+from tocsin.server.alerts.event_shape import event_shape
 from tocsin.server.alerts.explanation_json import attempt_json
 from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.json_schema import (
+    COUNT,
+    FLAG,
+    ID,
+    TEXT,
+    TIME,
+    Shape,
+    array,
+    either,
+    json_of,
+    nullable,
+    schema_of,
+)
 from tocsin.server.request import Caller
 
 _NOT_EDITABLE = "Only administrators and editors of the alert may see and replay its messages."
@@ -108,36 +123,55 @@ def found_letter(message_id: str, caller: Caller) -> DeadLetter:
     return visible_letter
 
 
+class ListedLetter(NamedTuple):
+    """A dead letter, with its alert if that is still there."""
+
+    letter: DeadLetter
+    alert: EventSubscription | None
+
+    def category(self) -> str | None:
+        """Return the category of its destination, if that is still there."""
+        destinations = self.alert.destinations if self.alert else ()
+        return next((one.category.value for one in destinations if one.id == self.letter.destination_id), None)
+
+
+_ALERT: Shape[ListedLetter] = {
+    "id": (TEXT, lambda listed: listed.letter.subscription_id),
+    "name": (nullable(TEXT), lambda listed: listed.alert.name if listed.alert else None),
+}
+_DESTINATION: Shape[ListedLetter] = {
+    "id": (TEXT, lambda listed: listed.letter.destination_id),
+    "category": (nullable(TEXT), lambda listed: listed.category()),
+    "type": (either(*Channel), lambda listed: listed.letter.channel),
+}
+_EVENT: Shape[Entry] = {
+    **event_shape("id"),
+    "offset": (COUNT, lambda entry: entry.log_offset),
+    "title": (TEXT, lambda entry: event_text(entry.event).headline),
+    **event_shape("eventType", "entityType", "entityFullyQualifiedName"),
+}
+DEAD_LETTER: Shape[ListedLetter] = {
+    "id": (ID | {"description": "The id of the message, its `webhook-id`."}, lambda listed: listed.letter.id),
+    "alert": (schema_of(_ALERT), lambda listed: json_of(_ALERT, listed)),
+    "destination": (schema_of(_DESTINATION), lambda listed: json_of(_DESTINATION, listed)),
+    "recipient": (TEXT, lambda listed: shown_target(listed.letter.target)),
+    "status": (either(*MessageStatus), lambda listed: listed.letter.status.value),
+    "isDeadLetter": (FLAG, lambda listed: listed.letter.status in _DEAD),
+    "reason": (nullable(TEXT), lambda listed: listed.letter.reason),
+    "statusCode": (nullable(COUNT), lambda listed: listed.letter.status_code),
+    "attemptCount": (COUNT, lambda listed: listed.letter.attempt_count),
+    "createdAt": (TIME, lambda listed: listed.letter.created_at_ms),
+    "updatedAt": (TIME, lambda listed: listed.letter.updated_at_ms),
+    "notificationCount": (COUNT, lambda listed: listed.letter.notification_count),
+    "events": (array(schema_of(_EVENT)), lambda listed: [json_of(_EVENT, one) for one in listed.letter.entries]),
+}
+"""A dead letter as a list shows it."""
+
+
 def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document]:
     """Return dead letters as a list shows them."""
     alerts = {one: caller.parts.subscriptions.find(one) for one in {letter.subscription_id for letter in letters}}
-    documents = []
-    for letter in letters:
-        alert = alerts[letter.subscription_id]
-        destinations = alert.destinations if alert else ()
-        destination = next((one for one in destinations if one.id == letter.destination_id), None)
-        documents.append(
-            {
-                "id": letter.id,
-                "alert": {"id": letter.subscription_id, "name": alert.name if alert else None},
-                "destination": {
-                    "id": letter.destination_id,
-                    "category": destination.category.value if destination else None,
-                    "type": letter.channel,
-                },
-                "recipient": shown_target(letter.target),
-                "status": letter.status.value,
-                "isDeadLetter": letter.status in _DEAD,
-                "reason": letter.reason,
-                "statusCode": letter.status_code,
-                "attemptCount": letter.attempt_count,
-                "createdAt": letter.created_at_ms,
-                "updatedAt": letter.updated_at_ms,
-                "notificationCount": letter.notification_count,
-                "events": [_event(one) for one in letter.entries],
-            }
-        )
-    return documents
+    return [json_of(DEAD_LETTER, ListedLetter(letter, alerts[letter.subscription_id])) for letter in letters]
 
 
 def attempts_json(message_id: str, caller: Caller) -> list[Document]:
@@ -195,33 +229,26 @@ async def rehearse(dispatch: Dispatch, destination: Destination, caller: Caller)
     return rehearsed_requests(recorder, destination)
 
 
-def request_json(request: Rehearsed) -> Document:
-    """Return a request as the API shows it."""
-    return {"method": request.method, "address": request.address, "headers": request.headers, "body": request.body}
-
-
-def replay_json(replay: Replay) -> Document:
-    """Return a replay as the API shows it."""
-    selection = replay.selection
-    document: Document = {
-        "id": replay.id,
-        "requestedBy": replay.requested_by,
-        "requestedAt": replay.requested_at_ms,
-        "state": replay.state.value,
-        "progress": {
-            "total": replay.total_count,
-            "waiting": replay.waiting_count,
-            "delivered": replay.delivered_count,
-            "failed": replay.failed_count,
-            "takenBack": replay.taken_back_count,
-        },
-        "destination": selection.destination_id,
-        "reason": selection.reason,
-        "since": selection.since_ms,
-        "until": selection.until_ms,
-        "endedAt": replay.ended_at_ms,
-    }
-    return {key: value for key, value in document.items() if value is not None}
+_PROGRESS: Shape[Replay] = {
+    "total": (COUNT, lambda replay: replay.total_count),
+    "waiting": (COUNT, lambda replay: replay.waiting_count),
+    "delivered": (COUNT, lambda replay: replay.delivered_count),
+    "failed": (COUNT, lambda replay: replay.failed_count),
+    "takenBack": (COUNT, lambda replay: replay.taken_back_count),
+}
+REPLAY: Shape[Replay] = {
+    "id": (ID, lambda replay: replay.id),
+    "requestedBy": (ID, lambda replay: replay.requested_by),
+    "requestedAt": (TIME, lambda replay: replay.requested_at_ms),
+    "state": (either(*ReplayState), lambda replay: replay.state.value),
+    "progress": (schema_of(_PROGRESS), lambda replay: json_of(_PROGRESS, replay)),
+    "destination?": (ID, lambda replay: replay.selection.destination_id),
+    "reason?": (TEXT, lambda replay: replay.selection.reason),
+    "since?": (TIME, lambda replay: replay.selection.since_ms),
+    "until?": (TIME, lambda replay: replay.selection.until_ms),
+    "endedAt?": (TIME, lambda replay: replay.ended_at_ms),
+}
+"""A replay as the API shows it."""
 
 
 def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
@@ -239,15 +266,3 @@ def _without(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch
         return objections.get((entry.notification_id, reason))
 
     return narrow_dispatch(dispatch, objection)[0] or dispatch
-
-
-def _event(entry: Entry) -> Document:
-    event = entry.event
-    return {
-        "id": event.id,
-        "offset": entry.log_offset,
-        "title": event_text(event).headline,
-        "eventType": event.event_type.value,
-        "entityType": event.entity_type,
-        "entityFullyQualifiedName": event.entity_fully_qualified_name,
-    }

@@ -15,7 +15,6 @@ from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
-from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -24,7 +23,9 @@ from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
+from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
+from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, Shape, array, json_of, nullable, ref, whole
 
 MOST_PEOPLE = 50
 """The most people shown per alert, and notifications in all."""
@@ -54,7 +55,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": _event(visible_findings.visible),
+        "event": json_of(EVENT, word_entry(visible_findings.visible)),
         "user": None if person is None else {"id": person.id, "name": person.name},
         "pipeline": {
             "offset": explanation.pipeline_at,
@@ -109,37 +110,33 @@ def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
     return [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]]
 
 
-def _event(logged: LoggedEvent) -> Document:
-    event, text = logged.event, event_text(logged.event)
-    return {
-        "id": event.id,
-        "offset": logged.offset,
-        "title": text.headline,
-        "changes": [line.text for line in text.lines],
-        "semanticChanges": semantic_changes(event),
-        "eventType": event.event_type.value,
-        "entityType": event.entity_type,
-        "entityId": event.entity_id,
-        "entityFullyQualifiedName": event.entity_fully_qualified_name,
-        "userName": event.user_name,
-        "timestamp": event.timestamp,
-    }
+EVENT: Shape[Worded[LoggedEvent]] = {
+    **event_shape("id"),
+    "offset": (COUNT, lambda worded: worded.entry.offset),
+    **TITLE,
+    **CHANGES,
+    **event_shape("semanticChanges", "eventType", "entityType", "entityId"),
+    **event_shape("entityFullyQualifiedName", "userName", "timestamp"),
+}
+ALERT: Shape[AlertTrace] = {
+    "id": (TEXT, lambda trace: trace.subscription.id),
+    "name": (TEXT, lambda trace: trace.subscription.name),
+    "displayName": (nullable(TEXT), lambda trace: trace.subscription.display_name),
+    "matched": (FLAG, lambda trace: trace.match.matched),
+    "gates": (array(whole({"name": TEXT, "holds": FLAG, "says": TEXT})), lambda trace: trace.match.gates),
+    "rules": (array(OPEN), lambda trace: [_rule(rule) for rule in trace.match.rules]),
+    "obstacles": (array(TEXT), lambda trace: trace.match.obstacles()),
+    "destinations": (
+        array(TEXT),
+        lambda trace: [f"{one.category.value} by {one.type.value}" for one in trace.subscription.destinations],
+    ),
+}
+"""An alert that is explained, but for whom it reached."""
 
 
 def _alert(trace: AlertTrace, *, is_inherited: bool) -> Document:
-    alert = trace.subscription
     reached = [_recipient(one, is_inherited=is_inherited) for one in trace.reached[:MOST_PEOPLE]]
-    return {
-        "id": alert.id,
-        "name": alert.name,
-        "displayName": alert.display_name,
-        "matched": trace.match.matched,
-        "gates": [{"name": gate.name, "holds": gate.holds, "says": gate.says} for gate in trace.match.gates],
-        "rules": [_rule(rule) for rule in trace.match.rules],
-        "obstacles": trace.match.obstacles(),
-        "destinations": [f"{one.category.value} by {one.type.value}" for one in alert.destinations],
-        "reached": {"total": len(trace.reached), "data": reached},
-    }
+    return json_of(ALERT, trace) | {"reached": {"total": len(trace.reached), "data": reached}}
 
 
 def _rule(rule: RuleTrace) -> Document:
@@ -198,22 +195,26 @@ def _reason(reason: Reason, name: str | None = None, *, is_inherited: bool = Fal
     return {**reason.to_wire(), "isInherited": is_inherited and reason.is_of_owner, "sentence": sentence}
 
 
+NOTIFIED: Shape[NotificationRecord] = {
+    "id": (TEXT, lambda record: record.notification.id),
+    "channel": (TEXT, lambda record: record.notification.channel),
+    "recipient": (TEXT, lambda record: record.notification.address),
+    "recipientId": (nullable(TEXT), lambda record: record.notification.recipient_id),
+    "recipientName": (nullable(TEXT), lambda record: record.user_name),
+    "reasons": (array(ref("Reason")), lambda record: record.notification.reasons),
+    "dueAt": (TIME, lambda record: record.notification.due_at_ms),
+    "createdAt": (TIME, lambda record: record.notification.created_at_ms),
+    "isRead": (FLAG, lambda record: record.read_at_ms is not None),
+    "readAt": (nullable(TIME), lambda record: record.read_at_ms),
+    "message": (nullable(OPEN), lambda record: record.message),
+}
+"""A stored notification, whose reasons and message are told in full."""
+
+
 def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bool) -> Document:
-    notification = record.notification
-    reasons = [_reason(one, record.user_name, is_inherited=is_inherited) for one in notification.reasons]
-    return {
-        "id": notification.id,
-        "channel": notification.channel,
-        "recipient": notification.address,
-        "recipientId": notification.recipient_id,
-        "recipientName": record.user_name,
-        "reasons": reasons,
-        "dueAt": notification.due_at_ms,
-        "createdAt": notification.created_at_ms,
-        "isRead": record.read_at_ms is not None,
-        "readAt": record.read_at_ms,
-        "message": None if record.message is None else _message(record.message, shows_answers),
-    }
+    reasons = [_reason(one, record.user_name, is_inherited=is_inherited) for one in record.notification.reasons]
+    message = None if record.message is None else _message(record.message, shows_answers)
+    return json_of(NOTIFIED, record) | {"reasons": reasons, "message": message}
 
 
 def _dropped_reason(dropped: DroppedReason) -> Document:
@@ -243,16 +244,25 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
     }
 
 
+_ATTEMPT: Shape[AttemptRecord] = {
+    "number": (COUNT, lambda attempt: attempt.number),
+    "startedAt": (TIME, lambda attempt: attempt.started_at_ms),
+    "durationMs": (COUNT, lambda attempt: attempt.duration_ms),
+    "outcome": (TEXT, lambda attempt: attempt.outcome),
+    "reason": (TEXT, lambda attempt: attempt.reason),
+    "statusCode": (nullable(COUNT), lambda attempt: attempt.status_code),
+    "dropped": (array(OPEN), lambda attempt: [_dropped_reason(each) for each in attempt.dropped]),
+    "templateError?": (TEXT, lambda attempt: attempt.template_error or None),
+}
+ATTEMPT: Shape[AttemptRecord] = {
+    **_ATTEMPT,
+    "detail?": (
+        {"type": "string", "description": "The receiver's answer, for administrators."},
+        lambda attempt: attempt.detail,
+    ),
+}
+
+
 def attempt_json(attempt: AttemptRecord, *, shows_answers: bool) -> Document:
     """Return one attempt; ``shows_answers``: with what the receiver answered."""
-    return {
-        "number": attempt.number,
-        "startedAt": attempt.started_at_ms,
-        "durationMs": attempt.duration_ms,
-        "outcome": attempt.outcome,
-        "reason": attempt.reason,
-        "statusCode": attempt.status_code,
-        "dropped": [_dropped_reason(each) for each in attempt.dropped],
-        **({"templateError": attempt.template_error} if attempt.template_error else {}),
-        **({"detail": attempt.detail} if shows_answers else {}),
-    }
+    return json_of(ATTEMPT if shows_answers else _ATTEMPT, attempt)

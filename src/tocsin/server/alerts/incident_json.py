@@ -5,10 +5,12 @@ Next: ``server/routes/alerts/alert_incidents.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, StepKind
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.entity import Document
+from tocsin.server.http.json_schema import ID, OPEN, TIME, Shape, either, json_of, nullable
 from tocsin.server.request import Caller
 
 _SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
@@ -24,7 +26,7 @@ def incidents_on_wire(incidents: Sequence[AlertIncident], caller: Caller) -> lis
     """Return incidents for an answer."""
     assignees = [one.assignee for one in incidents if one.assignee]
     references = _with_names([*(each for one in incidents for each in subjects_of(one)), *assignees], caller)
-    return [_on_wire(one, references) for one in incidents]
+    return [json_of(INCIDENT, NamedIncident(one, references)) for one in incidents]
 
 
 def timeline(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
@@ -52,21 +54,37 @@ def _moment(kind: StepKind, at_ms: int, event_id: str | None) -> Document:
     return {"kind": kind.value, "timestamp": at_ms, "eventId": event_id}
 
 
-def _on_wire(incident: AlertIncident, references: dict[str, Document]) -> Document:
-    alert, asset = subjects_of(incident)
-    resolved_by = StepKind.RECOVERED if incident.recovered_event_id is not None else StepKind.RESOLVED
-    return {
-        "id": incident.id,
-        "name": incident.name,
-        "status": incident.status.value,
-        "alert": references.get(alert["id"], alert),
-        "entity": references.get(asset["id"], asset),
-        "assignee": references.get(incident.assignee["id"], incident.assignee) if incident.assignee else None,
-        "openedAt": incident.opened_at_ms,
-        "resolvedAt": incident.resolved_at_ms,
-        "resolvedBy": None if incident.is_open else resolved_by.value,
-        "updatedAt": incident.updated_at_ms,
-    }
+class NamedIncident(NamedTuple):
+    """An incident, and the references, by id, that it names."""
+
+    incident: AlertIncident
+    references: Mapping[str, Document]
+
+    def reference(self, reference: Document | None) -> Document | None:
+        """Return a reference with the names that may be seen."""
+        return reference and self.references.get(reference["id"], reference)
+
+
+INCIDENT: Shape[NamedIncident] = {
+    "id": (ID, lambda named: named.incident.id),
+    "name": ({"type": "string", "examples": ["INC-7"]}, lambda named: named.incident.name),
+    "status": (either(*IncidentStatus), lambda named: named.incident.status.value),
+    "alert": (OPEN, lambda named: named.reference(subjects_of(named.incident)[0])),
+    "entity": (OPEN, lambda named: named.reference(subjects_of(named.incident)[1])),
+    "assignee": (nullable(OPEN), lambda named: named.reference(named.incident.assignee)),
+    "openedAt": (TIME, lambda named: named.incident.opened_at_ms),
+    "resolvedAt": (nullable(TIME), lambda named: named.incident.resolved_at_ms),
+    "resolvedBy": (
+        nullable(either(StepKind.RECOVERED, StepKind.RESOLVED)),
+        lambda named: None if named.incident.is_open else _ending_of(named.incident).value,
+    ),
+    "updatedAt": (TIME, lambda named: named.incident.updated_at_ms),
+}
+"""An incident of an alert, without its timeline."""
+
+
+def _ending_of(incident: AlertIncident) -> StepKind:
+    return StepKind.RESOLVED if incident.recovered_event_id is None else StepKind.RECOVERED
 
 
 def _with_names(references: Sequence[Document], caller: Caller) -> dict[str, Document]:

@@ -18,6 +18,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alert_stores import with_streaks
+from tocsin.server.http.json_schema import COUNT, WHOLE, Shape, json_of
 from tocsin.server.request import Caller
 from tocsin.store.outbox.firings import Tally
 
@@ -122,9 +123,21 @@ def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
     visible = {one["id"] for one in visible_references(caller, references)}
     visible_tallies = (one for one in asset_tallies if one[0] in visible)
     return [
-        {"id": entity_id, "type": kind, "fullyQualifiedName": name, **_counts(tally)}
+        {"id": entity_id, "type": kind, "fullyQualifiedName": name, **json_of(COUNTS, tally)}
         for entity_id, kind, name, tally in islice(visible_tallies, _MOST_ASSETS)
     ]
+
+
+COUNTS: Shape[Tally] = {
+    "fired": (COUNT, lambda tally: tally.fired_count),
+    "notifiedNobody": (COUNT, lambda tally: tally.silent_count),
+    "notified": (COUNT, lambda tally: tally.notified_count),
+    "notifiedPeople": (COUNT, lambda tally: tally.person_count),
+    "notifiedInApp": (COUNT, lambda tally: tally.app_count),
+    "opened": (COUNT, lambda tally: tally.opened_count),
+    "noise": (WHOLE, lambda tally: tally.noise),
+}
+"""What an alert, or one of its assets, had of events and notifications."""
 
 
 def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tuple[int, int]) -> Document:
@@ -133,22 +146,10 @@ def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tupl
         "name": alert.name,
         "displayName": alert.display_name,
         "enabled": alert.enabled,
-        **_counts(tally),
+        **json_of(COUNTS, tally),
         "people": people,
         "muted": mutes[0],
         "unsubscribed": mutes[1],
-    }
-
-
-def _counts(tally: Tally) -> Document:
-    return {
-        "fired": tally.fired_count,
-        "notifiedNobody": tally.silent_count,
-        "notified": tally.notified_count,
-        "notifiedPeople": tally.person_count,
-        "notifiedInApp": tally.app_count,
-        "opened": tally.opened_count,
-        "noise": tally.noise,
     }
 
 

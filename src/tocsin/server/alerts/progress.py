@@ -20,11 +20,14 @@ from tocsin.flow.resolve.withholding import withheld
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.message import MessageStatus
 from tocsin.model.stored import Key
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import as_shown
 from tocsin.server.alert_stores import with_streaks
+from tocsin.server.alerts.event_shape import event_shape
+from tocsin.server.http.json_schema import COUNT, TEXT, Shape, either, nullable
 from tocsin.server.request import Caller
 from tocsin.store.outbox.deliveries import EventCounts, FailedEvent, LogEntry
 
@@ -178,26 +181,21 @@ def typed_json(status: str, events: Sequence[Document]) -> list[Document]:
     return [{"status": status, "data": [one], "timestamp": one["timestamp"]} for one in events]
 
 
-def log_json(entry: LogEntry) -> Document:
-    """Return one line of an alert's log."""
-    event = entry.event
-    return {
-        "timestamp": event.timestamp,
-        "offset": entry.place.log_offset,
-        "eventId": event.id,
-        "eventType": event.event_type.value,
-        "entityType": event.entity_type,
-        "entityFullyQualifiedName": event.entity_fully_qualified_name,
-        "channel": entry.channel,
-        "recipient": entry.recipient,
-        "destinationId": entry.destination_id,
-        "messageId": entry.message_id,
-        "status": entry.status or "delivered",
-        "attemptCount": entry.attempt_count,
-        "lastAttemptAt": entry.attempted_at_ms,
-        "reason": entry.reason,
-        "statusCode": entry.status_code,
-    }
+LOG_ENTRY: Shape[LogEntry] = {
+    **event_shape("timestamp"),
+    "offset": (COUNT, lambda entry: entry.place.log_offset),
+    **event_shape("eventId", "eventType", "entityType", "entityFullyQualifiedName"),
+    "channel": (either(*Channel), lambda entry: entry.channel),
+    "recipient": (TEXT, lambda entry: entry.recipient),
+    "destinationId": (nullable(TEXT), lambda entry: entry.destination_id),
+    "messageId": (nullable(TEXT), lambda entry: entry.message_id),
+    "status": (either(*MessageStatus), lambda entry: entry.status or "delivered"),
+    "attemptCount": (nullable(COUNT), lambda entry: entry.attempt_count),
+    "lastAttemptAt": (nullable(COUNT), lambda entry: entry.attempted_at_ms),
+    "reason": (nullable(TEXT), lambda entry: entry.reason),
+    "statusCode": (nullable(COUNT), lambda entry: entry.status_code),
+}
+"""One line of an alert's log."""
 
 
 def shown_page(

@@ -27,6 +27,7 @@ from tocsin.model.message import (
     OutcomeReason,
     Rejected,
 )
+from tocsin.server.alerts.event_shape import reason_json
 from tocsin.server.request import Caller
 
 MOST_ITEMS = 100
@@ -202,7 +203,7 @@ def _obstacle_of(dispatch: Dispatch | None, route: Route | None) -> Rejected | N
 def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document:
     settings, entry = caller.parts.settings, dispatch.first
     form = EVENT_FORMATS[route.destination.config.payload_format or settings.event_format]
-    reasons = [{**one.to_wire(), "sentence": one.sentence()} for one in entry.reasons]
+    reasons = [reason_json(one) for one in entry.reasons]
     return {"id": dispatch.message.id, "event": form(entry.event, settings.base_url()), "reasons": reasons}
 
 

@@ -1,8 +1,9 @@
-"""Building blocks of JSON Schemas: objects, lists, pages, references and scalars."""
+"""Building blocks of JSON Schemas: objects, lists, pages, references, scalars; shapes with schemas and values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from tocsin.model.entity import Document
 
@@ -16,6 +17,7 @@ ID: Document = {"type": "string", "format": "uuid"}
 DAY: Document = {"type": "string", "format": "date"}
 TIME: Document = {"type": "integer", "description": "Epoch milliseconds, UTC."}
 URL: Document = {"type": "string", "format": "uri"}
+ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 
 
 def ref(name: str) -> Document:
@@ -57,3 +59,26 @@ def whole(required: Mapping[str, Document], optional: Mapping[str, Document] | N
 def page(items: Document) -> Document:
     """Return the schema of one page of a list."""
     return whole({"data": array(items), "paging": ref("Paging")})
+
+
+T = TypeVar("T")
+Shape = Mapping[str, tuple[Document, Callable[[T], object]]]
+"""An answer about a record: of each key its schema and its value; a key with ``?`` is left out where that is None."""
+
+
+def json_of(shape: Shape[T], record: T) -> Document:
+    """Return the answer about a record."""
+    document: Document = {}
+    for key, (_, value_of) in shape.items():
+        value = value_of(record)
+        if not key.endswith("?"):
+            document[key] = value
+        elif value is not None:
+            document[key[:-1]] = value
+    return document
+
+
+def schema_of(shape: Shape[T]) -> Document:
+    """Return the schema of such answers."""
+    schemas = {key.rstrip("?"): schema for key, (schema, _) in shape.items()}
+    return closed_object(schemas, required=[key for key in shape if not key.endswith("?")])

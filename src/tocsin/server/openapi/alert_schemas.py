@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from tocsin.model.alert_editor import ViewExtent
-from tocsin.model.alert_incident import IncidentStatus, StepKind
-from tocsin.model.backtest import BacktestState
+from tocsin.model.alert_incident import StepKind
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.message import MessageStatus
 from tocsin.model.mute import MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.preferences import Frequency
-from tocsin.model.replay import ReplayState
 from tocsin.model.subscription import AlertType, Category, Channel
+from tocsin.server.alerts.backtests import BACKTEST
+from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
+from tocsin.server.alerts.event_shape import INBOX_ENTRY
+from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
+from tocsin.server.alerts.incident_json import INCIDENT
+from tocsin.server.alerts.noise import COUNTS
+from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.http.json_schema import (
     COUNT,
+    ENTITY_TYPE,
     FLAG,
     ID,
     OPEN,
@@ -25,18 +30,18 @@ from tocsin.server.http.json_schema import (
     either,
     nullable,
     ref,
+    schema_of,
     whole,
 )
 from tocsin.store.catalogue.alerts.history import HistoryKind
 
-_ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _FREQUENCY = either(*Frequency)
 _SEEN_EVENT: Document = {
     "title": TEXT,
     "changes": array(TEXT),
     "semanticChanges": array(ref("SemanticChange")),
     "eventType": either(*EventType),
-    "entityType": _ENTITY_TYPE,
+    "entityType": ENTITY_TYPE,
     "entityId": TEXT,
     "entityFullyQualifiedName": nullable(TEXT),
     "userName": nullable(TEXT),
@@ -51,44 +56,9 @@ _REASON: Document = {
     "sentence": {"type": "string", "description": "The reason as a person would say it."},
 }
 
-_MESSAGE: Document = {
-    "id": {"type": "string", "format": "uuid", "description": "The id of the message, its `webhook-id`."},
-    "alert": whole({"id": TEXT, "name": nullable(TEXT)}),
-    "destination": whole({"id": TEXT, "category": nullable(TEXT), "type": either(*Channel)}),
-    "recipient": TEXT,
-    "status": either(*MessageStatus),
-    "isDeadLetter": FLAG,
-    "reason": nullable(TEXT),
-    "statusCode": nullable(COUNT),
-    **{"attemptCount": COUNT, "createdAt": TIME, "updatedAt": TIME, "notificationCount": COUNT},
-    "events": array(
-        whole(
-            {
-                **{"id": TEXT, "offset": COUNT, "title": TEXT, "eventType": either(*EventType)},
-                **{"entityType": _ENTITY_TYPE, "entityFullyQualifiedName": nullable(TEXT)},
-            }
-        )
-    ),
-}
-_INCIDENT: Document = {
-    "id": ID,
-    "name": {"type": "string", "examples": ["INC-7"]},
-    "status": either(*IncidentStatus),
-    "alert": OPEN,
-    "entity": OPEN,
-    "assignee": nullable(OPEN),
-    "openedAt": TIME,
-    "resolvedAt": nullable(TIME),
-    "resolvedBy": nullable(either(StepKind.RECOVERED, StepKind.RESOLVED)),
-    "updatedAt": TIME,
-}
-
 ALERTS: dict[str, Document] = {
     "Reason": whole(_REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT, "isInherited": FLAG}),
-    "Notification": whole(
-        {"id": TEXT, "eventId": TEXT, **_SEEN_EVENT, "reasons": array(ref("Reason")), "read": FLAG},
-        {"about": OPEN},
-    ),
+    "Notification": schema_of(INBOX_ENTRY),
     "NotificationPage": whole(
         {
             "data": array(ref("Notification")),
@@ -138,29 +108,12 @@ ALERTS: dict[str, Document] = {
         },
     },
     "Trial": whole({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),
-    "Backtest": whole(
-        {
-            "id": ID,
-            "alert": OPEN,
-            "state": either(*BacktestState),
-            "requestedAt": TIME,
-            "progress": whole({"done": COUNT, "total": COUNT}),
-        },
-        {"since": TIME, "until": TIME, "endedAt": TIME, "reason": TEXT, "message": TEXT, "result": OPEN},
-    ),
-    "DeadLetter": whole(_MESSAGE),
+    "Backtest": schema_of(BACKTEST),
+    "DeadLetter": schema_of(DEAD_LETTER),
     "Delivery": whole(
         {
-            **_MESSAGE,
-            "attempts": array(
-                whole(
-                    {
-                        **{"number": COUNT, "startedAt": TIME, "durationMs": COUNT, "outcome": TEXT},
-                        **{"reason": TEXT, "statusCode": nullable(COUNT), "dropped": array(OPEN)},
-                    },
-                    {"detail": {"type": "string", "description": "The receiver's answer, for administrators."}},
-                )
-            ),
+            **schema_of(DEAD_LETTER)["properties"],
+            "attempts": array(schema_of(ATTEMPT)),
             "requests": array(whole({"method": TEXT, "address": TEXT, "headers": OPEN, "body": TEXT})),
         },
         {"requestsNote": TEXT},
@@ -188,31 +141,14 @@ ALERTS: dict[str, Document] = {
             )
         }
     ),
-    "AlertLogEntry": whole(
-        {
-            **{"timestamp": TIME, "offset": COUNT, "eventId": TEXT, "eventType": either(*EventType)},
-            **{"entityType": _ENTITY_TYPE, "entityFullyQualifiedName": nullable(TEXT)},
-            **{"channel": either(*Channel), "recipient": TEXT, "status": either(*MessageStatus)},
-            **dict.fromkeys(("destinationId", "messageId", "reason"), nullable(TEXT)),
-            **dict.fromkeys(("attemptCount", "lastAttemptAt", "statusCode"), nullable(COUNT)),
-        }
-    ),
+    "AlertLogEntry": schema_of(LOG_ENTRY),
     "AlertEditor": whole(
         {"id": ID, "type": either("user"), "name": nullable(TEXT), "deleted": FLAG, "since": TIME},
         {"mayView": either(*ViewExtent), "withheld": COUNT},
     ),
     "AlertEditors": whole({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
     "Flag": FLAG,
-    "Replay": whole(
-        {
-            "id": ID,
-            "requestedBy": ID,
-            "requestedAt": TIME,
-            "state": either(*ReplayState),
-            "progress": whole(dict.fromkeys(("total", "waiting", "delivered", "failed", "takenBack"), COUNT)),
-        },
-        {"destination": ID, "reason": TEXT, "since": TIME, "until": TIME, "endedAt": TIME},
-    ),
+    "Replay": schema_of(REPLAY),
     "ConditionError": whole(
         {"message": TEXT, "line": WHOLE, "column": WHOLE, "expected": array(TEXT)}, {"suggestion": TEXT}
     ),
@@ -250,9 +186,8 @@ ALERTS: dict[str, Document] = {
         "required": ["id", "name", "noise", "notified"],
         "properties": {
             **{"id": ID, "name": TEXT, "displayName": nullable(TEXT), "enabled": FLAG},
-            **dict.fromkeys(("fired", "notifiedNobody", "notified", "notifiedPeople", "notifiedInApp"), COUNT),
-            **dict.fromkeys(("opened", "muted", "unsubscribed"), COUNT),
-            "noise": WHOLE,
+            **schema_of(COUNTS)["properties"],
+            **dict.fromkeys(("muted", "unsubscribed"), COUNT),
             "people": nullable(COUNT),
         },
     },
@@ -277,10 +212,10 @@ ALERTS: dict[str, Document] = {
             },
         ]
     },
-    "AlertIncident": whole(_INCIDENT),
+    "AlertIncident": schema_of(INCIDENT),
     "AlertIncidentWithTimeline": whole(
         {
-            **_INCIDENT,
+            **schema_of(INCIDENT)["properties"],
             "timeline": array(
                 whole(
                     {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
@@ -306,7 +241,7 @@ ALERTS: dict[str, Document] = {
         {
             "answer": {"type": "string", "description": "The answer in a sentence or two."},
             "asOf": TIME,
-            "event": whole({"id": TEXT, "offset": COUNT, **_SEEN_EVENT}),
+            "event": schema_of(EVENT),
             "user": nullable(whole({"id": ID, "name": TEXT})),
             "pipeline": whole({"offset": COUNT, "hasReached": FLAG, "isRunning": FLAG}),
             "alerts": array(ref("AlertExplanation")),
@@ -318,31 +253,10 @@ ALERTS: dict[str, Document] = {
     ),
     "AlertExplanation": whole(
         {
-            "id": TEXT,
-            "name": TEXT,
-            "displayName": nullable(TEXT),
-            "matched": FLAG,
-            "gates": array(whole({"name": TEXT, "holds": FLAG, "says": TEXT})),
-            "rules": array(OPEN),
-            "obstacles": array(TEXT),
-            "destinations": array(TEXT),
+            **schema_of(ALERT)["properties"],
             "reached": whole({"total": COUNT, "data": array(OPEN)}),
         }
     ),
-    "NotifiedPerson": whole(
-        {
-            "id": TEXT,
-            "channel": TEXT,
-            "recipient": TEXT,
-            "recipientId": nullable(TEXT),
-            "recipientName": nullable(TEXT),
-            "reasons": array(ref("Reason")),
-            "dueAt": TIME,
-            "createdAt": TIME,
-            "isRead": FLAG,
-            "readAt": nullable(TIME),
-            "message": nullable(OPEN),
-        }
-    ),
+    "NotifiedPerson": schema_of(NOTIFIED),
 }
 """What alerts made of the events: notifications, mutes, states of deliveries, noise, explanations."""

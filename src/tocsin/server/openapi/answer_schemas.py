@@ -8,6 +8,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.http.json_schema import (
     COUNT,
     DAY,
+    ENTITY_TYPE,
     FLAG,
     ID,
     NUMBER,
@@ -24,10 +25,9 @@ from tocsin.server.http.json_schema import (
     whole,
 )
 
-_ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
-_NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": _ENTITY_TYPE}}
+_NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": ENTITY_TYPE}}
 _HITS: Document = {"took": COUNT, "timed_out": FLAG}
 _TOTAL = whole({"value": COUNT, "relation": either("eq", "gte")})
 
@@ -199,6 +199,6 @@ ANSWERS: dict[str, Document] = {
             "paging": whole({"total": COUNT, "before": nullable(TEXT), "after": nullable(TEXT)}),
         }
     ),
-    "Ranked": whole({"entityType": _ENTITY_TYPE, "date": DAY}),
+    "Ranked": whole({"entityType": ENTITY_TYPE, "date": DAY}),
 }
 """Errors, pages, jobs, health, people, lineage, impact and search."""

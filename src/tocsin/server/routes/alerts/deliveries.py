@@ -21,17 +21,17 @@ from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.dead_letters import (
+    REPLAY,
     Wanted,
     attempts_json,
     found_letter,
     letters_json,
     rehearse,
     rehearsed_dispatch,
-    replay_json,
-    request_json,
     shown_letters,
 )
 from tocsin.server.alerts.hourly_counts import count_repeated
+from tocsin.server.http.json_schema import json_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.store.database.page_bytes import BoundedList
@@ -92,7 +92,9 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
     if not request.keys() - {"delivered"}:
         raise InvalidInput("Say what to replay: a message, or an alert, destination, reason, since or until.")
     started = _of_one(request, caller) if "message" in request else _of_many(request, caller)
-    return answer(replay_json(started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"})
+    return answer(
+        json_of(REPLAY, started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"}
+    )
 
 
 @router.get("/replays", openapi_extra=answers("ReplayPage"))
@@ -100,15 +102,15 @@ def list_replays(caller: Asked) -> Response:
     """List your newest replays; administrators see those of everybody."""
     require(caller, Operation.VIEW_BASIC, ROW)
     requester_id = None if caller.actor.is_admin else caller.actor.id
-    replays = [replay_json(one) for one in caller.parts.alert_stores.replays.newest(requester_id, limit=_MOST_REPLAYS)]
-    return answer({"data": replays, "paging": {"total": len(replays)}})
+    replays = caller.parts.alert_stores.replays.newest(requester_id, limit=_MOST_REPLAYS)
+    return answer({"data": [json_of(REPLAY, one) for one in replays], "paging": {"total": len(replays)}})
 
 
 @router.get("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def read_replay(replay_id: PathId, caller: Asked) -> Response:
     """Return the state and progress of a replay."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return answer(replay_json(_own(str(replay_id), caller)))
+    return answer(json_of(REPLAY, _own(str(replay_id), caller)))
 
 
 @router.delete("/replays/{replay_id}", openapi_extra=answers("Replay"))
@@ -117,7 +119,7 @@ def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     replay = _own(str(replay_id), caller)
     caller.parts.alert_stores.replays.cancel(replay.id)
-    return answer(replay_json(_advance(replay.id, caller)))
+    return answer(json_of(REPLAY, _advance(replay.id, caller)))
 
 
 @router.get("/{message_id}", openapi_extra=answers("Delivery"))
@@ -131,8 +133,7 @@ async def _read(message_id: str, caller: Caller) -> Document:
     rehearsal = await run_in_threadpool(rehearsed_dispatch, letter, caller)
     if isinstance(rehearsal, str):
         return {**document, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {rehearsal}."}
-    requests = [request_json(one) for one in await rehearse(*rehearsal, caller)]
-    return {**document, "attempts": attempts, "requests": requests}
+    return {**document, "attempts": attempts, "requests": await rehearse(*rehearsal, caller)}
 
 
 def _letter_and_attempts(message_id: str, caller: Caller) -> tuple[DeadLetter, Document, list[Document]]:

@@ -28,12 +28,12 @@ from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
 from tocsin.server.alerts.progress import (
+    LOG_ENTRY,
     TO_SUBSCRIBER,
     PageAsked,
     alert_at,
     diagnosis_json,
     failed_json,
-    log_json,
     progress_of,
     record_json,
     sent_json,
@@ -41,6 +41,7 @@ from tocsin.server.alerts.progress import (
     typed_json,
 )
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.json_schema import json_of
 from tocsin.server.http.keyed_routes import Endpoint, by_id_and_name, id_key, with_key
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
@@ -187,7 +188,7 @@ def list_logs(
 
     page = visible_page(read, partial(as_shown, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
-    return answer({"data": [log_json(one) for one in page.entries], "paging": paging})
+    return answer({"data": [json_of(LOG_ENTRY, one) for one in page.entries], "paging": paging})
 
 
 def _failed_page(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:

@@ -14,14 +14,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
-from tocsin.model.thread import THREAD
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
+from tocsin.server.alerts.event_shape import entry_json
 from tocsin.server.build import Parts
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
@@ -74,7 +73,7 @@ def list_notifications(
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
-    entries = [entry_on_wire(entry) for entry in page.entries]
+    entries = [entry_json(entry) for entry in page.entries]
     counts = {"unread": unread_count, "total": total}
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
@@ -121,29 +120,7 @@ async def stream(
             visible = await run_in_threadpool(_entry_in_sight, session.actor, entry, parts)
             if visible is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
-                yield ServerSentEvent(data=entry_on_wire(visible), event="notification", id=_event_id(position))
-
-
-def entry_on_wire(entry: InboxEntry) -> Document:
-    """Return an inbox entry for a response: what happened in words, and why this person is notified."""
-    event, text = entry.event, event_text(entry.event, entry.reasons)
-    about = {"about": event.entity["entityRef"]} if event.entity and event.entity_type == THREAD else {}
-    return {
-        **about,
-        "id": entry.id,
-        "eventId": event.id,
-        "eventType": event.event_type.value,
-        "entityType": event.entity_type,
-        "entityId": event.entity_id,
-        "entityFullyQualifiedName": event.entity_fully_qualified_name,
-        "title": text.headline,
-        "changes": [line.text for line in text.lines],
-        "semanticChanges": semantic_changes(event),
-        "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
-        "userName": event.user_name,
-        "timestamp": event.timestamp,
-        "read": entry.read,
-    }
+                yield ServerSentEvent(data=entry_json(visible), event="notification", id=_event_id(position))
 
 
 def _counts(owner: str, now_ms: int, visibility: Visibility, parts: Parts) -> tuple[int, int]:

@@ -1,0 +1,103 @@
+"""Change events in the answers of alerts and inboxes, whatever record they are a part of; entries of inboxes.
+
+Next: ``server/routes/notifications/inbox.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.notification import Reason
+from tocsin.model.thread import THREAD
+from tocsin.server.access.events import EventView
+from tocsin.server.http.json_schema import (
+    ENTITY_TYPE,
+    FLAG,
+    OPEN,
+    TEXT,
+    TIME,
+    Shape,
+    array,
+    either,
+    json_of,
+    nullable,
+    ref,
+)
+from tocsin.store.outbox.inbox import InboxEntry
+
+T = TypeVar("T", bound=EventView)
+
+
+@dataclass(frozen=True)
+class Worded(Generic[T]):
+    """An entry about an event, with what happened in words."""
+
+    entry: T
+    text: EventText
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event."""
+        return self.entry.event
+
+
+def word_entry(entry: T, reasons: Sequence[Reason] = ()) -> Worded[T]:
+    """Return an entry with its event in words, for who is notified for these reasons."""
+    return Worded(entry, event_text(entry.event, reasons))
+
+
+_KEYS: Shape[EventView] = {
+    "id": (TEXT, lambda entry: entry.event.id),
+    "eventId": (TEXT, lambda entry: entry.event.id),
+    "semanticChanges": (array(ref("SemanticChange")), lambda entry: semantic_changes(entry.event)),
+    "eventType": (either(*EventType), lambda entry: entry.event.event_type.value),
+    "entityType": (ENTITY_TYPE, lambda entry: entry.event.entity_type),
+    "entityId": (TEXT, lambda entry: entry.event.entity_id),
+    "entityFullyQualifiedName": (nullable(TEXT), lambda entry: entry.event.entity_fully_qualified_name),
+    "userName": (nullable(TEXT), lambda entry: entry.event.user_name),
+    "timestamp": (TIME, lambda entry: entry.event.timestamp),
+}
+
+
+def event_shape(*keys: str) -> Shape[EventView]:
+    """Return these keys of an event, in this order."""
+    return {key: _KEYS[key] for key in keys}
+
+
+TITLE: Shape[Worded[Any]] = {"title": (TEXT, lambda worded: worded.text.headline)}  # Any: of whatever entry
+CHANGES: Shape[Worded[Any]] = {"changes": (array(TEXT), lambda worded: [line.text for line in worded.text.lines])}
+
+
+def _thread_subject(entry: EventView) -> object:
+    """Return the asset that a thread is about; None of other events."""
+    event = entry.event
+    return event.entity["entityRef"] if event.entity and event.entity_type == THREAD else None
+
+
+INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
+    "about?": (OPEN, _thread_subject),
+    "id": (TEXT, lambda worded: worded.entry.id),
+    **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
+    **TITLE,
+    **CHANGES,
+    **event_shape("semanticChanges"),
+    "reasons": (array(ref("Reason")), lambda worded: [reason_json(reason) for reason in worded.entry.reasons]),
+    **event_shape("userName", "timestamp"),
+    "read": (FLAG, lambda worded: worded.entry.read),
+}
+"""An entry of an inbox: what happened, in words, and why this person is notified."""
+
+
+def reason_json(reason: Reason) -> Document:
+    """Return a reason, also as its reader would say it."""
+    return {**reason.to_wire(), "sentence": reason.sentence()}
+
+
+def entry_json(entry: InboxEntry) -> Document:
+    """Return an entry of an inbox."""
+    return json_of(INBOX_ENTRY, word_entry(entry, entry.reasons))

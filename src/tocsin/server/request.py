@@ -8,7 +8,7 @@ Next: ``server/routes/entities/crud.py``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -150,6 +150,19 @@ def patch_of(body: object) -> list[Document]:
     return body
 
 
+def parse_id(value: object, message: str, *, field: str | None = None) -> str:
+    """Return an id that a request names, as it is written here.
+
+    Raises
+    ------
+    InvalidInput : it is no UUID
+    """
+    try:
+        return str(UUID(value if isinstance(value, str) else ""))
+    except ValueError as error:
+        raise InvalidInput(message, field=field) from error
+
+
 async def text_of(request: Request) -> str:
     """Return the body as a text: what a JSON string says, or the body itself.
 
@@ -191,6 +204,11 @@ async def optional_document_of(request: Request) -> Document:
 def answer(document: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return ``document`` as the JSON body of an answer."""
     return Response(orjson.dumps(document), status_code=status, headers=headers, media_type="application/json")
+
+
+def list_answer(documents: Sequence[object]) -> Response:
+    """Return a whole list as the body of an answer: a page with all there is."""
+    return answer({"data": documents, "paging": {"total": len(documents)}})
 
 
 async def body_of(request: Request) -> bytes:

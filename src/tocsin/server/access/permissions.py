@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Literal
 
 from tocsin.access.nodes import Condition
 from tocsin.access.subject import ORGANIZATION
@@ -22,6 +23,8 @@ from tocsin.model.stored import Key, missing
 from tocsin.server.policies.writes import refusal
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.access.visibility import Scopes
+
+Include = Literal["non-deleted", "deleted", "all"]
 
 
 def require(caller: Caller, operation: Operation, kind: EntityType, document: Document | None = None) -> None:
@@ -52,9 +55,21 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
         document = caller.parts.access.standing.as_asked(caller.permissions, operation, resource, document)
         is_allowed = caller.permissions.may(operation, resource, document)
     if not is_allowed:
-        raise refusal(
-            caller.actor, operation, resource, document or {}, (caller.permissions, caller.parts.access.refusals)
-        )
+        raise _refusal(caller, operation, resource, document or {})
+
+
+def visible_document(kind: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
+    """Return the entity's document, if there is one and the caller may see it."""
+    return permitted_document(kind.name, key, caller, Operation.VIEW_BASIC, include=include)
+
+
+def permitted_document(
+    entity_type: str, key: Key, caller: Caller, operation: Operation, *, include: Include = "non-deleted"
+) -> Document:
+    """Return an entity's document, if there is one and the caller may do this with it."""
+    document = caller.parts.catalogue.get(entity_type, key, include)
+    require_on(caller, operation, entity_type, document)
+    return document
 
 
 def require_apart(caller: Caller, operation: Operation, kind: EntityType) -> None:
@@ -65,7 +80,7 @@ def require_apart(caller: Caller, operation: Operation, kind: EntityType) -> Non
     Forbidden : the caller may not do it on an entity of which nothing is said
     """
     if not caller.actor.is_admin and not caller.permissions.may(operation, kind.name, {}):
-        raise refusal(caller.actor, operation, kind.name, {}, (caller.permissions, caller.parts.access.refusals))
+        raise _refusal(caller, operation, kind.name, {})
 
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
@@ -90,13 +105,12 @@ def require_now(caller: Caller, kind: EntityType, entity_id: str) -> None:
     if entity_type != kind.name:
         raise missing(kind.name, Key.by_id(entity_id))
     if not caller.permissions.may(Operation.VIEW_BASIC, entity_type, document):
-        raise refusal(
-            caller.actor,
-            Operation.VIEW_BASIC,
-            entity_type,
-            document,
-            (caller.permissions, caller.parts.access.refusals),
-        )
+        raise _refusal(caller, Operation.VIEW_BASIC, entity_type, document)
+
+
+def _refusal(caller: Caller, operation: Operation, resource: str, document: Document) -> Forbidden:
+    by = (caller.permissions, caller.parts.access.refusals)
+    return refusal(caller.actor, operation, resource, document, by)
 
 
 def scope_of(caller: Caller, kind: EntityType) -> Condition:

@@ -23,8 +23,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import MessageStatus
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, EventSubscription
-from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import as_shown
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.event_shape import event_shape
 from tocsin.server.http.json_schema import COUNT, TEXT, Shape, either, nullable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from tocsin.alerts.writes import add_editor
 from tocsin.delivery.dispatch import Dispatch, Route
@@ -28,7 +28,7 @@ from tocsin.model.message import (
     Rejected,
 )
 from tocsin.server.alerts.event_shape import reason_json
-from tocsin.server.request import Caller
+from tocsin.server.request import Caller, parse_id
 
 MOST_ITEMS = 100
 LEASE_S = (5, 3600)
@@ -152,15 +152,9 @@ def _parse_claim(entry: object, place: str) -> Held:
     if not isinstance(entry, dict):
         raise InvalidInput("must be an object with id and lease", field=place)
     check_keys(entry, ("id", "lease"), f"{place}.")
-    try:
-        identity = str(UUID(entry["id"] if isinstance(entry.get("id"), str) else ""))
-    except ValueError:
-        raise InvalidInput("must be the id of a claimed item", field=f"{place}.id") from None
-    try:
-        lease = str(UUID(entry["lease"] if isinstance(entry.get("lease"), str) else ""))
-    except ValueError:
-        raise InvalidInput("must be the lease of a claimed item", field=f"{place}.lease") from None
-    return Held(identity, lease)
+    item_id = parse_id(entry.get("id"), "must be the id of a claimed item", field=f"{place}.id")
+    lease = parse_id(entry.get("lease"), "must be the lease of a claimed item", field=f"{place}.lease")
+    return Held(item_id, lease)
 
 
 def _open(

@@ -6,7 +6,6 @@ Next: ``server/routes/alerts/templates.py``.
 from __future__ import annotations
 
 from threading import Lock
-from uuid import UUID
 
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.rich_text import RichText
@@ -25,7 +24,7 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.facts import read_destination
 from tocsin.server.alerts.template_samples import sample_event
 from tocsin.server.alerts.trial import NOBODY, trial_dispatch
-from tocsin.server.request import Caller
+from tocsin.server.request import Caller, parse_id
 
 _TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
 _LONGEST_RESOURCE = 128
@@ -120,7 +119,8 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
 def _event_of(request: Document, caller: Caller) -> ChangeEvent:
     event_id, resource = request.get("eventId"), request.get("resource")
     if event_id is not None:
-        return shown_event(_id(event_id), caller).event
+        event_id = parse_id(event_id, "must be the id of a change event, a UUID", field="eventId")
+        return shown_event(event_id, caller).event
     if not isinstance(resource, str) or not 0 < len(resource) <= _LONGEST_RESOURCE:
         message = f"must be a type of entity, of at most {_LONGEST_RESOURCE} characters, unless eventId names an event"
         raise InvalidInput(message, field="resource")
@@ -129,13 +129,6 @@ def _event_of(request: Document, caller: Caller) -> ChangeEvent:
         raise InvalidInput(f"unknown event type {kind!r}; {suggestion_for(kind, tuple(EventType))}", field="eventType")
     now_ms = caller.parts.clock.now_ms()
     return sample_event(resource, None if kind is None else EventType(kind), caller.actor, now_ms)
-
-
-def _id(value: object) -> str:
-    try:
-        return str(UUID(value if isinstance(value, str) else ""))
-    except ValueError as error:
-        raise InvalidInput("must be the id of a change event, a UUID", field="eventId") from error
 
 
 def _error(text: str) -> str | None:

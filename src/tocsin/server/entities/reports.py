@@ -6,7 +6,7 @@ Next: ``server/routes/observations/runs.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Depends, Query, Response
 
@@ -14,9 +14,8 @@ from tocsin.clock import LATEST_MS
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import permitted_document
 from tocsin.server.request import Caller, Timestamp, answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
 
@@ -25,20 +24,6 @@ Work = Callable[[Record, Stored], Written]
 
 MOST_READ = 10_000
 """Reports on one page."""
-
-
-def permitted_document(
-    entity_type: str,
-    key: Key,
-    caller: Caller,
-    operation: Operation,
-    *,
-    include: Literal["non-deleted", "deleted", "all"] = "non-deleted",
-) -> Document:
-    """Return an entity's document, if there is one and the caller may do this with it."""
-    document = caller.parts.catalogue.get(entity_type, key, include)
-    require(caller, operation, ENTITY_TYPES[entity_type], document)
-    return document
 
 
 def write_permitted(entity_type: str, key: Key, caller: Caller, operation: Operation, work: Work) -> Written:

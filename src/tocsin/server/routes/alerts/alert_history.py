@@ -17,9 +17,9 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer

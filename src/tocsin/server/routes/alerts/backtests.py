@@ -23,8 +23,7 @@ from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related

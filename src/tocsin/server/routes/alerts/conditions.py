@@ -23,7 +23,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathText, answer
+from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
@@ -62,14 +62,14 @@ def list_names(caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     offered = offers(AlertType.NOTIFICATION)
     data = [{**one, "supportedFilters": [row["name"] for row in one["supportedFilters"]]} for one in offered]
-    return _list_answer([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
+    return list_answer([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
 
 
 @router.get(f"/{ROW.collection}/{{alert_type}}/resources", openapi_extra=answers("FilterResourceDescriptorPage"))
 def list_resources(alert_type: PathText, caller: Asked) -> Response:
     """Return the resources of alerts of this type with their filters and actions."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return _list_answer(offers(_alert_type(alert_type)))
+    return list_answer(offers(_alert_type(alert_type)))
 
 
 @router.post(
@@ -89,10 +89,6 @@ def _alert_type(name: str) -> AlertType:
     if alert_type is not None:
         return alert_type
     raise InvalidInput(f"unknown type of alert {name!r}; {suggestion_for(name, tuple(AlertType))}", field="alertType")
-
-
-def _list_answer(data: list[Document]) -> Response:
-    return answer({"data": data, "paging": {"total": len(data)}})
 
 
 def _validation_json(condition: str) -> Document:

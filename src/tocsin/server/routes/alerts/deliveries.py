@@ -33,7 +33,7 @@ from tocsin.server.alerts.dead_letters import (
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.json_schema import json_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer, parse_id
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
 
@@ -103,7 +103,7 @@ def list_replays(caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     requester_id = None if caller.actor.is_admin else caller.actor.id
     replays = caller.parts.alert_stores.replays.newest(requester_id, limit=_MOST_REPLAYS)
-    return answer({"data": [json_of(REPLAY, one) for one in replays], "paging": {"total": len(replays)}})
+    return list_answer([json_of(REPLAY, one) for one in replays])
 
 
 @router.get("/replays/{replay_id}", openapi_extra=answers("Replay"))
@@ -148,7 +148,7 @@ def _of_one(request: Document, caller: Caller) -> Replay:
     delivered = request.get("delivered", False)
     if not isinstance(delivered, bool):
         raise InvalidInput("must be true or false", field="delivered")
-    letter = found_letter(_id(request["message"], "message"), caller)
+    letter = found_letter(parse_id(request["message"], "must be an id", field="message"), caller)
     if delivered and letter.status is MessageStatus.DELIVERED:
         count_repeated(caller)
     replay = _new(Selection(), caller)
@@ -162,7 +162,9 @@ def _of_many(request: Document, caller: Caller) -> Replay:
     for key in ("alert", "reason"):
         if key in request and not isinstance(request[key], str):
             raise InvalidInput("must be a string", field=key)
-    destination = _id(request["destination"], "destination") if "destination" in request else None
+    destination = (
+        parse_id(request["destination"], "must be an id", field="destination") if "destination" in request else None
+    )
     criteria = Wanted(
         request.get("alert"), destination, request.get("reason"), request.get("since"), request.get("until")
     )
@@ -189,13 +191,6 @@ def _own(replay_id: str, caller: Caller) -> Replay:
     if replay is None or not (caller.actor.is_admin or replay.requested_by == caller.actor.id):
         raise NotFound(f"replay {replay_id} not found")
     return replay
-
-
-def _id(value: object, field: str) -> str:
-    try:
-        return str(UUID(value if isinstance(value, str) else ""))
-    except ValueError:
-        raise InvalidInput("must be an id", field=field) from None
 
 
 def _place(cursor: str) -> DeadLetterPlace:

@@ -15,7 +15,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import own_names
-from tocsin.server.access.documents import visible_document
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.editors import editors_json
 from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at

@@ -13,8 +13,7 @@ from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Annotated, Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -44,7 +43,7 @@ from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.json_schema import json_of
 from tocsin.server.http.keyed_routes import Endpoint, by_id_and_name, id_key, with_key
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, PathText, answer
+from tocsin.server.request import Asked, Caller, PathId, PathText, answer, parse_id
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
 from tocsin.store.database.cursors import place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList
@@ -71,10 +70,7 @@ async def key_of(by: By, key: PathText) -> Key:
     """Return the key of the alert whose id or name is in the path."""
     if by == "name":
         return Key.by_name(key)
-    try:
-        return Key.by_id(str(UUID(key)))
-    except ValueError:
-        raise InvalidInput("must be an id", field="key") from None
+    return Key.by_id(parse_id(key, "must be an id", field="key"))
 
 
 def _by_id_and_key(path: str, schema: str) -> Callable[[Endpoint], Endpoint]:

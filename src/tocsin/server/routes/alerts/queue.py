@@ -12,7 +12,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
-from tocsin.server.access.documents import visible_document
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts import queue
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
 from tocsin.server.openapi.operations import answers

@@ -40,8 +40,7 @@ from tocsin.model.subscription import (
     SubscriptionState,
     with_destination_defaults,
 )
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require, require_on
+from tocsin.server.access.permissions import require, require_on, visible_document
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
@@ -50,7 +49,7 @@ from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, patch_of
 from tocsin.server.routes.entities.crud import HardDelete, IfMatch, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -136,7 +135,7 @@ def delete(key: Key, caller: Asked, *, hard_delete: HardDelete = True, recursive
 def list_status(subscription_id: PathId, caller: Asked) -> Response:
     """Return the destinations of an alert with ``statusDetails`` and ``breaker``."""
     data = destinations_json(Key.by_id(str(subscription_id)), caller)
-    return answer({"data": data, "paging": {"total": len(data)}})
+    return list_answer(data)
 
 
 @by_id_and_name(

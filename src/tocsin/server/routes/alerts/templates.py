@@ -22,8 +22,7 @@ from tocsin.model.message import Entry
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
 from tocsin.model.template import NOTIFICATION_TEMPLATE
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.alerts.facts import check_trial
 from tocsin.server.alerts.hourly_counts import count_trials, own_address
 from tocsin.server.alerts.template_previews import (
@@ -38,7 +37,7 @@ from tocsin.server.alerts.template_previews import (
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
 from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
@@ -60,7 +59,7 @@ def list_helpers(caller: Asked) -> Response:
         }
         for helper in HELPERS.values()
     ]
-    return answer({"data": data, "paging": {"total": len(data)}})
+    return list_answer(data)
 
 
 @router.post(

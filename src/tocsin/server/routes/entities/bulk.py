@@ -23,9 +23,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
-from tocsin.server.access.permissions import check_delete, require
+from tocsin.server.access.permissions import check_delete, permitted_document, require
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.reports import permitted_document
 from tocsin.server.http.errors import explain
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, answer

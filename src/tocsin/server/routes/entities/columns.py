@@ -10,7 +10,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import Include, visible_document
+from tocsin.server.access.permissions import Include, visible_document
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Query, Response
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import visible_references
+from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, Kind, PathText

@@ -22,8 +22,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key, Written
-from tocsin.server.access.documents import Include, visible_document
-from tocsin.server.access.permissions import check_delete, require, require_now
+from tocsin.server.access.permissions import Include, check_delete, require, require_now, visible_document
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
 from tocsin.server.http.keyed_routes import by_id_and_name

@@ -22,8 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require, require_now, scope_of
+from tocsin.server.access.permissions import require, require_now, scope_of, visible_document
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers

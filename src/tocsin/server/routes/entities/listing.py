@@ -13,8 +13,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import scope_of, scopes_of, visible_references
+from tocsin.server.access.permissions import scope_of, scopes_of, visible_document, visible_references
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers

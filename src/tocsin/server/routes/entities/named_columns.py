@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer

@@ -27,7 +27,7 @@ from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, patch_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, patch_of
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
 
@@ -116,7 +116,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
     """Return the posts of a thread, oldest first."""
     visible(str(thread_id), caller)
     posts = caller.parts.discussion.feed.posts(str(thread_id))
-    return answer({"data": posts, "paging": {"total": len(posts)}})
+    return list_answer(posts)
 
 
 @router.post("/{thread_id}/posts", status_code=201, openapi_extra=answers("Thread", reads="CreatePost"))

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, Kind, PathId, answer
 from tocsin.server.routes.people.followers import event_of

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Response
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathId
 from tocsin.server.routes.entities.crud import written_answer

@@ -15,8 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import require, visible_references
+from tocsin.server.access.permissions import require, visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name

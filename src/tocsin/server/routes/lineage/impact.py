@@ -13,16 +13,14 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
-from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.columns import changed_columns, column_fqns, missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import shown_event
-from tocsin.server.access.permissions import require, visible_references
+from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.keyed_routes import by_id_and_name
@@ -65,7 +63,6 @@ def impact(
     """Return everything downstream by type and level, with owners; ``columns`` (comma list) narrows it."""
     row = kind_of_type(entity_type)
     document = visible_document(row, key, caller, include="all")
-    require(caller, Operation.VIEW_BASIC, row, document)
     root = _reference(row.name, document)
     return answer(_impact_json(caller, _Question(root, depth, limit, _requested_columns(row, document, columns))))
 

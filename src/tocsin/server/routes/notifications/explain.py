@@ -16,8 +16,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.access.documents import visible_document
 from tocsin.server.access.events import shown_event
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain

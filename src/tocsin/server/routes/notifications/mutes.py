@@ -14,11 +14,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind, MuteRequest
 from tocsin.model.stored import Key
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import visible_references
+from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.http.errors import parse_as
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 _ALERT = "eventsubscription"
@@ -32,7 +31,7 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
     """Return a user's active mutes, newest first."""
     mutes = caller.parts.alert_stores.mutes.of(owner, caller.parts.clock.now_ms())
     names = _names(mutes, caller)
-    return answer({"data": [_mute_json(one, names) for one in mutes], "paging": {"total": len(mutes)}})
+    return list_answer([_mute_json(one, names) for one in mutes])
 
 
 @router.put("", openapi_extra=answers("Mute", reads="MuteRequest", never="409"))

@@ -28,9 +28,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import require, scope_on
+from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer

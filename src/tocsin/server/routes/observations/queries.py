@@ -14,7 +14,8 @@ from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, c
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document, write_permitted
+from tocsin.server.access.permissions import permitted_document
+from tocsin.server.entities.reports import WindowAsked, page_answer, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of

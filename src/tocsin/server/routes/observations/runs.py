@@ -13,7 +13,8 @@ from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
+from tocsin.server.access.permissions import permitted_document
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer

@@ -28,9 +28,10 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
+from tocsin.server.access.permissions import permitted_document
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
 from tocsin.server.entities.included_fields import included_values
-from tocsin.server.entities.reports import Work, permitted_document, write_permitted
+from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, TextBody, answer

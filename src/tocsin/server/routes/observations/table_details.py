@@ -19,8 +19,9 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.permissions import permitted_document
 from tocsin.server.entities.included_fields import included_values, pipeline_observability
-from tocsin.server.entities.reports import Work, permitted_document, write_permitted
+from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer

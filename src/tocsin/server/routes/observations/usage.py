@@ -17,8 +17,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Written
-from tocsin.server.access.permissions import require_apart
-from tocsin.server.entities.reports import permitted_document, write_permitted
+from tocsin.server.access.permissions import permitted_document, require_apart
+from tocsin.server.entities.reports import write_permitted
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers

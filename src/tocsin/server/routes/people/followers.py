@@ -7,7 +7,7 @@ Next: ``server/routes/people/users.py``.
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from fastapi import APIRouter, Query, Response
 
@@ -18,12 +18,11 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
-from tocsin.server.access.documents import visible_document
-from tocsin.server.access.permissions import visible_references
+from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer, parse_id
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
@@ -46,13 +45,8 @@ def list_followers(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 def add_follower(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add the user whose id is the body (a JSON string) as a follower."""
     visible_document(kind, Key.by_id(str(entity_id)), caller)
-    try:
-        user_id = UUID(body) if isinstance(body, str) else None
-    except ValueError:
-        user_id = None
-    if user_id is None:
-        raise InvalidInput("The body must be a user id, as a JSON string.")
-    return answer(event_of(kind, _follow(kind, str(entity_id), str(user_id), caller), caller))
+    user_id = parse_id(body, "The body must be a user id, as a JSON string.")
+    return answer(event_of(kind, _follow(kind, str(entity_id), user_id, caller), caller))
 
 
 @of_asset.put("/{user_id}", openapi_extra=answers("ChangeEvent"))
@@ -112,10 +106,7 @@ def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
 def _target(reference: object) -> tuple[EntityType, str]:
     if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
         raise InvalidInput("Each entry of entities needs an id and a known type.")
-    try:
-        return ENTITY_TYPES[reference["type"]], str(UUID(str(reference.get("id"))))
-    except ValueError as error:
-        raise InvalidInput(f"{reference.get('id')!r} is not an id.") from error
+    return ENTITY_TYPES[reference["type"]], parse_id(reference.get("id"), f"{reference.get('id')!r} is not an id.")
 
 
 def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:

@@ -6,7 +6,6 @@ Next: ``access/report.py``.
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -22,10 +21,10 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
-from tocsin.server.access.permissions import require
+from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, answer
+from tocsin.server.request import Asked, Caller, answer, list_answer, parse_id
 
 MOST_POLICIES = 100
 """Policies that one request may ask about."""
@@ -81,7 +80,7 @@ def read_permissions_of_entity(resource: Resource, key: Key, caller: Asked, *, u
 
 def _list_answer(permissions: Permissions) -> Response:
     documents: list[Document] = [resource_permission(permissions, resource) for resource in sorted(RESOURCES)]
-    return answer({"data": documents, "paging": {"total": len(documents)}})
+    return list_answer(documents)
 
 
 def _permissions(caller: Caller, user: str | None) -> Permissions:
@@ -96,13 +95,8 @@ def _permissions(caller: Caller, user: str | None) -> Permissions:
 
 
 def _policy(text: str, caller: Caller) -> Document:
-    try:
-        policy_id = str(UUID(text))
-    except ValueError as error:
-        raise InvalidInput(f"{text!r} is not an id", field="ids") from error
-    document = caller.parts.catalogue.get("policy", Key.by_id(policy_id))
-    require(caller, Operation.VIEW_BASIC, ENTITY_TYPES["policy"], document)
-    return document
+    policy_id = parse_id(text, f"{text!r} is not an id", field="ids")
+    return visible_document(ENTITY_TYPES["policy"], Key.by_id(policy_id), caller)
 
 
 def _existing_resource(resource: str) -> str:

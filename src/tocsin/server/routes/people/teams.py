@@ -20,7 +20,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.response import href
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, JsonBody, PathId, answer
+from tocsin.server.request import Asked, JsonBody, PathId, answer, list_answer
 from tocsin.server.routes.people.followers import event_of
 from tocsin.store.catalogue.entities.listing import Listing
 
@@ -52,7 +52,7 @@ def list_hierarchy(
             children[parent_id].append(team)
         top += [] if above else [team]
     data = [_branch(team, children, caller.root, frozenset()) for team in top]
-    return answer({"data": data, "paging": {"total": len(data)}})
+    return list_answer(data)
 
 
 @router.put("/{team_id}/users", openapi_extra=answers("ChangeEvent", reads="References"))

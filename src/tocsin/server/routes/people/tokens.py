@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -24,7 +23,17 @@ from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
 from tocsin.server.login.tokens import LIFETIMES_S, UNLIMITED
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.server.request import (
+    Asked,
+    Caller,
+    DocumentBody,
+    OptionalBody,
+    PathId,
+    TokenId,
+    answer,
+    list_answer,
+    parse_id,
+)
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
@@ -47,7 +56,7 @@ def log_out(caller: Asked, token_id: TokenId) -> Response:
 def list_own(caller: Asked) -> Response:
     """Return one's personal tokens with expiry, without their texts."""
     issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
-    return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
+    return list_answer([_personal(one) for one in issued])
 
 
 @router.put("/security/token", openapi_extra=answers("PersonalAccessToken", reads="CreatePersonalToken", never="409"))
@@ -156,11 +165,7 @@ def read_mechanism(user_id: PathId, caller: Asked, token_id: TokenId) -> Respons
 @router.put("/revokeToken", openapi_extra=answers("BotToken", reads="RevokeToken", never="409"))
 def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     """Revoke all tokens of a bot (``id``)."""
-    try:
-        user_id = str(UUID(str(body.get("id"))))
-    except ValueError as error:
-        raise InvalidInput("must be the id of a bot", field="id") from error
-    bot = _bot(user_id, caller)
+    bot = _bot(parse_id(body.get("id"), "must be the id of a bot", field="id"), caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
 

@@ -14,10 +14,10 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import require, scope_on
-from tocsin.server.entities.reports import WindowAsked, Work, page_answer, permitted_document, write_permitted
+from tocsin.server.access.permissions import permitted_document, require, scope_on
+from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
@@ -62,7 +62,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     permitted_document(
         "testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
     )
-    return answer({"data": steps, "paging": {"total": len(steps)}})
+    return list_answer(steps)
 
 
 @router.get("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus"))

@@ -17,8 +17,9 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.server.access.permissions import permitted_document
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document, write_permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer

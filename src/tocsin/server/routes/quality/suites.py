@@ -12,8 +12,8 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import require
-from tocsin.server.entities.reports import Work, permitted_document, write_permitted
+from tocsin.server.access.permissions import permitted_document, require
+from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer

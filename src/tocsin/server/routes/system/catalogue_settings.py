@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(
@@ -46,7 +46,7 @@ router = APIRouter(prefix="/system/settings", tags=["system"])
 def list_settings(caller: Asked) -> Response:
     """Return every setting of OpenMetadata that there is."""
     data = [_read_setting(setting, caller) for setting in _DEFAULTS]
-    return answer({"data": data, "paging": {"total": len(data)}})
+    return list_answer(data)
 
 
 @router.get("/{name}", openapi_extra=answers("Setting"))

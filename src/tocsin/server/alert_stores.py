@@ -5,7 +5,6 @@ Next: ``server/alerts/explanations.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 
 from sqlalchemy import Engine
@@ -38,32 +37,32 @@ from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.roots import Roots
 
 
-@dataclass(frozen=True)
 class AlertStores:
-    """Relations, mutes, stored notifications of an event, and what became of messages."""
+    """Relations, mutes, stored notifications of an event, and what became of messages, behind one engine."""
 
-    directory: SqlDirectory
-    mutes: Mutes
-    preferences: SqlPreferences
-    records: Records
-    events: SqlEvents
-    editors: StoredAlertEditors
-    match_results: MatchResults
-    reports: Reports
-    firings: Firings
-    history: AlertHistory
-    messages: Messages
-    routes: Routes
-    deliveries: AlertDeliveries
-    dead_letters: DeadLetters
-    replays: Replays
-    queue: EventQueue
-    permitted: Permitted
-    incidents: AlertIncidentLog
-    holding: Holding
-    roots: Roots
-    names: Names
-    unsubscribe_key: bytes = field(repr=False)
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+        self.directory = SqlDirectory(engine)
+        self.mutes = Mutes(engine)
+        self.preferences = SqlPreferences(engine)
+        self.records = Records(engine)
+        self.events = SqlEvents(engine)
+        self.editors = StoredAlertEditors(engine)
+        self.match_results = MatchResults(engine)
+        self.reports = Reports(engine)
+        self.firings = Firings(engine)
+        self.incidents = AlertIncidentLog(engine)
+        self.holding = Holding(engine)
+        self.roots = Roots(engine)
+        self.names = Names(engine)
+        self.history = AlertHistory(engine, page_bytes=page_bytes)
+        self.messages = Messages(engine)
+        self.routes = Routes(engine)
+        self.deliveries = AlertDeliveries(engine)
+        self.dead_letters = DeadLetters(engine)
+        self.replays = Replays(engine)
+        self.queue = EventQueue(engine)
+        self.permitted = Permitted(engine)
+        self.unsubscribe_key = unsubscribe_key(People(engine))
 
     def lookups(self, policies: PolicySnapshot) -> Lookups:
         """Return what the stages of the pipeline look up; they change nothing."""
@@ -80,32 +79,3 @@ class AlertStores:
 def with_streaks(logged: LoggedEvent, alert_stores: AlertStores) -> LoggedEvent:
     """Return an event with what its entity's earlier reports make of it, which conditions may ask for."""
     return logged if report_of(logged) is None else with_facts(logged, alert_stores.reports.before(logged))
-
-
-def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertStores:
-    """Return what is known behind ``engine``."""
-    key = unsubscribe_key(People(engine))
-    return AlertStores(
-        directory=SqlDirectory(engine),
-        mutes=Mutes(engine),
-        preferences=SqlPreferences(engine),
-        records=Records(engine),
-        events=SqlEvents(engine),
-        editors=StoredAlertEditors(engine),
-        match_results=MatchResults(engine),
-        reports=Reports(engine),
-        firings=Firings(engine),
-        incidents=AlertIncidentLog(engine),
-        holding=Holding(engine),
-        roots=Roots(engine),
-        names=Names(engine),
-        history=AlertHistory(engine, page_bytes=page_bytes),
-        messages=Messages(engine),
-        routes=Routes(engine),
-        deliveries=AlertDeliveries(engine),
-        dead_letters=DeadLetters(engine),
-        replays=Replays(engine),
-        queue=EventQueue(engine),
-        permitted=Permitted(engine),
-        unsubscribe_key=key,
-    )

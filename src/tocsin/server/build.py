@@ -16,7 +16,7 @@ from tocsin.catalogue.people.violations import Violations
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
-from tocsin.server.alert_stores import AlertStores, alert_stores_of
+from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import PersonalWriteCounts
@@ -26,14 +26,13 @@ from tocsin.server.login.sessions import LoginSessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
-from tocsin.server.policies.cache import PolicyCache
+from tocsin.server.policies.cache import CachedSubjects
 from tocsin.server.policies.denials import RefusalLog
 from tocsin.server.policies.writes import ActorPermits
 from tocsin.settings import CatalogueSettings, LoginSettings, Settings, TrafficSettings
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.access.revision import PeopleRevision
-from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.backtests import Backtests
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -195,14 +194,14 @@ def build_parts(
         inbox=inbox,
         subscriptions=Subscriptions(engine),
         standings=DestinationStatuses(engine),
-        alert_stores=alert_stores_of(engine, page_bytes=page_bytes),
+        alert_stores=AlertStores(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )
 
 
 def _access_of(engine: Engine, writes: Writes, clock: Clock, revision: PeopleRevision) -> AccessParts:
-    permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
+    permission_cache = PermissionCache(CachedSubjects(engine, revision.now))
     return AccessParts(permission_cache, SqlEntityStates(engine), RefusalLog(Violations(writes).add, clock))
 
 

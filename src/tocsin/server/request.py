@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 import orjson
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import Depends, Header, Path, Query, Request, Response
 from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
 
@@ -261,6 +261,9 @@ TextBody = Annotated[str, Depends(text_of)]
 DocumentBody = Annotated[Document, Depends(document_of)]
 PathId = Annotated[UUID, Path(), AfterValidator(_id_text)]
 PathText = Annotated[str, Path(max_length=10_000), AfterValidator(unquote)]
+IfMatch = Annotated[str | None, Header(max_length=1000)]
+HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]
+TypeName = Annotated[str, Path(max_length=40)]
 Fields = Annotated[str | None, Query(max_length=2000)]
 Limit = Annotated[int, Query(ge=0, le=1_000_000)]
 Timestamp = Annotated[int, Query(ge=0, le=LATEST_MS)]

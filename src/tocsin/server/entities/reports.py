@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Path, Query, Response
 
 from tocsin.clock import LATEST_MS
 from tocsin.flow.capture.write import Record
@@ -48,4 +48,5 @@ def page_answer(page: ReportPage) -> Response:
     return answer({"data": page.documents, "paging": paging})
 
 
+Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 WindowAsked = Annotated[ReportWindow, Depends(window_of)]

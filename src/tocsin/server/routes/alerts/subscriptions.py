@@ -49,8 +49,19 @@ from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, patch_of
-from tocsin.server.routes.entities.crud import HardDelete, IfMatch, written_answer
+from tocsin.server.request import (
+    Asked,
+    Caller,
+    DocumentBody,
+    HardDelete,
+    IfMatch,
+    JsonBody,
+    PathId,
+    answer,
+    list_answer,
+    patch_of,
+)
+from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import version_lines
@@ -33,6 +33,8 @@ from tocsin.server.request import (
     Caller,
     DocumentBody,
     Fields,
+    HardDelete,
+    IfMatch,
     JsonBody,
     Kind,
     PathId,
@@ -44,10 +46,8 @@ from tocsin.server.request import (
 from tocsin.server.routes.people.tokens import give_first_token, token_asked_for
 from tocsin.server.routes.people.users import check_password
 
-IfMatch = Annotated[str | None, Header(max_length=1000)]
 AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
 OverrideMetadata = Annotated[bool, Query(alias="overrideMetadata")]
-HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]
 
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
 _PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"})

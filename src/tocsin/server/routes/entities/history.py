@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
@@ -26,10 +26,9 @@ from tocsin.server.access.permissions import require, require_now, scope_of, vis
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, Kind, Timestamp, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
-IfMatch = Annotated[str | None, Header(max_length=1000)]
 From = Annotated[
     str | None, Query(alias="from", max_length=20, description="The older version; default: the one before `to`.")
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from tocsin.catalogue.lineage.external import ReceivedEdge, edges_in, events_in
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
@@ -20,10 +20,9 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer, patch_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, TypeName, answer, patch_of
 
 Depth = Annotated[int, Query(ge=0, le=50)]
-TypeName = Annotated[str, Path(max_length=40)]
 Ends = tuple[Document, Document]
 
 MOST_EVENTS = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
@@ -25,14 +25,13 @@ from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, answer
+from tocsin.server.request import Asked, Caller, PathId, TypeName, answer
 from tocsin.server.routes.lineage.edges import kind_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50, description="Levels of lineage to follow downstream.")]
 Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are looked at.")]
 Columns = Annotated[str | None, Query(max_length=10_000, description="Comma list of columns: only what uses them.")]
-TypeName = Annotated[str, Path(max_length=40)]
 
 _ALWAYS = ("dashboard", "pipeline", "mlmodel", "table")
 """Types whose group is in every response, empty or not."""

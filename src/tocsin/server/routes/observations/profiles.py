@@ -19,7 +19,6 @@ from tocsin.catalogue.observations.profiles import (
     put_profile,
     remove_profile,
 )
-from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
@@ -30,7 +29,7 @@ from tocsin.model.notification import NAMESPACE
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
+from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
@@ -40,7 +39,6 @@ from tocsin.store.database.cursors import ReportPage
 _TABLE = ENTITY_TYPES["table"]
 ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of", description="What the profile is of.")]
 _OF_KIND = {kind: profile_kind for profile_kind, kind in KINDS.items()}
-Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 
 router = APIRouter(prefix="/tables", tags=["profiles"])
 of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])

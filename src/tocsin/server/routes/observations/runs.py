@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
-from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
-from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
+from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.store.database.cursors import ReportWindow
 
-Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 _WRITING = {"pipeline": Operation.EDIT_STATUS, "ingestionPipeline": Operation.EDIT_INGESTION_PIPELINE_STATUS}
 """What who reports a run must be permitted to do."""
 

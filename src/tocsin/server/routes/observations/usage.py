@@ -22,10 +22,9 @@ from tocsin.server.entities.reports import write_permitted
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, TypeName, answer
 from tocsin.server.routes.people.followers import event_of
 
-TypeName = Annotated[str, Path(max_length=40)]
 Days = Annotated[int, Query(ge=1, le=30, description="Number of days up to the date.")]
 RankedDay = Annotated[str, Path(max_length=10, description="The last of the days, `2026-01-31`.")]
 Day = Annotated[str | None, Query(alias="date", max_length=10, description="A day, `2026-01-31`; default: today.")]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.samples import SAMPLE
 from tocsin.catalogue.quality.results import patch_result, remove_result
-from tocsin.clock import LATEST_MS
 from tocsin.errors import NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -19,14 +18,13 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, page_answer, write_permitted
+from tocsin.server.entities.reports import Moment, WindowAsked, page_answer, write_permitted
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
 from tocsin.store.database.cursors import ReportPage, ReportWindow
 
 _KIND = REPORTS["testCase"].name
-Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 Status = Annotated[
     Literal["Success", "Failed", "Aborted", "Queued"] | None,
     Query(alias="testCaseStatus", description="Only results of this status."),

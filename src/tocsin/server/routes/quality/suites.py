@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
 from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.errors import InvalidInput
@@ -16,11 +14,10 @@ from tocsin.server.access.permissions import permitted_document, require
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
-HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]
 
 router = APIRouter(prefix="/dataQuality", tags=["suites"])
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from html import escape
 from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -21,15 +21,9 @@ from tocsin.server.alerts.message_buttons import acknowledge, button_of, inciden
 from tocsin.server.build import Parts
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Caller, PartsHere, address_of
-from tocsin.server.routes.notifications.unsubscribe import GUARDS
+from tocsin.server.routes.notifications.unsubscribe import Token, link_page
 
 router = APIRouter(tags=["inbox"])
-
-_PAGE = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin: acknowledge</title></head>\n'
-    "<body><h1>Acknowledge</h1>\n<p>{says}</p>\n{form}</body></html>\n"
-)
-_FORM = '<form method="post"><button type="submit">Acknowledge</button></form>\n'
 
 
 class Clicked(NamedTuple):
@@ -39,9 +33,7 @@ class Clicked(NamedTuple):
     caller: Caller
 
 
-async def click_of(
-    token: Annotated[str, Path(max_length=200)], request: Request, parts: PartsHere
-) -> AsyncIterator[Clicked]:
+async def click_of(token: Token, request: Request, parts: PartsHere) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
     incident, actor = await run_in_threadpool(_recipient, token, parts)
     async with parts.traffic.shares.place_for(actor) as place:
@@ -68,8 +60,8 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     """Return a page that asks to confirm acknowledging an incident."""
     incident = incident_to_acknowledge(clicked.incident, clicked.caller)
     if incident.status is not IncidentStatus.OPEN:
-        return _page(state_of(incident))
-    return _page(f"{clicked.caller.actor.name} will acknowledge {incident.name}.", form=_FORM)
+        return link_page("Acknowledge", escape(state_of(incident)), asks=False)
+    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}."))
 
 
 @router.post(
@@ -79,8 +71,4 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
 )
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
     """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
-    return _page(acknowledge(clicked.incident, clicked.caller))
-
-
-def _page(says: str, *, form: str = "") -> Response:
-    return HTMLResponse(_PAGE.format(says=escape(says), form=form), headers=GUARDS)
+    return link_page("Acknowledge", escape(acknowledge(clicked.incident, clicked.caller)), asks=False)

@@ -5,9 +5,7 @@ Following the link asks first, because programs follow links too. Next: ``delive
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.mute import MuteLink, request_of
@@ -17,23 +15,16 @@ from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
-from tocsin.server.routes.notifications.unsubscribe import GUARDS
+from tocsin.server.routes.notifications.unsubscribe import Token, link_page
 
-Token = Annotated[str, Path(max_length=200)]
 router = APIRouter(tags=["inbox"])
-
-_PAGE = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin: mute</title></head>\n<body><h1>Mute'
-    "</h1>\n<p>{effect}</p>\n"
-    '<form method="post"><button type="submit">Mute</button></form>\n</body></html>\n'
-)
 
 
 @router.get("/mute/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
     link, _ = _link_and_mute(token, parts)
-    return HTMLResponse(_PAGE.format(effect=effect_of(link)), headers=GUARDS)
+    return link_page("Mute", effect_of(link))
 
 
 @router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))

@@ -23,7 +23,7 @@ from tocsin.server.request import PartsHere, answer
 Token = Annotated[str, Path(max_length=200)]
 router = APIRouter(tags=["inbox"])
 
-GUARDS = {
+_GUARDS = {
     "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -32,11 +32,15 @@ GUARDS = {
 """Headers of pages that a link with a token leads to."""
 
 _PAGE = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin:'
-    " unsubscribe</title></head>\n<body><h1>Unsubscribe</h1>\n<p>{whom} will receive no more mail"
-    " from: {alerts}. Other alerts and in-app notifications continue.</p>\n<form"
-    ' method="post"><button type="submit">Unsubscribe</button></form>\n</body></html>\n'
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin: {title}</title></head>\n'
+    "<body><h1>{verb}</h1>\n<p>{says}</p>\n{form}</body></html>\n"
 )
+
+
+def link_page(verb: str, says: str, *, asks: bool = True) -> Response:
+    """Return the page that a link leads to: what it is about, as HTML, and a button that does what the verb says."""
+    form = f'<form method="post"><button type="submit">{verb}</button></form>\n' if asks else ""
+    return HTMLResponse(_PAGE.format(title=verb.lower(), verb=verb, says=says, form=form), headers=_GUARDS)
 
 
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
@@ -44,8 +48,9 @@ def ask(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm unsubscribing."""
     notifications = _notifications(token, parts)
     names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
-    page = _PAGE.format(whom=escape(notifications[0].recipient), alerts=escape(", ".join(names)))
-    return HTMLResponse(page, headers=GUARDS)
+    whom, alerts = escape(notifications[0].recipient), escape(", ".join(names))
+    says = f"{whom} will receive no more mail from: {alerts}. Other alerts and in-app notifications continue."
+    return link_page("Unsubscribe", says)
 
 
 @router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", never="409"))

@@ -29,10 +29,9 @@ from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.server.access.similar_names import did_you_mean
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
-from tocsin.server.http.accept import Acceptable
 from tocsin.server.http.connections import Connections, GuardedProtocol
 from tocsin.server.http.errors import Boundary, install_errors
-from tocsin.server.http.paths import API, RawPaths
+from tocsin.server.http.paths import API, Acceptable, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid5
 
 import httpx
 import orjson
@@ -32,9 +33,9 @@ from tocsin.model.address import origin_of
 from tocsin.model.entity import Document
 from tocsin.model.look_alikes import becomes_another, invisible_character
 from tocsin.model.people import SYSTEM, Person
-from tocsin.server.login.hand_over import HandOver
 from tocsin.settings import AccessSettings
 from tocsin.store.catalogue.people.identities import Identity, People
+from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 COOKIE = "tocsin_login"
 WITHIN_S = 600
@@ -52,12 +53,54 @@ _LONGEST = {"sub": 255, "nonce": 255, "email": 254, "name": 128}
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
+HANDED_OVER_WITHIN_S = 60
+"""Seconds within which the page exchanges its code."""
+
+_CODES = UUID("6a0d1c52-3c43-4d0e-9a55-2f0c5f6f0d0b")
+
+
 @dataclass(frozen=True)
 class Started:
     """Where the browser goes, and the cookie it takes along."""
 
     location: str
     cookie: str
+
+
+class HandOver:
+    """Hand-over of a log-in from the provider's redirect to the page: a code for one use, in one browser, for a minute.
+
+    An address that logs somebody in can be sent to anybody. So the address holds no token, but a code that is worth
+    nothing without the cookie of the browser that began. The store has only what both together hash to.
+    """
+
+    def __init__(self, people: People, clock: Clock) -> None:
+        self._people, self._clock = people, clock
+
+    def code_for(self, person: Person, browser: str) -> str:
+        """Return a new code with which ``browser``, a secret of that browser, logs in as this person."""
+        code, now_ms = secrets.token_urlsafe(32), self._clock.now_ms()
+        until_ms = now_ms + HANDED_OVER_WITHIN_S * 1000
+        issued = IssuedToken(_code_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, until_ms)
+        self._people.tokens.add(issued)
+        return code
+
+    def redeem(self, code: str, browser: str) -> Person:
+        """Return who logs in with a code, which then stops working.
+
+        Raises
+        ------
+        Unauthenticated : the code was used, is too old, or was made for another browser
+        """
+        person_id = self._people.tokens.take(_code_id(code, browser), TokenKind.LOG_IN, now_ms=self._clock.now_ms())
+        person = None if person_id is None else self._people.by_id(person_id)
+        if person is None or person.deleted:
+            raise Unauthenticated("This log-in was completed, took too long, or began in another browser; start again.")
+        return person
+
+
+def _code_id(code: str, browser: str) -> str:
+    return str(uuid5(_CODES, f"{code}\n{browser}"))
 
 
 class OpenIdConnect:

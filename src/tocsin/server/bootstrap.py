@@ -38,14 +38,15 @@ ADMINISTRATOR: Document = {
 }
 """Who can log in after the first start."""
 
+_OF_TOCSIN: Document = {"provider": "system", "enabled": True, "trigger": {"triggerType": "RealTime"}}
+_SENDING: Document = {"batchSize": 100, "retries": 3, "pollInterval": 60}
+
 ACTIVITY_FEED_ALERT: Document = {
     "name": "ActivityFeedAlert",
     "displayName": "Activity feed",
     "description": "Notifies owners and followers of an asset of its changes, in the app.",
     "alertType": "ActivityFeed",
-    "provider": "system",
-    "enabled": True,
-    "trigger": {"triggerType": "RealTime"},
+    **_OF_TOCSIN,
     "filteringRules": {
         "resources": ["all"],
         "rules": [
@@ -74,9 +75,7 @@ ACTIVITY_FEED_ALERT: Document = {
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001", "category": "Followers", "type": "ActivityFeed"},
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0002", "category": "Owners", "type": "ActivityFeed"},
     ],
-    "batchSize": 100,
-    "retries": 3,
-    "pollInterval": 60,
+    **_SENDING,
 }
 """The default alert for in-app notifications."""
 
@@ -94,9 +93,7 @@ CONVERSATION_ALERT: Document = {
     "displayName": "Conversations",
     "description": "Notifies people who are mentioned, assigned, participating, or owners of the subject, in the app.",
     "alertType": "ActivityFeed",
-    "provider": "system",
-    "enabled": True,
-    "trigger": {"triggerType": "RealTime"},
+    **_OF_TOCSIN,
     "filteringRules": {
         "resources": ["conversation", "task", "announcement"],
         "rules": [
@@ -114,9 +111,7 @@ CONVERSATION_ALERT: Document = {
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0004", "category": "Assignees", "type": "ActivityFeed"},
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0005", "category": "Owners", "type": "ActivityFeed"},
     ],
-    "batchSize": 100,
-    "retries": 3,
-    "pollInterval": 60,
+    **_SENDING,
 }
 """The default alert for threads: the other one leaves threads out, announcements excepted."""
 
@@ -127,9 +122,7 @@ BROKEN_ALERTS: Document = {
     "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails, or that it"
     " covers less because an editor of it is deleted or may view less.",
     "alertType": "Notification",
-    "provider": "system",
-    "enabled": True,
-    "trigger": {"triggerType": "RealTime"},
+    **_OF_TOCSIN,
     "filteringRules": {
         "resources": ["eventsubscription"],
         "rules": [
@@ -145,9 +138,7 @@ BROKEN_ALERTS: Document = {
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0006", "category": "Owners", "type": "Email"},
         {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0007", "category": "Admins", "type": "ActivityFeed"},
     ],
-    "batchSize": 100,
-    "retries": 3,
-    "pollInterval": 60,
+    **_SENDING,
 }
 """The default alert about alerts: its channels are others than those that fail."""
 

@@ -80,12 +80,18 @@ def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
     return {by_fqn[fqn]: suite for fqn, suite in suites.items()}
 
 
+def _attachment_of(kind: str, value_of: Callable[[Document], object] = lambda stored: stored) -> Field:
+    """Return the reader of a field that is attached to entities as one document of this kind."""
+
+    def read(parts: Parts, entities: Sequence[Document]) -> Values:
+        attachments = parts.reports.observations.attachments([entity["id"] for entity in entities], kind)
+        return {entity_id: value_of(stored) for entity_id, stored in attachments.items()}
+
+    return read
+
+
 def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
     return dict(parts.reports.observations.latest([table["id"] for table in tables], TABLE_PROFILE))
-
-
-def _config(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.reports.observations.attachments([table["id"] for table in tables], CONFIG))
 
 
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
@@ -95,15 +101,6 @@ def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
 
 def _usage(parts: Parts, used: Sequence[Document]) -> Values:
     return dict(parts.reports.usage.summaries([one["id"] for one in used], _today(parts)))
-
-
-def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
-    """Return the metrics of tables; those of columns are part of the column."""
-    metrics_by_table = parts.reports.observations.attachments([table["id"] for table in tables], METRICS)
-    return {
-        table_id: [metric for metric in stored["metrics"] if "columnName" not in metric]
-        for table_id, stored in metrics_by_table.items()
-    }
 
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
@@ -120,11 +117,6 @@ def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
 def _with_metrics(column: Document, metrics: Sequence[Document]) -> Document:
     column_metrics = [metric for metric in metrics if metric.get("columnName") == column["name"]]
     return column | ({METRICS: column_metrics} if column_metrics else {})
-
-
-def _query(parts: Parts, cases: Sequence[Document]) -> Values:
-    queries = parts.reports.observations.attachments([case["id"] for case in cases], QUERY)
-    return {case_id: kept[QUERY] for case_id, kept in queries.items()}
 
 
 def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
@@ -155,12 +147,12 @@ def _today(parts: Parts) -> int:
 
 
 _FIELDS: dict[str, Field] = {
-    "customMetrics": _metrics,
+    "customMetrics": _attachment_of(METRICS, lambda kept: [one for one in kept["metrics"] if "columnName" not in one]),
     "incidentStatus": _incident,
-    "inspectionQuery": _query,
+    "inspectionQuery": _attachment_of(QUERY, lambda kept: kept[QUERY]),
     "joins": _joins,
     "profile": _profile,
-    "tableProfilerConfig": _config,
+    "tableProfilerConfig": _attachment_of(CONFIG),
     "testSuite": _suite,
     "tests": _tests,
     "usageSummary": _usage,

@@ -105,15 +105,10 @@ def requested_relations(
         _add(extras, ids, key, values)
     if "followers" in fields and kind.is_followable:
         followers = caller.parts.catalogue.followers_of(ids)
-        for extra, entity_id in zip(extras, ids, strict=True):
-            extra["followers"] = followers.get(entity_id, [])
+        _add(extras, ids, "followers", {entity_id: followers.get(entity_id, []) for entity_id in ids})
     if "follows" in fields and kind.name == "user":
-        for extra, entity_id in zip(extras, ids, strict=True):
-            extra["follows"] = caller.parts.catalogue.follows(entity_id)
-    for key, relation in RELATIONS.get(kind.name, {}).items():
-        if key in fields:
-            _relate(key, relation, documents, extras, caller)
-    for key, relation in BOTH_WAYS.get(kind.name, {}).items():
+        _add(extras, ids, "follows", {entity_id: caller.parts.catalogue.follows(entity_id) for entity_id in ids})
+    for key, relation in (*RELATIONS.get(kind.name, {}).items(), *BOTH_WAYS.get(kind.name, {}).items()):
         if key in fields:
             _relate(key, relation, documents, extras, caller)
     return extras

@@ -29,7 +29,7 @@ from tocsin.server.login.tokens import Tokens
 from tocsin.server.policies.cache import CachedSubjects
 from tocsin.server.policies.denials import RefusalLog
 from tocsin.server.policies.writes import ActorPermits
-from tocsin.settings import CatalogueSettings, LoginSettings, Settings, TrafficSettings
+from tocsin.settings import CatalogueSettings, LoginSettings, Settings
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.access.revision import PeopleRevision
@@ -164,6 +164,7 @@ def build_parts(
     permits, bounds = ActorPermits(access.permission_cache, access.refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     bulk = BulkWrites(catalogue, clock, permits=permits, bounds=bounds)
+    pace = Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
     sessions = _sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now))
     return Parts(
         settings=settings,
@@ -179,7 +180,7 @@ def build_parts(
         health=Health(engine, settings.data_dir.absolute()),
         people=people,
         login=LoginParts(
-            LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
+            LoginThrottle(people, LoginAttempts(engine, pace), clock, free=settings.login_failures),
             LoginQueue(settings.login_concurrency, settings.login_waiting),
             OpenIdConnect(settings, people, plain_writes, clock),
             LoginQueue(settings.login_concurrency, settings.login_waiting),
@@ -188,7 +189,7 @@ def build_parts(
         traffic=TrafficParts(
             Bodies(settings),
             Shares(settings.requests_per_person, settings.requests_waiting_per_person),
-            _streams_of(settings, inbox, people, clock),
+            Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams)),
             anyio.CapacityLimiter(1),
         ),
         inbox=inbox,
@@ -212,10 +213,6 @@ def _bounds_of(settings: CatalogueSettings, clock: Clock) -> Bounds:
     return Bounds(settings.most_patch_operations, settings.largest_document, ledger, late_after_ms)
 
 
-def _pace_of(settings: LoginSettings) -> Pace:
-    return Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
-
-
 def _writes(
     settings: CatalogueSettings, catalogue: SqlCatalogue, *, clock: Clock, permits: ActorPermits, bounds: Bounds
 ) -> Writes:
@@ -228,7 +225,3 @@ def _sessions_of(
 ) -> LoginSessions:
     tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
     return LoginSessions(tokens, people.tokens, writes)
-
-
-def _streams_of(settings: TrafficSettings, inbox: Inbox, people: People, clock: Clock) -> Streams:
-    return Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams))

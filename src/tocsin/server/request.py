@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -32,6 +32,8 @@ from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.people import Actor
 from tocsin.server.build import Parts
 from tocsin.server.http.request_slots import Taken
+
+T = TypeVar("T")
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
@@ -163,6 +165,24 @@ def parse_id(value: object, message: str, *, field: str | None = None) -> str:
         raise InvalidInput(message, field=field) from error
 
 
+def value_in(body: Document, key: str, kind: type[T], message: str, *, default: object = None) -> T:
+    """Return a value of a request, which must be of this kind; else raise ``InvalidInput`` with this message."""
+    value = body.get(key, default)
+    if not isinstance(value, kind):
+        raise InvalidInput(message, field=key)
+    return value
+
+
+def list_in(
+    body: Document, key: str, message: str, *, max_count: int, min_count: int = 0
+) -> list[Any]:  # Any: whatever was sent
+    """Return a list of a request, which must have so many entries; else raise ``InvalidInput`` with this message."""
+    values: list[Any] = value_in(body, key, list, message)  # Any: as above
+    if not min_count <= len(values) <= max_count:
+        raise InvalidInput(message, field=key)
+    return values
+
+
 async def text_of(request: Request) -> str:
     """Return the body as a text: what a JSON string says, or the body itself.
 
@@ -246,10 +266,6 @@ def address_of(request: Request) -> str:
     return f"{request.scope['scheme']}://{host}" if host else str(request.base_url).rstrip("/")
 
 
-def _id_text(value: UUID) -> str:
-    return str(value)
-
-
 Asked = Annotated[Caller, Depends(caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
 RequestActor = Annotated[Actor, Depends(actor_of)]
@@ -259,7 +275,7 @@ OptionalBody = Annotated[Document, Depends(optional_document_of)]
 JsonBody = Annotated[Any, Depends(json_of)]  # Any: whatever JSON was sent
 TextBody = Annotated[str, Depends(text_of)]
 DocumentBody = Annotated[Document, Depends(document_of)]
-PathId = Annotated[UUID, Path(), AfterValidator(_id_text)]
+PathId = Annotated[UUID, Path(), AfterValidator(str)]
 PathText = Annotated[str, Path(max_length=10_000), AfterValidator(unquote)]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 HardDelete = Annotated[bool, Query(alias="hardDelete", description="Whether it is deleted for good.")]

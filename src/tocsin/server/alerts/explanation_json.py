@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import orjson
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.alerts.explanations.answer import AlertTrace, Explanation
+from tocsin.alerts.explanations.answer import AlertTrace
 from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.conditions.trace import Seen, Trace
@@ -72,7 +72,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
                 for record in explanation.notified[:MOST_PEOPLE]
             ],
         },
-        "disagreements": _disagreements(explanation),
+        "disagreements": [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]],
     }
 
 
@@ -104,10 +104,6 @@ def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:
         for recipient in trace.reached
     )
     return replace(trace, reached=tuple(reached))
-
-
-def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
-    return [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]]
 
 
 EVENT: Shape[Worded[LoggedEvent]] = {

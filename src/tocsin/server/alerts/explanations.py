@@ -119,13 +119,14 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         )
         for alert in explained.values()
     }
+    now_ms = caller.parts.clock.now_ms()
     explanation = Explanation(
         logged=question.logged,
         alerts=tuple(traces[alert.id] for alert in ordered if alert.id in traces),
         notified=notified,
         notified_count=notified_count,
         pipeline_at=_pipeline_at(question.logged, caller),
-        is_pipeline_running=_is_pipeline_running(caller),
+        is_pipeline_running=now_ms - caller.parts.backtests.pipeline_seen_at_ms() <= UNSEEN_MS,
         alert_count=len(listed),
         others_matched=len(matching - {alert.id for alert in listed}),
         person=question.person,
@@ -247,10 +248,6 @@ def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
     if report_of(logged) is None or log.reported_at_ms(STREAK_STREAM) is None:
         return at
     return min(at, log.progress(STREAK_STREAM))
-
-
-def _is_pipeline_running(caller: Caller) -> bool:
-    return caller.parts.clock.now_ms() - caller.parts.backtests.pipeline_seen_at_ms() <= UNSEEN_MS
 
 
 def _alerts(question: ExplanationScope, caller: Caller) -> list[EventSubscription]:

@@ -28,7 +28,7 @@ from tocsin.model.message import (
     Rejected,
 )
 from tocsin.server.alerts.event_shape import reason_json
-from tocsin.server.request import Caller, parse_id
+from tocsin.server.request import Caller, list_in, parse_id
 
 MOST_ITEMS = 100
 LEASE_S = (5, 3600)
@@ -118,9 +118,8 @@ def parse_claims(body: Document) -> list[Held]:
     ------
     InvalidInput : with the place of what is wrong
     """
-    entries = body.get("items")
-    if not isinstance(entries, list) or not 0 < len(entries) <= MOST_ITEMS:
-        raise InvalidInput(f"must be a list of 1 to {MOST_ITEMS} objects with id and lease", field="items")
+    message = f"must be a list of 1 to {MOST_ITEMS} objects with id and lease"
+    entries = list_in(body, "items", message, min_count=1, max_count=MOST_ITEMS)
     return [_parse_claim(one, f"items[{index}]") for index, one in enumerate(entries)]
 
 

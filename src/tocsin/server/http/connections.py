@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections import Counter
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -60,7 +59,7 @@ class Connections:
         self._open: set[GuardedProtocol] = set()
         self._waiting: dict[GuardedProtocol, None] = {}
         self._per_source: Counter[str] = Counter()
-        self._proxies = _networks(settings.trusted_proxies)
+        self._proxies = [ipaddress.ip_network(one, strict=False) for one in settings.trusted_proxies]
 
     def enter(self, connection: GuardedProtocol) -> bool:
         """Take a connection in, which waits for a request; False if nobody can make room for it."""
@@ -213,10 +212,6 @@ class GuardedProtocol(HttpToolsProtocol):
         if write and self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
-
-
-def _networks(addresses: Sequence[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    return [ipaddress.ip_network(one, strict=False) for one in addresses]
 
 
 def source_of(address: str) -> str:

@@ -131,9 +131,6 @@ def _current_json(backtest_id: str, caller: Caller) -> Document:
         backtests.fail(backtest, NO_PIPELINE, now_ms=now_ms)
         backtest = _own(backtest_id, caller)
     ahead = backtests.ahead_of(backtest) if backtest.state is BacktestState.WAITING else 0
-    backtest = (
-        backtest
-        if backtest.result is None
-        else replace(backtest, result=in_sight(backtest, backtest.result, caller.visibility))
-    )
+    if backtest.result is not None:
+        backtest = replace(backtest, result=in_sight(backtest, backtest.result, caller.visibility))
     return backtest_json(backtest, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

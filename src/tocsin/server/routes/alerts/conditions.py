@@ -23,7 +23,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
+from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer, value_in
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
@@ -35,10 +35,7 @@ router = APIRouter(tags=["conditions"])
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    condition = body.get("condition")
-    if not isinstance(condition, str):
-        raise InvalidInput("must be a condition, as a string", field="condition")
-    return answer(_validation_json(condition))
+    return answer(_validation_json(value_in(body, "condition", str, "must be a condition, as a string")))
 
 
 @router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204, openapi_extra=answers(None))

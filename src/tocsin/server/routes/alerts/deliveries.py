@@ -33,7 +33,7 @@ from tocsin.server.alerts.dead_letters import (
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.json_schema import json_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer, parse_id
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer, parse_id, value_in
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
 
@@ -71,7 +71,8 @@ def list_dead_letters(
     letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
 
     def page(last: DeadLetter | None, count: int) -> BoundedList[DeadLetter]:
-        return letters.page(selection, start if last is None else _place_of(last), count)
+        place = start if last is None else DeadLetterPlace(last.updated_at_ms, last.id)
+        return letters.page(selection, place, count)
 
     read = visible_page(page, lambda found: shown_letters(found, caller), limit)
     paging = {"after": f"{read.last.updated_at_ms}.{read.last.id}"} if read.has_more and read.last else {}
@@ -145,9 +146,7 @@ def _letter_and_attempts(message_id: str, caller: Caller) -> tuple[DeadLetter, D
 def _of_one(request: Document, caller: Caller) -> Replay:
     if surplus := sorted(request.keys() - {"message", "delivered"}):
         raise InvalidInput("cannot be combined with message", field=surplus[0])
-    delivered = request.get("delivered", False)
-    if not isinstance(delivered, bool):
-        raise InvalidInput("must be true or false", field="delivered")
+    delivered = value_in(request, "delivered", bool, "must be true or false", default=False)
     letter = found_letter(parse_id(request["message"], "must be an id", field="message"), caller)
     if delivered and letter.status is MessageStatus.DELIVERED:
         count_repeated(caller)
@@ -198,7 +197,3 @@ def _place(cursor: str) -> DeadLetterPlace:
     if match is None:
         raise InvalidInput("is not a cursor of this list", field="after")
     return DeadLetterPlace(int(match["at"]), match["id"])
-
-
-def _place_of(letter: DeadLetter) -> DeadLetterPlace:
-    return DeadLetterPlace(letter.updated_at_ms, letter.id)

@@ -59,6 +59,7 @@ from tocsin.server.request import (
     PathId,
     answer,
     list_answer,
+    list_in,
     patch_of,
 )
 from tocsin.server.routes.entities.crud import written_answer
@@ -184,10 +185,8 @@ async def try_one(body: DocumentBody, caller: Asked) -> Response:
 @router.post("/testDestination", openapi_extra=answers("TrialList", reads="TrialsRequest"))
 async def try_many(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
-    requested = body.get("destinations")
-    if not isinstance(requested, list) or not 0 < len(requested) <= _MOST_TRIALS:
-        raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS} destinations", field="destinations")
-    return answer(await _try_all(requested, caller))
+    message = f"must be a list of 1 to {_MOST_TRIALS} destinations"
+    return answer(await _try_all(list_in(body, "destinations", message, min_count=1, max_count=_MOST_TRIALS), caller))
 
 
 async def _try_all(requested: list[object], caller: Caller) -> list[Document]:

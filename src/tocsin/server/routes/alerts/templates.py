@@ -13,7 +13,7 @@ from tocsin.catalogue.templates.defaults import reset_of
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.functions import HELPERS
 from tocsin.delivery.templates.message_text import MessagePlace
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import Forbidden
 from tocsin.model.access import Operation
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
@@ -37,7 +37,7 @@ from tocsin.server.alerts.template_previews import (
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer, value_in
 from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
@@ -118,9 +118,7 @@ def reset(key: Key, caller: Asked) -> Response:
 def _to_be_sent(body: Document, caller: Caller) -> tuple[Document, list[tuple[Destination, RichText | None]], Entry]:
     """Return the validation of a template, and what it says to whom if that may be sent, which is then counted."""
     _check_writer(caller)
-    request = body.get("renderRequest")
-    if not isinstance(request, dict):
-        raise InvalidInput("must be an object", field="renderRequest")
+    request = value_in(body, "renderRequest", dict, "must be an object")
     template, entry, destinations = template_of(request), entry_of(request, caller), destinations_of(body, caller)
     for destination in destinations:
         check_trial(destination, caller)

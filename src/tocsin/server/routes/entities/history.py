@@ -26,7 +26,7 @@ from tocsin.server.access.permissions import require, require_now, scope_of, vis
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer, value_in
 from tocsin.store.catalogue.entities.versions import VersionsAsked
 
 From = Annotated[
@@ -71,9 +71,7 @@ def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_matc
     unknown = sorted(body.keys() - _BODY)
     if unknown:
         raise InvalidInput(f"unknown key {unknown[0]}", field=unknown[0])
-    dry_run = body.get("dryRun", False)
-    if not isinstance(dry_run, bool):
-        raise InvalidInput("dryRun must be true or false", field="dryRun")
+    dry_run = value_in(body, "dryRun", bool, "dryRun must be true or false", default=False)
     version = Decimal(_number("version", body.get("version")))
     rolled_back = caller.parts.writes.rollback(
         kind.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run

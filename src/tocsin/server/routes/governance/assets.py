@@ -25,7 +25,7 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer, list_in, value_in
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""
@@ -57,12 +57,8 @@ def change_assets(
     """Add assets to the group (id or name), or ``remove`` them: ``{"assets": [{"id": …, "type": …}]}``."""
     _check_groups(kind)
     document = visible_document(kind, key_of(group), caller)
-    assets = body.get("assets")
-    if not isinstance(assets, list) or len(assets) > MOST_AT_ONCE:
-        raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="assets")
-    is_dry = body.get("dryRun", False)
-    if not isinstance(is_dry, bool):
-        raise InvalidInput("must be true or false", field="dryRun")
+    assets = list_in(body, "assets", f"must be a list of at most {MOST_AT_ONCE} references", max_count=MOST_AT_ONCE)
+    is_dry = value_in(body, "dryRun", bool, "must be true or false", default=False)
     outcomes = [_change_one(kind, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
     return answer(bulk_result(outcomes, is_dry=is_dry))
 

@@ -20,7 +20,18 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, TypeName, answer, patch_of
+from tocsin.server.request import (
+    Asked,
+    Caller,
+    DocumentBody,
+    JsonBody,
+    PathId,
+    PathText,
+    TypeName,
+    answer,
+    patch_of,
+    value_in,
+)
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 Ends = tuple[Document, Document]
@@ -48,9 +59,7 @@ NamedEnds = Annotated[Ends, Depends(named_ends_of)]
 @router.put("", openapi_extra=answers("LineageEdge", reads="AddLineageRequest"))
 def put_edge(body: DocumentBody, caller: Asked) -> Response:
     """Add an edge (`{"edge": {fromEntity, toEntity, lineageDetails}}`) or replace its details."""
-    edge = body.get("edge")
-    if not isinstance(edge, dict):
-        raise InvalidInput("is missing: send {fromEntity, toEntity, lineageDetails}", field="edge")
+    edge = value_in(body, "edge", dict, "is missing: send {fromEntity, toEntity, lineageDetails}")
     return _put(caller, (edge.get("fromEntity"), edge.get("toEntity")), edge)
 
 

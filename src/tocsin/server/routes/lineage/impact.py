@@ -72,7 +72,8 @@ def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit:
     event = shown_event(str(event_id), caller).event
     kind_of_type(event.entity_type)
     question = _Question(_subject(event), depth, limit, frozenset(_changed_column_fqns(event)))
-    return answer({"event": _event_reference(event)} | _impact_json(caller, question))
+    reference = {"id": event.id, "eventType": event.event_type.value, "timestamp": event.timestamp}
+    return answer({"event": reference} | _impact_json(caller, question))
 
 
 def _impact_json(caller: Caller, question: _Question) -> Document:
@@ -160,10 +161,6 @@ def _subject(event: ChangeEvent) -> Document:
     fqn = event.entity_fully_qualified_name or ""
     reference = {"id": event.entity_id, "type": event.entity_type, "fullyQualifiedName": fqn}
     return reference | {"name": (event.entity or {}).get("name", fqn)}
-
-
-def _event_reference(event: ChangeEvent) -> Document:
-    return {"id": event.id, "eventType": event.event_type.value, "timestamp": event.timestamp}
 
 
 def _reference(entity_type: str, document: Document) -> Document:

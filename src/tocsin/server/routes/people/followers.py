@@ -22,7 +22,7 @@ from tocsin.server.access.permissions import visible_document, visible_reference
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer, parse_id
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer, list_in, parse_id
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
@@ -86,9 +86,7 @@ def list_follows(
 @router.put("/users/{user_id}/follows/bulk", openapi_extra=answers("BulkOperationResult", reads="FollowsRequest"))
 def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
-    entities = body.get("entities")
-    if not isinstance(entities, list) or len(entities) > MOST_AT_ONCE:
-        raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="entities")
+    entities = list_in(body, "entities", f"must be a list of at most {MOST_AT_ONCE} references", max_count=MOST_AT_ONCE)
     _check_oneself(str(user_id), caller)
     outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
     return answer(bulk_result(outcomes))

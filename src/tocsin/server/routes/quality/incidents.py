@@ -17,7 +17,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, value_in
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
@@ -40,9 +40,7 @@ class IncidentStateQuery(BaseModel):
 @router.post("", openapi_extra=answers("TestCaseResolutionStatus", reads="CreateTestCaseResolutionStatusRequest"))
 def take(body: DocumentBody, caller: Asked) -> Response:
     """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
-    fqn = body.get("testCaseReference")
-    if not isinstance(fqn, str):
-        raise InvalidInput("must be the fully qualified name of a test case", field="testCaseReference")
+    fqn = value_in(body, "testCaseReference", str, "must be the fully qualified name of a test case")
     return _write(Key.by_name(fqn), caller, partial(take_step, request=body))
 
 

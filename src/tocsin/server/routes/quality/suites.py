@@ -14,7 +14,7 @@ from tocsin.server.access.permissions import permitted_document, require
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer, value_in
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
@@ -51,9 +51,7 @@ def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, 
 @router.put("/testCases/logicalTestCases", openapi_extra=answers("TestSuite", reads="CreateLogicalTestCases"))
 def add_logical(body: DocumentBody, caller: Asked) -> Response:
     """Add test cases to a logical suite: ``testSuiteId`` and ``testCaseIds``."""
-    suite_id = body.get("testSuiteId")
-    if not isinstance(suite_id, str):
-        raise InvalidInput("must be the id of a test suite", field="testSuiteId")
+    suite_id = value_in(body, "testSuiteId", str, "must be the id of a test suite")
     return _on_suite(suite_id, caller, lambda record, suite: add_cases(record, suite, body.get("testCaseIds")))
 
 

@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer, value_in
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(
@@ -58,11 +58,10 @@ def read_setting(name: PathText, caller: Asked) -> Response:
 @router.put("", openapi_extra=answers("Setting", reads="SettingRequest"))
 def write_setting(body: DocumentBody, caller: Asked) -> Response:
     """Write a setting: ``{"config_type": "profilerConfiguration", "config_value": {…}}``; for administrators."""
-    setting, value = _existing_setting(str(body.get("config_type"))), body.get("config_value")
+    setting = _existing_setting(str(body.get("config_type")))
     if setting not in _FORMS:
         raise InvalidInput(f"{setting} cannot be changed; valid settings: {', '.join(_FORMS)}", field="config_type")
-    if not isinstance(value, dict):
-        raise InvalidInput("must be an object", field="config_value")
+    value = value_in(body, "config_value", dict, "must be an object")
     checked_value = checked_document(_FORMS[setting], _without_nulls(value))
 
     def work(record: Record, organization: Stored) -> Written:

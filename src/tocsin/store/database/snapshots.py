@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
+from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, func, insert, literal_column, select
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.differences import (
@@ -21,7 +21,8 @@ from tocsin.flow.eventlog.differences import (
     decompress_snapshot,
     difference,
 )
-from tocsin.store.database.documents import Row
+from tocsin.model.entity import Document
+from tocsin.store.database.documents import Row, from_text
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import change_event, document_snapshot, entity_version
 
@@ -74,6 +75,14 @@ class Texts:
     def _content(self, snapshot_id: int) -> bytes | None:
         query = select(_SNAPSHOT.content).where(_SNAPSHOT.id == snapshot_id)
         return self._connection.execute(query).scalar_one_or_none()
+
+
+def newest_version(connection: Connection, entity_id: str, *conditions: ColumnElement[bool]) -> Document | None:
+    """Return the newest version of an entity that meets these conditions; None if there is none."""
+    version = entity_version.c
+    query = select(*VERSION_TEXT).where(version.entity_id == entity_id, *conditions)
+    row = connection.execute(query.order_by(version.version_tenths.desc()).limit(1)).first()
+    return None if row is None else from_text(Texts(connection).of(row))
 
 
 class _Snapshot(NamedTuple):

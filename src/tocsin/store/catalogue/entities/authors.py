@@ -14,7 +14,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.relations.label_names import new_names, with_new_names
 from tocsin.store.catalogue.relations.names import Holder, holder_at, holders
 from tocsin.store.database.documents import curated_text, from_text
-from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 from tocsin.store.database.tables import entity, entity_version, person
 
 _VERSION = entity_version.c
@@ -38,7 +38,7 @@ def states(connection: Connection, entity_id: str) -> Iterator[tuple[Document, b
             holders_of[name] = holders(connection, ("user",), name)
         author = holder_at(holders_of[name], int(document["updatedAt"]))
         if author is not None and author not in bots:
-            bots[author] = _is_bot(connection, author, texts)
+            bots[author] = _is_bot(connection, author)
         yield document, name == SYSTEM.name or (author is not None and bots[author])
 
 
@@ -47,11 +47,10 @@ def remember(connection: Connection, entity_id: str, curated: frozenset[str]) ->
     connection.execute(update(entity).where(entity.c.id == entity_id).values(curated=curated_text(curated)))
 
 
-def _is_bot(connection: Connection, user_id: str, texts: Texts) -> bool:
+def _is_bot(connection: Connection, user_id: str) -> bool:
     """Return whether a user is a bot, or was one when they were deleted for good."""
     row = connection.execute(select(person.c.is_bot).where(person.c.user_id == user_id)).first()
     if row is not None:
         return bool(row.is_bot)
-    last = select(*VERSION_TEXT).where(_VERSION.entity_id == user_id).order_by(_VERSION.version_tenths.desc()).limit(1)
-    version = connection.execute(last).first()
-    return version is not None and bool(from_text(texts.of(version)).get("isBot"))
+    last = newest_version(connection, user_id)
+    return last is not None and bool(last.get("isBot"))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, Select, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.nodes import Condition
@@ -27,7 +27,7 @@ from tocsin.store.catalogue.entities.batch import Rehearsal, SqlBatch
 from tocsin.store.catalogue.entities.counts import Totals
 from tocsin.store.catalogue.entities.listing import EntityPage, Listing, page_of
 from tocsin.store.catalogue.entities.relations import related_entities
-from tocsin.store.catalogue.entities.write import SqlTransaction, by_value, lies_under, lookups, title_of
+from tocsin.store.catalogue.entities.write import SqlTransaction, by_value, lies_under, row_of, title_of
 from tocsin.store.catalogue.people import teams
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.inheritance import heritage_on
@@ -44,7 +44,7 @@ from tocsin.store.database.documents import (
 from tocsin.store.database.engine import is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
-from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 
 Include = Literal["non-deleted", "deleted", "all"]
 
@@ -194,13 +194,12 @@ class SqlCatalogue:
         ------
         NotFound : the entity has no such version
         """
-        version = tables.entity_version.c
-        query = select(*VERSION_TEXT).where(version.entity_id == entity_id, version.version_tenths == tenths_of(number))
         with reading(self._engine) as connection:
-            row = connection.execute(query).one_or_none()
-            if row is None:
+            is_it = tables.entity_version.c.version_tenths == tenths_of(number)
+            document = newest_version(connection, entity_id, is_it)
+            if document is None:
                 raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
-            return from_text(Texts(connection).of(row))
+        return document
 
     def related_entities(
         self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
@@ -253,7 +252,7 @@ class SqlCatalogue:
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity, deleted or not; None if there is none."""
         with reading(self._engine) as connection:
-            row = _row(connection, _REFERRED, entity_type, key)
+            row = row_of(connection, _REFERRED, entity_type, key)
         return None if row is None else reference_of(*row)
 
     def followers(self, entity_id: str) -> list[Document]:
@@ -285,21 +284,12 @@ class SqlCatalogue:
 
 
 def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
-    row = _row(connection, _FOUND, entity_type, key)
+    row = row_of(connection, _FOUND, entity_type, key)
     if row is None:
         return None
     stored = entity_of(*row)
     projections.add_memberships(connection, entity_type, [stored.document])
     return stored
-
-
-def _row(connection: Connection, queries: dict[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
-    column, values = lookups(entity_type, key)
-    for value in values:
-        entity_row = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
-        if entity_row:
-            return entity_row
-    return None
 
 
 def _is_included(deleted: bool, include: Include) -> bool:

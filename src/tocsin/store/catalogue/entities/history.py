@@ -13,15 +13,16 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key, missing
 from tocsin.store.catalogue.entities.counts import Totals
 from tocsin.store.catalogue.entities.versions import VersionPage, VersionsAsked, versions_in
-from tocsin.store.catalogue.entities.write import by_value, lookups, title_of
+from tocsin.store.catalogue.entities.write import by_value, row_of, title_of
 from tocsin.store.catalogue.relations.label_names import as_called
 from tocsin.store.database import tables
-from tocsin.store.database.documents import from_text, tenths_of
+from tocsin.store.database.documents import tenths_of
 from tocsin.store.database.engine import reading
-from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.snapshots import newest_version
 
 _VERSION = tables.entity_version.c
 _EVENT = tables.change_event.c
+_IDS = {column: by_value(select(tables.entity.c.id), column) for column in ("id", "fqn")}
 
 
 class History:
@@ -57,8 +58,8 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            document = _newest(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
-            if document is None or _gone_at_ms(connection, entity_id, at_ms):
+            document = newest_version(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
+            if document is None or _was_deleted(connection, entity_id, _EVENT.timestamp_ms <= at_ms):
                 raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
             return as_called(connection, document, at_ms=at_ms)
 
@@ -73,7 +74,7 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            document = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
+            document = newest_version(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
             if document is None:
                 raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
             return as_called(connection, document)
@@ -89,47 +90,23 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            document = _newest(
-                connection, entity_id, true() if before is None else _VERSION.version_tenths < tenths_of(before)
-            )
+            is_wanted = true() if before is None else _VERSION.version_tenths < tenths_of(before)
+            document = newest_version(connection, entity_id, is_wanted)
             if document is None:
                 raise NotFound(f"{title_of(connection, entity_id)} has no version before {before}")
             return as_called(connection, document)
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
-        column, values = lookups(entity_type, key)
-        for value in values:
-            query = by_value(select(tables.entity.c.id), column)
-            entity_id = connection.execute(query, {"entity_type": entity_type, "value": value}).scalar_one_or_none()
-            if entity_id is not None:
-                return str(entity_id)
-        if key.id is not None and _was(connection, entity_type, key.id):
+        row = row_of(connection, _IDS, entity_type, key)
+        if row is not None:
+            return str(row.id)
+        if key.id is not None and _was_deleted(connection, key.id, _EVENT.entity_type == entity_type):
             return key.id
         raise missing(entity_type, key)
 
 
-def _newest(connection: Connection, entity_id: str, condition: ColumnElement[bool]) -> Document | None:
-    """Return the newest version of an entity that meets a condition."""
-    query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths.desc())
-    row = connection.execute(query.where(condition).limit(1)).first()
-    return None if row is None else from_text(Texts(connection).of(row))
-
-
-def _was(connection: Connection, entity_type: str, entity_id: str) -> bool:
-    """Return whether an entity of this type with this id was deleted for good."""
-    query = select(_EVENT.log_offset).where(
-        _EVENT.entity_id == entity_id,
-        _EVENT.entity_type == entity_type,
-        _EVENT.event_type == EventType.ENTITY_DELETED.value,
-    )
-    return connection.execute(query.limit(1)).first() is not None
-
-
-def _gone_at_ms(connection: Connection, entity_id: str, at_ms: int) -> bool:
-    """Return whether an entity had been deleted for good by then."""
-    query = select(_EVENT.log_offset).where(
-        _EVENT.entity_id == entity_id,
-        _EVENT.event_type == EventType.ENTITY_DELETED.value,
-        _EVENT.timestamp_ms <= at_ms,
-    )
+def _was_deleted(connection: Connection, entity_id: str, condition: ColumnElement[bool]) -> bool:
+    """Return whether an entity was deleted for good by an event that meets a condition."""
+    is_deletion = _EVENT.event_type == EventType.ENTITY_DELETED.value
+    query = select(_EVENT.log_offset).where(_EVENT.entity_id == entity_id, is_deletion, condition)
     return connection.execute(query.limit(1)).first() is not None

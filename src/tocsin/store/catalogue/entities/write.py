@@ -7,11 +7,11 @@ Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.entity_names import REMEMBERED
@@ -45,14 +45,15 @@ from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.label_names import RenamingRows
 from tocsin.store.catalogue.relations.past import Relation, RelationChanges
 from tocsin.store.database import tables
-from tocsin.store.database.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
+from tocsin.store.database.documents import REFERENCE, STORED, Row, entity_of, reference_of, to_text
 from tocsin.store.database.entity_tables import renaming
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.snapshots import VERSION_TEXT, Texts
+from tocsin.store.database.snapshots import newest_version
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
 
 _ENTITY = tables.entity.c
+T = TypeVar("T")
 
 
 def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
@@ -143,15 +144,12 @@ class SqlTransaction:
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
-        column, values = lookups(entity_type, key)
-        for value in values:
-            parameters = {"entity_type": entity_type, "value": value}
-            row = _FIND[column, hold].run(self._connection, parameters).fetchone()
-            if row:
-                stored = entity_of(*row)
-                projections.add_memberships(self._connection, entity_type, [stored.document])
-                return stored
-        return None
+        row = look_up(
+            entity_type,
+            key,
+            lambda column, values: _FIND[column, hold].run(self._connection, values).fetchone(),
+        )
+        return None if row is None else self._with_memberships([entity_of(*row)])[0]
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
@@ -159,23 +157,20 @@ class SqlTransaction:
 
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
-        query = select(*STORED).where(_ENTITY.entity_type.in_(entity_types), lies_under(fqn)).order_by(_ENTITY.fqn)
-        entities = self._entities_of(query, Hold.REMOVE)
+        is_below = _ENTITY.entity_type.in_(entity_types), lies_under(fqn)
+        entities = self._held(*is_below, hold=Hold.REMOVE)
         # A child that was being added while the first look waited for its parent shows in the second.
-        again = self._entities_of(query, Hold.REMOVE)
+        again = self._held(*is_below, hold=Hold.REMOVE)
         while len(again) != len(entities):
-            entities, again = again, self._entities_of(query, Hold.REMOVE)
+            entities, again = again, self._held(*is_below, hold=Hold.REMOVE)
         return again
 
     def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         entities_by_id: dict[str, Stored] = {}
         for which in projections.naming(entity_ids, tags):
-            query = select(*STORED).where(_ENTITY.id.in_(which)).order_by(_ENTITY.fqn)
-            entities_by_id |= {entity.id: entity for entity in self._entities_of(query, Hold.CHANGE)}
-        for entity in entities_by_id.values():
-            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
-        return sorted(entities_by_id.values(), key=lambda entity: entity.fqn)
+            entities_by_id |= {entity.id: entity for entity in self._held(_ENTITY.id.in_(which))}
+        return self._with_memberships(sorted(entities_by_id.values(), key=lambda entity: entity.fqn))
 
     def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
@@ -185,12 +180,8 @@ class SqlTransaction:
             ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
         entities: list[Stored] = []
         for chunk in chunks_of(sorted(ids)[:limit]):
-            entities += self._entities_of(
-                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.id), Hold.CHANGE
-            )
-        for entity in entities:
-            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
-        return entities
+            entities += self._held(_ENTITY.id.in_(chunk), order=_ENTITY.id)
+        return self._with_memberships(entities)
 
     def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
@@ -201,23 +192,14 @@ class SqlTransaction:
             by_entity.setdefault(row.entity_id, []).append(row.user_id)
         entities: list[Stored] = []
         for chunk in chunks_of(sorted(by_entity)):
-            entities += self._entities_of(
-                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.fqn), Hold.CHANGE
-            )
+            entities += self._held(_ENTITY.id.in_(chunk))
         return [(one, by_entity[one.id]) for one in sorted(entities, key=lambda one: one.fqn)]
 
     def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
         written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
-        query = select(*STORED).where(_ENTITY.entity_type == entity_type, written).order_by(_ENTITY.fqn)
-        entities = [
-            entity
-            for entity in self._entities_of(query, Hold.CHANGE)
-            if name in (entity.document.get("extension") or {})
-        ]
-        for entity in entities:
-            projections.add_memberships(self._connection, entity_type, [entity.document])
-        return entities
+        entities = self._held(_ENTITY.entity_type == entity_type, written)
+        return self._with_memberships([one for one in entities if name in (one.document.get("extension") or {})])
 
     def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
         """Record that an entity and all below it are called by a new name from the entity's event on."""
@@ -240,8 +222,7 @@ class SqlTransaction:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
         is_there = _ENTITY.document.contains(plain, autoescape=True)
-        query = select(*STORED).where(_ENTITY.entity_type == entity_type, is_there).order_by(_ENTITY.fqn)
-        return self._entities_of(query, Hold.CHANGE)
+        return self._held(_ENTITY.entity_type == entity_type, is_there)
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
@@ -249,14 +230,9 @@ class SqlTransaction:
 
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
-        version_row = tables.entity_version.c
-        query = select(*VERSION_TEXT).where(
-            version_row.entity_id == entity_id, version_row.version_tenths == version_to_tenths(number)
-        )
-        row = self._run(query).one_or_none()
-        return (
-            None if row is None else label_names.as_called(self._connection, from_text(Texts(self._connection).of(row)))
-        )
+        is_it = tables.entity_version.c.version_tenths == version_to_tenths(number)
+        document = newest_version(self._connection, entity_id, is_it)
+        return None if document is None else label_names.as_called(self._connection, document)
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
@@ -372,18 +348,26 @@ class SqlTransaction:
             if event.event_type is EventType.ENTITY_DELETED:
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
-    def _entities_of(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
+    def _held(
+        self,
+        *conditions: ColumnElement[bool],
+        hold: Hold = Hold.CHANGE,
+        order: ColumnElement[str] = _ENTITY.fqn,
+    ) -> list[Stored]:
+        """Return the entities that meet these conditions, held."""
+        query = select(*STORED).where(*conditions).order_by(order)
         return [entity_of(*row) for row in self._run(with_lock(query, hold))]
+
+    def _with_memberships(self, entities: list[Stored]) -> list[Stored]:
+        for entity in entities:
+            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
+        return entities
 
 
 def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:
     """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
-    column, values = lookups(entity_type, key)
-    for value in values:
-        row = _REFER[column].run(connection, {"entity_type": entity_type, "value": value}).fetchone()
-        if row:
-            return reference_of(*row)
-    return None
+    row = look_up(entity_type, key, lambda column, values: _REFER[column].run(connection, values).fetchone())
+    return None if row is None else reference_of(*row)
 
 
 def title_of(connection: Connection, entity_id: str) -> str:
@@ -402,6 +386,18 @@ def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
     fqn = key.fqn or ""
     is_bare = not ENTITY_TYPES[entity_type].places and "." in fqn and not fqn.startswith('"')
     return "fqn", [fqn, names.quote(fqn)] if is_bare else [fqn]
+
+
+def look_up(entity_type: str, key: Key, fetch: Callable[[str, Row], T | None]) -> T | None:
+    """Return what ``fetch`` returns for a column and the first value by which the entity is found; None if none."""
+    column, values = lookups(entity_type, key)
+    entity_rows = (fetch(column, {"entity_type": entity_type, "value": value}) for value in values)
+    return next((row for row in entity_rows if row is not None), None)
+
+
+def row_of(connection: Connection, queries: Mapping[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
+    """Return the row of an entity, by the query (``by_value``) for the column that the key names; None if none."""
+    return look_up(entity_type, key, lambda column, values: connection.execute(queries[column], values).one_or_none())
 
 
 def lies_under(fqn: str) -> Any:  # Any: SQLAlchemy's condition

@@ -31,7 +31,7 @@ from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.catalogue.entities.listing import Listing
 from tocsin.store.catalogue.relations import inheritance_filters
-from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import entity
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.recipients.event_subjects import SqlEvents
@@ -540,5 +540,5 @@ def visible_names(small: Small, permissions: Permissions) -> list[str]:
 
 def _rows(small: Small, entity_type: str, scope: Condition) -> list[str]:
     with reading(small.engine) as connection:
-        sql = visible(scope, is_sqlite=is_sqlite(connection))
+        sql = visible(scope)
         return list(connection.execute(select(entity.c.name).where(entity.c.entity_type == entity_type, sql)).scalars())

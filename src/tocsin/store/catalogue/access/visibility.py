@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, func, literal, not_, or_, select, true
-from sqlalchemy import cast as sql_cast
-from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.access.nodes import (
     About,
@@ -40,7 +38,7 @@ from tocsin.store.catalogue.relations.inheritance_filters import (
     names_no_table,
     tested_table,
 )
-from tocsin.store.database.engine import is_sqlite as on_sqlite
+from tocsin.store.database.dialects import json_text
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.logic import SQL
 from tocsin.store.database.observation_tables import attachment
@@ -59,7 +57,7 @@ _CERTIFICATION = ("certification", "tagLabel", "tagFQN")
 
 
 def visible(
-    condition: Condition, *, is_sqlite: bool, row: Any = _TABLE, ids_by_leaf: Known = _NOTHING, with_tests: bool = True
+    condition: Condition, *, row: Any = _TABLE, ids_by_leaf: Known = _NOTHING, with_tests: bool = True
 ) -> Sql:  # Any: columns
     """Return "the condition holds for ``row``" of the table ``entity``; the type of the row is checked elsewhere.
 
@@ -71,7 +69,7 @@ def visible(
         if leaf in ids_by_leaf:
             near: Sql = row.id.in_(ids_by_leaf[leaf])
             return near
-        return _leaf(leaf, row, is_sqlite, with_tests=with_tests)
+        return _leaf(leaf, row, with_tests=with_tests)
 
     return fold(condition, SQL, leaf_sql)
 
@@ -81,7 +79,7 @@ def visible_of(connection: Connection, entity_type: str, condition: Condition) -
     leaves = set(inheritable(condition))
     searches = ((leaf, ids_if_few(connection, entity_type, *_search_for(leaf))) for leaf in leaves)
     ids_by_leaf: Known = {leaf: ids for leaf, ids in searches if ids is not None}
-    return visible(condition, is_sqlite=on_sqlite(connection), ids_by_leaf=ids_by_leaf, with_tests=entity_type in TESTS)
+    return visible(condition, ids_by_leaf=ids_by_leaf, with_tests=entity_type in TESTS)
 
 
 def _search_for(question: Inheritable) -> tuple[Naming, Sql | None]:
@@ -98,53 +96,53 @@ def _search_for(question: Inheritable) -> tuple[Naming, Sql | None]:
             return (OWNERS if isinstance(question, Owned) else DOMAINS), None
 
 
-def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
+def in_scopes(scopes: Scopes) -> Sql:
     """Return "a person with these scopes may see it" for rows of the table ``entity``, whatever their types."""
     types: dict[Condition, list[str]] = defaultdict(list)
     for entity_type, scope in scopes.items():
         types[scope].append(entity_type)
     of_type = _TABLE.entity_type
     conditions = (
-        or_(of_type.not_in(names), visible(condition, is_sqlite=is_sqlite, with_tests=not set(names).isdisjoint(TESTS)))
+        or_(of_type.not_in(names), visible(condition, with_tests=not set(names).isdisjoint(TESTS)))
         for condition, names in types.items()
     )
     return and_(true(), *conditions)
 
 
-def _leaf(condition: Leaf, row: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
+def _leaf(condition: Leaf, row: Any, *, with_tests: bool) -> Sql:
     match condition:
         case Tagged(tag=tag, carriers=carriers):
             return exists().where(entity_tag.c.entity_id == row.id, entity_tag.c.tag_fqn.in_(sorted({tag, *carriers})))
         case HasDomain() | InDomain():
-            return lies_in(row, *_search_for(condition), is_sqlite=is_sqlite, with_tests=with_tests)
+            return lies_in(row, *_search_for(condition), with_tests=with_tests)
         case Certified(certifications=certifications):
-            return func.coalesce(_certification(row, is_sqlite).in_(sorted(certifications)), false())
+            return func.coalesce(json_text(row.document, *_CERTIFICATION).in_(sorted(certifications)), false())
         case Owned() | OwnedBy() | OwnedWithin():
-            return _is_owned(condition, row, is_sqlite, with_tests=with_tests)
+            return _is_owned(condition, row, with_tests=with_tests)
         case About():
-            return _about(condition, row, is_sqlite)
+            return _about(condition, row)
         case _:
             return false()  # a question that nobody answered holds for nothing
 
 
-def _about(question: About, row: Any, is_sqlite: bool) -> Sql:
+def _about(question: About, row: Any) -> Sql:
     """Return "all that it is about may be seen": the table of a test or of its suite, what a query is used in.
 
     None of that is a test: it is asked the shorter way, for SQLite reads only so deep a statement.
     """
     scopes = dict(question.scopes)
     if question.resource == "query":
-        return not_(_is_used_in_hidden(scopes, row, is_sqlite))
+        return not_(_is_used_in_hidden(scopes, row))
     table = entity.alias("tested_table")
-    is_visible = visible(scopes.get("table", ALWAYS), is_sqlite=is_sqlite, row=table.c, with_tests=False)
-    on_table = exists().where(table.c.id == tested_table(row, is_sqlite=is_sqlite), is_visible)
-    return on_table if question.resource == "testCase" else or_(names_no_table(row, is_sqlite=is_sqlite), on_table)
+    is_visible = visible(scopes.get("table", ALWAYS), row=table.c, with_tests=False)
+    on_table = exists().where(table.c.id == tested_table(row), is_visible)
+    return on_table if question.resource == "testCase" else or_(names_no_table(row), on_table)
 
 
-def _is_used_in_hidden(scopes: Scopes, row: Any, is_sqlite: bool) -> Sql:
+def _is_used_in_hidden(scopes: Scopes, row: Any) -> Sql:
     used, uses = entity.alias("used"), entity_reference.alias("uses")
     hidden = (
-        and_(used.c.entity_type == entity_type, not_(visible(scope, is_sqlite=is_sqlite, row=used.c, with_tests=False)))
+        and_(used.c.entity_type == entity_type, not_(visible(scope, row=used.c, with_tests=False)))
         for entity_type, scope in scopes.items()
     )
     of_query = and_(uses.c.entity_id == row.id, uses.c.field == "queryUsedIn")
@@ -153,9 +151,9 @@ def _is_used_in_hidden(scopes: Scopes, row: Any, is_sqlite: bool) -> Sql:
     return or_(exists().where(of_query, used.c.id == uses.c.target_id, or_(*hidden)), is_used_in_deleted)
 
 
-def _is_owned(condition: Owned | OwnedBy | OwnedWithin, row: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
+def _is_owned(condition: Owned | OwnedBy | OwnedWithin, row: Any, *, with_tests: bool) -> Sql:
     """Return a condition on owners; a user is their own owner."""
-    owned = lies_in(row, *_search_for(condition), is_sqlite=is_sqlite, with_tests=with_tests)
+    owned = lies_in(row, *_search_for(condition), with_tests=with_tests)
     is_user = row.entity_type == "user"
     match condition:
         case OwnedBy(owners=owners):
@@ -171,9 +169,3 @@ def _under(team_id: str) -> Any:  # Any: SQLAlchemy's select of one column
     members = select(literal(team_id).label("id")).cte(recursive=True)
     below = select(membership.c.member_id).join(members, membership.c.team_id == members.c.id)
     return select(members.union(below).c.id)
-
-
-def _certification(row: Any, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
-    if is_sqlite:
-        return func.json_extract(row.document, "$." + ".".join(_CERTIFICATION))
-    return func.jsonb_extract_path_text(sql_cast(row.document, JSONB), *_CERTIFICATION)

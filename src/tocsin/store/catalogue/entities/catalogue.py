@@ -41,7 +41,7 @@ from tocsin.store.database.documents import (
     references_by_key,
     tenths_of,
 )
-from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
@@ -134,7 +134,7 @@ class SqlCatalogue:
     def visible_ids(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
         """Return the ids of those of these entities that the condition holds for."""
         with reading(self._engine) as connection:
-            is_visible = visible(visible_to, is_sqlite=is_sqlite(connection))
+            is_visible = visible(visible_to)
             query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, is_visible)
             return {row.id for row in rows_by_key(connection, query, _ENTITY.id, ids)}
 

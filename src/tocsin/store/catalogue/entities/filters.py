@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import JSON, and_, cast, exists, func, not_, or_, select, true
+from sqlalchemy import and_, exists, func, not_, or_, select, true
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
@@ -22,6 +22,7 @@ from tocsin.store.catalogue.entities.write import lies_under
 from tocsin.store.catalogue.people.teams import under_the_root
 from tocsin.store.catalogue.relations.inheritance_filters import DOMAINS, ids_reached
 from tocsin.store.database import tables
+from tocsin.store.database.dialects import json_text, per_store
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.observation_tables import suite_member
 
@@ -33,14 +34,13 @@ NONE = "null"
 
 @dataclass(frozen=True)
 class FilterQuestion:
-    """What one parameter asks for, of which type, on which store, and what the other parameters say.
+    """What one parameter asks for, of which type, and what the other parameters say.
 
     ``scopes`` says per type what the requester may see, of all types that they do not see whole.
     """
 
     value: str
     entity_type: str
-    is_sqlite: bool
     parameters: Mapping[str, str]
     scopes: Scopes = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class FilterQuestion:
         What the requester may not see is not found, as if there were none: an answer must not confirm its name.
         """
         row = tables.entity.alias("named")
-        conditions = [_is_visible_as(one, self.scopes, row.c, self.is_sqlite) for one in types]
+        conditions = [_is_visible_as(one, self.scopes, row.c) for one in types]
         return select(row.c.id).where(or_(row.c.id == self.value, row.c[by] == self.value), or_(*conditions))
 
 
@@ -102,17 +102,18 @@ def _in_domain(question: FilterQuestion) -> Condition:
 
 
 def _with_tag(question: FilterQuestion) -> Condition:
-    return has_tags([question.value], question.scopes, is_sqlite=question.is_sqlite)
+    return has_tags([question.value], question.scopes)
 
 
 def _by_value(key: str) -> Filter:
     """Return the filter by a text or a boolean in the document."""
 
     def condition(question: FilterQuestion) -> Condition:
-        is_truth, value = question.value in ("true", "false"), _value_of(key, question)
-        if question.is_sqlite:
-            return func.coalesce(value, 0) == _truth(question) if is_truth else value == question.value
-        return func.coalesce(value, "false" if is_truth else "") == question.value
+        is_truth, value = question.value in ("true", "false"), json_text(_ENTITY.document, key)
+        return per_store(
+            sqlite=func.coalesce(value, 0) == _truth(question) if is_truth else value == question.value,
+            postgresql=func.coalesce(value, "false" if is_truth else "") == question.value,
+        )
 
     return condition
 
@@ -121,7 +122,7 @@ def _one_of(key: str) -> Filter:
     """Return the filter by one of several texts, given as a comma list."""
 
     def condition(question: FilterQuestion) -> Condition:
-        return _value_of(key, question).in_(_words(question.value))
+        return json_text(_ENTITY.document, key).in_(_words(question.value))
 
     return condition
 
@@ -150,7 +151,7 @@ def _in_list(key: str, *, or_none: bool = False) -> Filter:
     """Return the filter by a text in a list of the document; ``or_none``: an empty list means every text."""
 
     def condition(question: FilterQuestion) -> Condition:
-        text = _value_of(key, question)
+        text = json_text(_ENTITY.document, key)
         quoted = '"' + question.value.replace('"', "") + '"'
         contains = text.contains(quoted, autoescape=True)
         return or_(contains, func.coalesce(text, "[]") == "[]") if or_none else func.coalesce(contains, False)
@@ -176,13 +177,13 @@ def _tests_this(question: FilterQuestion) -> Condition:
     tested = question.value if link is None else link["fqn"] + (f".{link['column']}" if link["column"] else "")
     if question.parameters.get("includeAllTests") == "true":
         return lies_under(tested)
-    return and_(lies_under(tested), _value_of("entityFQN", question) == tested)
+    return and_(lies_under(tested), json_text(_ENTITY.document, "entityFQN") == tested)
 
 
 def _tests_a(question: FilterQuestion) -> Condition:
     if question.value not in ("table", "column", "all"):
         raise InvalidInput("must be table, column or all", field="testCaseType")
-    of_column = _value_of("entityLink", question).contains("::columns::", autoescape=True)
+    of_column = json_text(_ENTITY.document, "entityLink").contains("::columns::", autoescape=True)
     return {"table": not_(of_column), "column": of_column}.get(question.value, true())
 
 
@@ -230,13 +231,6 @@ def _truth(question: FilterQuestion) -> bool:
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _value_of(key: str, question: FilterQuestion) -> Any:  # Any: SQLAlchemy's expression
-    """Return the value under a key of the document; a list as its text."""
-    if question.is_sqlite:
-        return func.json_extract(_ENTITY.document, f"$.{key}")
-    return cast(_ENTITY.document, JSON)[key].as_string()
 
 
 _OF_ALL: dict[str, Filter] = {
@@ -296,22 +290,20 @@ REPEATABLE = frozenset({"entityStatus", "pipelineType", "testCaseStatus"})
 """Filters by one of several values, given as a comma list or by repeating the parameter."""
 
 
-def has_tags(tags: Sequence[str], scopes: Scopes, *, is_sqlite: bool) -> Condition:
+def has_tags(tags: Sequence[str], scopes: Scopes) -> Condition:
     """Return the condition that an entity or one of its members has one of these tags that may be seen."""
     label, row = tables.entity_tag.c, tables.entity.alias("named")
     carriers = select(label.entity_id).where(label.tag_fqn.in_(tags))
     if not scopes.keys().isdisjoint(_LABELS):
-        conditions = [_is_visible_as(one, scopes, row.c, is_sqlite) for one in _LABELS]
+        conditions = [_is_visible_as(one, scopes, row.c) for one in _LABELS]
         carriers = carriers.where(exists().where(row.c.fqn == label.tag_fqn, or_(*conditions)))
     return _ENTITY.id.in_(carriers)
 
 
-def _is_visible_as(
-    entity_type: str, scopes: Scopes, columns: Any, is_sqlite: bool
-) -> Condition:  # Any: those of an alias
+def _is_visible_as(entity_type: str, scopes: Scopes, columns: Any) -> Condition:  # Any: those of an alias
     is_it = columns.entity_type == entity_type
     scope = scopes.get(entity_type)
-    return is_it if scope is None else and_(is_it, visible(scope, is_sqlite=is_sqlite, row=columns))
+    return is_it if scope is None else and_(is_it, visible(scope, row=columns))
 
 
 def filters_of(entity_type: str) -> dict[str, Filter]:

@@ -22,7 +22,6 @@ from tocsin.store.catalogue.relations import projections
 from tocsin.store.database import tables
 from tocsin.store.database.cursors import cursor_of, text_of
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.page_bytes import portion
 
 _ENTITY = tables.entity.c
@@ -83,7 +82,7 @@ def page_of(
     TooLarge : the page begins at an offset, so that a shorter one would be taken for whole
     """
     conditions = [
-        *_conditions(entity_type, listing, sqlite=is_sqlite(connection)),
+        *_conditions(entity_type, listing),
         *_visible(connection, entity_type, listing),
     ]
     counted = select(func.count()).select_from(tables.entity).where(*conditions)
@@ -117,7 +116,7 @@ def page_of(
     )
 
 
-def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions
+def _conditions(entity_type: str, listing: Listing) -> list[Any]:  # Any: SQLAlchemy's conditions
     conditions: list[Any] = [_ENTITY.entity_type == entity_type]
     if listing.include != "all":
         conditions.append(_ENTITY.deleted == (listing.include == "deleted"))
@@ -127,10 +126,10 @@ def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any
         conditions.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
     filters, parameters, scopes = filters_of(entity_type), dict(listing.filters), dict(listing.scopes)
     if listing.tags:
-        conditions.append(has_tags(listing.tags, scopes, is_sqlite=sqlite))
+        conditions.append(has_tags(listing.tags, scopes))
 
     def question(value: str) -> FilterQuestion:
-        return FilterQuestion(value, entity_type, sqlite, parameters, scopes)
+        return FilterQuestion(value, entity_type, parameters, scopes)
 
     if listing.owner:
         owners = question(listing.owner).ids_named("user", "team", by="name")

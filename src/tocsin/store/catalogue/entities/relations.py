@@ -18,7 +18,6 @@ from tocsin.store.catalogue.entities.write import lies_under
 from tocsin.store.catalogue.people import teams
 from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, references_by_key
-from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.entity_tables import entity_reference
 
 _ENTITY = tables.entity.c
@@ -40,7 +39,7 @@ def related_entities(
     for chunk in _chunks(relation, [document["id"] for document in documents]):
         pairs, key = _pairs(relation, chunk)
         if relation.counted:
-            visible = in_scopes(scopes, is_sqlite=is_sqlite(connection))
+            visible = in_scopes(scopes)
             counted = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
             by_entity |= {entity_id: int(number) for entity_id, number in connection.execute(counted)}
             continue
@@ -81,7 +80,7 @@ def _pairs(relation: Relation, ids: Sequence[str]) -> tuple[_Select, Any]:
 def _deep(
     connection: Connection, relation: Relation, documents: Sequence[Document], scopes: Scopes
 ) -> dict[str, list[Document] | int]:
-    visible = in_scopes(scopes, is_sqlite=is_sqlite(connection)) if scopes else None
+    visible = in_scopes(scopes) if scopes else None
     counts = [_count(relation, document, visible) for document in documents]
     return {one: int(number) for one, number in connection.execute(union_all(*counts))} if counts else {}
 

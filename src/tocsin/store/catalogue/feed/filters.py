@@ -16,7 +16,6 @@ from tocsin.model.entity_link import join_steps
 from tocsin.model.thread import TaskStatus, ThreadPart, ThreadType
 from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
 from tocsin.store.catalogue.feed.rows import SqlThreads
-from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.feed_tables import thread, thread_part
 from tocsin.store.database.tables import entity, follow, ownership
 
@@ -93,7 +92,7 @@ def conditions_to_count(connection: Connection, query: FeedQuery) -> list[Condit
     """Return the conditions of the threads that ``query`` asks for, about assets that may be seen, to count them."""
     conditions = conditions_of(connection, query)
     if query.scopes:
-        visible_ids = select(entity.c.id).where(in_scopes(query.scopes, is_sqlite=is_sqlite(connection)))
+        visible_ids = select(entity.c.id).where(in_scopes(query.scopes))
         conditions.append(_THREAD.about_id.in_(visible_ids))
     return conditions
 

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
 from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, reference_of
-from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import entity_reference
 
 _ENTITY = tables.entity.c
@@ -35,7 +35,7 @@ class Grouped:
         Both include only what these scopes may see.
         """
         with reading(self._engine) as connection:
-            may_be_seen = in_scopes(scopes, is_sqlite=is_sqlite(connection))
+            may_be_seen = in_scopes(scopes)
             belongs = _ENTITY.id.in_(_ids(group_type, group)), _ENTITY.deleted.is_(False), may_be_seen
             query = select(*REFERENCE).where(*belongs).order_by(_ENTITY.fqn, _ENTITY.id).limit(limit).offset(offset)
             total = connection.execute(select(func.count()).select_from(tables.entity).where(*belongs)).scalar_one()

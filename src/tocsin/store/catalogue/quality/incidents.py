@@ -23,7 +23,7 @@ from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.database import tables
 from tocsin.store.database.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.database.documents import REFERENCE, from_text, reference_of, references_by_id, to_text
-from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.engine import reading
 from tocsin.store.database.observation_tables import incident_status
 
 _ROW = incident_status.c
@@ -178,7 +178,7 @@ def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
 def _is_visible(connection: Connection, scope: Condition) -> ColumnElement[bool]:
     if scope is ALWAYS:
         return true()
-    condition = visible(scope, is_sqlite=is_sqlite(connection))
+    condition = visible(scope)
     return _ROW.test_case_id.in_(select(_ENTITY.id).where(_ENTITY.entity_type == "testCase", condition))
 
 

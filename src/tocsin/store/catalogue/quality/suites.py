@@ -60,7 +60,7 @@ class SuiteReader:
 
     def summaries(self, suite_ids: Sequence[str], scopes: Scopes = ALL) -> dict[str, Document]:
         """Return the number of tests by status of each suite, as far as ``scopes`` reach; by the suite's id."""
-        is_visible = in_scopes(scopes, is_sqlite=self._engine.dialect.name == "sqlite")
+        is_visible = in_scopes(scopes)
         status = (
             select(series.c.status)
             .where(series.c.entity_id == _MEMBER.test_case_id, series.c.kind == "testCaseResult", series.c.part == "")

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, case, cast, exists, func, select, true
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ColumnElement, Connection, Table, case, exists, func, select, true
 
 from tocsin.store.database import tables
+from tocsin.store.database.dialects import json_text, per_store
 from tocsin.store.database.entity_tables import entity_reference
 
 _IN_TEAMS = ("user", "team")
@@ -53,11 +53,10 @@ def ids_if_few(connection: Connection, entity_type: str, naming: Naming, which: 
 
 
 def lies_in(
-    row: Any,
+    row: Any,  # Any: columns
     naming: Naming,
     which: _Condition = None,
     *,
-    is_sqlite: bool,  # Any: columns
     with_tests: bool = True,
 ) -> ColumnElement[bool]:
     """Return the condition that ``row`` of the table ``entity`` has one of these owners or domains, or any.
@@ -65,7 +64,7 @@ def lies_in(
     What names none has those of the nearest thing above it that does. ``which`` is asked of the naming's table.
     ``with_tests``: the row may be a test or a suite.
     """
-    parent = _parent_of(row, is_sqlite=is_sqlite) if with_tests else row.parent_id
+    parent = _parent_of(row) if with_tests else row.parent_id
     start = select(row.id.label("id"), parent.label("parent_id")).correlate(row.id.table)
     up = start.cte("up", recursive=True, nesting=True)
     above = tables.entity.alias("above")
@@ -104,42 +103,36 @@ def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and it
     return select(inside.c.id).where(inside.c.parent_id == reached.c.id, ~_names_one(inside.c.id, naming))
 
 
-def tested_table(row: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+def tested_table(row: Any) -> Any:  # Any: SQLAlchemy's expression
     """Return the id of the table that a test, or a table's suite, is about: only their names say which."""
     table = tables.entity.alias("tested")
-    suites = _suite_of(row, is_sqlite)
-    tests = case((row.entity_type == "testCase", _tested_fqn(row.document, is_sqlite=is_sqlite)), else_=suites)
+    suites = _suite_of(row)
+    tests = case((row.entity_type == "testCase", _tested_fqn(row.document)), else_=suites)
     tested = select(table.c.id).where(table.c.entity_type == "table", table.c.fqn == tests).correlate(row.id.table)
     return tested.scalar_subquery()
 
 
-def names_no_table(row: Any, *, is_sqlite: bool) -> _Condition:
+def names_no_table(row: Any) -> _Condition:
     """Return the condition that a suite is not a table's own, but one that people put together."""
-    return _suite_of(row, is_sqlite).is_(None)
+    return _suite_of(row).is_(None)
 
 
-def _suite_of(row: Any, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+def _suite_of(row: Any) -> Any:  # Any: SQLAlchemy's expression
     """Return the FQN of the table whose own suite this is."""
-    return _text(row.document, "basicEntityReference", "fullyQualifiedName", is_sqlite=is_sqlite)
+    return json_text(row.document, "basicEntityReference", "fullyQualifiedName")
 
 
-def _parent_of(row: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+def _parent_of(row: Any) -> Any:  # Any: SQLAlchemy's expression
     """Return the id of a row's parent; that of tests and their suites is their table."""
-    return case((row.entity_type.in_(TESTS), tested_table(row, is_sqlite=is_sqlite)), else_=row.parent_id)
+    return case((row.entity_type.in_(TESTS), tested_table(row)), else_=row.parent_id)
 
 
-def _tested_fqn(document: Any, *, is_sqlite: bool) -> Any:  # Any: as above
+def _tested_fqn(document: Any) -> Any:  # Any: as above
     """Return the FQN of the table in a test's ``entityLink``: ``<#E::table::FQN>``, or one of its columns."""
-    link = _text(document, "entityLink", is_sqlite=is_sqlite)
+    link = json_text(document, "entityLink")
     target = func.substr(link, len(_LINK) + 1, func.length(link) - len(_LINK) - 1)
-    column = (func.instr if is_sqlite else func.strpos)(target, _COLUMN)
+    column = per_store(sqlite=func.instr(target, _COLUMN), postgresql=func.strpos(target, _COLUMN))
     return case((column > 0, func.substr(target, 1, column - 1)), else_=target)
-
-
-def _text(document: Any, *place: str, is_sqlite: bool) -> Any:  # Any: as above
-    if is_sqlite:
-        return func.json_extract(document, "$." + ".".join(place))
-    return func.jsonb_extract_path_text(cast(document, JSONB), *place)
 
 
 def _tests_under(entity_types: Sequence[str], closure: Any, naming: Naming) -> Any:  # Any: as above

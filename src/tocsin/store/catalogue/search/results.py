@@ -26,7 +26,7 @@ from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.catalogue.search.matching import expand_inherited, matching
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.engine import reading
 from tocsin.store.database.search_tables import search_entry
 
 COUNTED_THROUGH = 10_000
@@ -177,7 +177,7 @@ def _filters(connection: Connection, search: Search) -> list[Sql]:
 def _in_scope(connection: Connection, entity_type: str, scope: Condition) -> Sql:
     """Return that an entry is of another type, or of an entity that the condition holds for."""
     subject = tables.entity.alias()
-    condition = visible(scope, is_sqlite=is_sqlite(connection), row=subject.c)
+    condition = visible(scope, row=subject.c)
     return or_(_ENTRY.entity_type != entity_type, exists().where(subject.c.id == _ENTRY.entity_id, condition))
 
 

@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.request import Caller, Timestamp, answer
-from tocsin.store.database.cursors import ReportPage, ReportWindow
+from tocsin.store.database.cursors import DocumentPage, ReportWindow
 
 Work = Callable[[Record, Stored], Written]
 """What is done to an entity in the transaction that it is read in."""
@@ -42,7 +42,7 @@ async def window_of(
     return ReportWindow(start, end, limit, after or None)
 
 
-def page_answer(page: ReportPage) -> Response:
+def page_answer(page: DocumentPage) -> Response:
     """Return a page of reports as an answer."""
     paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
     return answer({"data": page.documents, "paging": paging})

@@ -27,12 +27,13 @@ class ReportWindow:
 
 
 @dataclass(frozen=True)
-class ReportPage:
-    """Some reports, newest first, how many there are in all, and the cursor of the next page."""
+class DocumentPage:
+    """Some documents in order, how many there are in all, and the cursors of the pages around them."""
 
     documents: list[Document]
     total: int
     after: str | None = None
+    before: str | None = None
 
 
 def not_a_cursor(cursor: str, field: str = "after") -> InvalidInput:

@@ -20,6 +20,19 @@ class BoundedList(list[T]):
     is_cut = False
 
 
+def cut_page(
+    page_rows: BoundedList[T], limit: int, *, after: str | None, before: str | None
+) -> tuple[list[T], bool, bool]:
+    """Return the rows of a page in order, and whether there are pages after it and before it.
+
+    The rows, one more than ``limit`` if there are as many, begin at one of these cursors; at ``before`` they go back.
+    """
+    has_more, rows = page_rows.is_cut or len(page_rows) > limit, page_rows[:limit]
+    if before is not None:
+        return rows[::-1], bool(rows), has_more and bool(rows)
+    return rows, has_more and bool(rows), after is not None and bool(rows)
+
+
 def portion(
     connection: Connection,
     query: Select[Any],  # Any: whatever it selects, a ``document`` among it, perhaps with ``document_bytes``

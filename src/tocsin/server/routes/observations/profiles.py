@@ -34,7 +34,7 @@ from tocsin.server.entities.serialize import past
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.store.catalogue.observations.across import FoundReport
-from tocsin.store.database.cursors import ReportPage
+from tocsin.store.database.cursors import DocumentPage
 
 _TABLE = ENTITY_TYPES["table"]
 ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of", description="What the profile is of.")]
@@ -80,7 +80,7 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
     if not page.total and f"{table_fqn}.{column}" not in column_fqns("table", table_fqn, table):
         raise NotFound(f"table {table_fqn} has no column {column}")
     if column in masked_columns(table, masked_tags_for(caller, table)):
-        page = ReportPage([masked_profile(one) for one in page.documents], page.total, page.after)
+        page = DocumentPage([masked_profile(one) for one in page.documents], page.total, page.after)
     return page_answer(page)
 
 

@@ -22,7 +22,7 @@ from tocsin.server.entities.reports import Moment, WindowAsked, page_answer, wri
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
-from tocsin.store.database.cursors import ReportPage, ReportWindow
+from tocsin.store.database.cursors import DocumentPage, ReportWindow
 
 _KIND = REPORTS["testCase"].name
 Status = Annotated[
@@ -82,7 +82,7 @@ def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     return written_answer(ENTITY_TYPES["testCase"], written, caller)
 
 
-def _with_masks(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
+def _with_masks(page: DocumentPage, case: Document, caller: Caller) -> DocumentPage:
     """Return results with a mask in place of their failed rows, where the table has something to mask."""
     if not any(SAMPLE in result for result in page.documents):
         return page
@@ -90,7 +90,7 @@ def _with_masks(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
     if not masked_columns(table, masked_tags_for(caller, table)):
         return page
     masked = [result | {SAMPLE: MASK} if SAMPLE in result else result for result in page.documents]
-    return ReportPage(masked, page.total, page.after)
+    return DocumentPage(masked, page.total, page.after)
 
 
 def _add_result(fqn: str, body: Document, caller: Caller) -> Response:

@@ -25,13 +25,14 @@ from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.access.visibility import Scopes, visible
 from tocsin.store.catalogue.entities.batch import Rehearsal, SqlBatch
 from tocsin.store.catalogue.entities.counts import Totals
-from tocsin.store.catalogue.entities.listing import EntityPage, Listing, page_of
+from tocsin.store.catalogue.entities.listing import Listing, page_of
 from tocsin.store.catalogue.entities.relations import related_entities
 from tocsin.store.catalogue.entities.write import SqlTransaction, by_value, lies_under, row_of, title_of
 from tocsin.store.catalogue.people import teams
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.database import tables
+from tocsin.store.database.cursors import DocumentPage
 from tocsin.store.database.documents import (
     REFERENCE,
     STORED,
@@ -126,7 +127,7 @@ class SqlCatalogue:
             raise missing(entity_type, key)
         return stored.document
 
-    def list_entities(self, entity_type: str, listing: Listing) -> EntityPage:
+    def list_entities(self, entity_type: str, listing: Listing) -> DocumentPage:
         """Return one page of entities of a type, in FQN order."""
         with reading(self._engine) as connection:
             return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)

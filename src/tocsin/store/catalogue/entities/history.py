@@ -12,10 +12,11 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, missing
 from tocsin.store.catalogue.entities.counts import Totals
-from tocsin.store.catalogue.entities.versions import VersionPage, VersionsAsked, versions_in
+from tocsin.store.catalogue.entities.versions import VersionsAsked, versions_in
 from tocsin.store.catalogue.entities.write import by_value, row_of, title_of
 from tocsin.store.catalogue.relations.label_names import as_called
 from tocsin.store.database import tables
+from tocsin.store.database.cursors import DocumentPage
 from tocsin.store.database.documents import tenths_of
 from tocsin.store.database.engine import reading
 from tocsin.store.database.snapshots import newest_version
@@ -32,7 +33,7 @@ class History:
         self._engine, self._page_bytes = engine, page_bytes
         self._totals = Totals()
 
-    def versions_written(self, entity_type: str, selection: VersionsAsked) -> VersionPage:
+    def versions_written(self, entity_type: str, selection: VersionsAsked) -> DocumentPage:
         """Return a page of the versions that entities of a type got in a window of time, newest first."""
         with reading(self._engine) as connection:
             return versions_in(connection, entity_type, selection, totals=self._totals, most_bytes=self._page_bytes)

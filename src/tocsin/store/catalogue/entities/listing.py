@@ -13,16 +13,15 @@ from sqlalchemy import Connection, func, select
 from tocsin.access.nodes import Condition
 from tocsin.errors import TooLarge
 from tocsin.logic import ALWAYS
-from tocsin.model.entity import Document
 from tocsin.store.catalogue.access.visibility import visible_of
 from tocsin.store.catalogue.entities.counts import Totals
 from tocsin.store.catalogue.entities.filters import FilterQuestion, filters_of, has_tags
 from tocsin.store.catalogue.entities.write import lies_under
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.database import tables
-from tocsin.store.database.cursors import cursor_of, text_of
+from tocsin.store.database.cursors import DocumentPage, cursor_of, text_of
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.page_bytes import portion
+from tocsin.store.database.page_bytes import cut_page, portion
 
 _ENTITY = tables.entity.c
 
@@ -62,19 +61,9 @@ class Listing:
     scopes: tuple[tuple[str, Condition], ...] = ()
 
 
-@dataclass(frozen=True)
-class EntityPage:
-    """Some entities in FQN order, how many there are in all, and the cursors of the pages around them."""
-
-    documents: list[Document]
-    total: int
-    after: str | None = None
-    before: str | None = None
-
-
 def page_of(
     connection: Connection, entity_type: str, listing: Listing, *, totals: Totals, most_bytes: int | None = None
-) -> EntityPage:
+) -> DocumentPage:
     """Return the page of entities of this type that ``listing`` asks for, shorter where it would be too large.
 
     Raises
@@ -89,26 +78,21 @@ def page_of(
     question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     if listing.limit <= 0:
-        return EntityPage([], total)
-    backwards = listing.before is not None
+        return DocumentPage([], total)
     query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
     if listing.before is not None:
         query = query.where(_ENTITY.fqn < text_of(listing.before, "before"))
     elif listing.after is not None:
         query = query.where(_ENTITY.fqn > text_of(listing.after))
-    order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
+    order = _ENTITY.fqn if listing.before is None else _ENTITY.fqn.desc()
     ordered = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
     page = portion(connection, ordered, lambda row: row, most_bytes)
     if page.is_cut and not listing.has_cursors:
         raise TooLarge(f"this page would exceed {most_bytes} bytes; use a smaller limit")
-    has_more, entities = page.is_cut or len(page) > listing.limit, page[: listing.limit]
-    if backwards:
-        entities.reverse()
+    entities, has_next, has_previous = cut_page(page, listing.limit, after=listing.after, before=listing.before)
     documents = [from_text(row.document) for row in entities]
     projections.add_memberships(connection, entity_type, documents)
-    has_next = bool(entities) and (backwards or has_more)
-    has_previous = bool(entities) and (has_more if backwards else listing.after is not None)
-    return EntityPage(
+    return DocumentPage(
         documents,
         total,
         after=cursor_of(entities[-1].fqn) if has_next else None,

@@ -14,13 +14,12 @@ from sqlalchemy import Connection, Select, func, select, tuple_
 
 from tocsin.access.nodes import Condition
 from tocsin.logic import ALWAYS
-from tocsin.model.entity import Document
 from tocsin.store.catalogue.access.visibility import visible_of
 from tocsin.store.catalogue.entities.counts import Totals
 from tocsin.store.database import tables
-from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
+from tocsin.store.database.cursors import DocumentPage, not_a_cursor, place_of, place_text
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.page_bytes import portion
+from tocsin.store.database.page_bytes import cut_page, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 
 _VERSION = tables.entity_version.c
@@ -45,19 +44,9 @@ class VersionsAsked:
     visible: Condition = ALWAYS
 
 
-@dataclass(frozen=True)
-class VersionPage:
-    """Some versions, newest first, how many there are in all, and the cursors of the pages around them."""
-
-    documents: list[Document]
-    total: int
-    after: str | None = None
-    before: str | None = None
-
-
 def versions_in(
     connection: Connection, entity_type: str, selection: VersionsAsked, *, totals: Totals, most_bytes: int | None = None
-) -> VersionPage:
+) -> DocumentPage:
     """Return a page of the versions of the entities of this type that there are, soft-deleted ones included."""
     conditions = _conditions(connection, entity_type, selection)
     counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
@@ -65,13 +54,9 @@ def versions_in(
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
     page = portion(connection, _order(query, selection).limit(selection.limit + 1), lambda row: row, most_bytes)
-    has_more, versions = page.is_cut or len(page) > selection.limit, page[: selection.limit]
-    if selection.before is not None:
-        versions.reverse()
-    has_next = bool(versions) and (selection.before is not None or has_more)
-    has_previous = bool(versions) and (has_more if selection.before is not None else selection.after is not None)
+    versions, has_next, has_previous = cut_page(page, selection.limit, after=selection.after, before=selection.before)
     texts = Texts(connection)
-    return VersionPage(
+    return DocumentPage(
         [from_text(texts.of(row)) for row in versions],
         total,
         after=_cursor(versions[-1]) if has_next else None,

@@ -11,7 +11,7 @@ from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
 from tocsin.store.catalogue.observations.across import ReportsAcross
 from tocsin.store.catalogue.relations.owners import owners_of
-from tocsin.store.database.cursors import ReportPage, ReportWindow, place_of, place_text
+from tocsin.store.database.cursors import DocumentPage, ReportWindow, place_of, place_text
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.observation_tables import attachment, series
@@ -34,7 +34,7 @@ class ObservationReads:
 
     def page(
         self, entity_id: str, kind: str, window: ReportWindow, *, part: str | None = None, status: str | None = None
-    ) -> ReportPage:
+    ) -> DocumentPage:
         """Return a page of the reports of one kind, newest first; None means those of all parts, of any status."""
         conditions: list[Any] = [  # Any: SQLAlchemy's conditions
             _ROW.entity_id == entity_id,
@@ -57,7 +57,7 @@ class ObservationReads:
             if page_rows and len(report_rows) > len(page_rows)
             else None
         )
-        return ReportPage([from_text(row.document) for row in page_rows], total, after)
+        return DocumentPage([from_text(row.document) for row in page_rows], total, after)
 
     def latest(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
         """Return the newest report of one kind about each entity itself, by the entity's id."""

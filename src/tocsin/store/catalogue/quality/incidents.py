@@ -21,7 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.database import tables
-from tocsin.store.database.cursors import ReportPage, ReportWindow, place_of, place_text
+from tocsin.store.database.cursors import DocumentPage, ReportWindow, place_of, place_text
 from tocsin.store.database.documents import REFERENCE, from_text, reference_of, references_by_id, to_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.observation_tables import incident_status
@@ -136,7 +136,7 @@ class IncidentLog:
         )
         return {step["testCaseReference"]["id"]: step for query in queries for step in self._steps(query)}
 
-    def page(self, state_filter: IncidentStateFilter, window: ReportWindow) -> ReportPage:
+    def page(self, state_filter: IncidentStateFilter, window: ReportWindow) -> DocumentPage:
         """Return a page of steps, newest first."""
         with reading(self._engine) as connection:
             conditions = [*_conditions(state_filter, window), _is_visible(connection, state_filter.visible)]
@@ -149,7 +149,7 @@ class IncidentLog:
         steps = self._steps(query.order_by(_ROW.timestamp_ms.desc(), _ROW.id).limit(window.limit + 1))
         page_steps = steps[: window.limit]
         has_more = bool(page_steps) and len(steps) > len(page_steps)
-        return ReportPage(
+        return DocumentPage(
             page_steps, counted, place_text(page_steps[-1]["timestamp"], page_steps[-1]["id"]) if has_more else None
         )
 

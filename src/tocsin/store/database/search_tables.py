@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import ExecutableDDLElement
 
 from tocsin.search.fields import WORD_COLUMNS
+from tocsin.store.database.dialects import per_store
 from tocsin.store.database.tables import METADATA
 
 # Compared by code point on both stores, so that both give the same order.
@@ -76,11 +77,13 @@ search_words = table(
     column("rowid"),
     *(column(name) for name in (*WORD_COLUMNS, "keys", "names", "words", "search_words")),
 )
-"""The words of each entry. ``number`` is called ``rowid`` on SQLite.
+"""The words of each entry: ``NUMBER`` names it.
 
 SQLite: one column for each of ``WORD_COLUMNS``, and ``keys``, the tokens of its facts. PostgreSQL: ``names`` (weight A
 the name, B the display name), ``words`` (A path, B members, C description, D texts of members) and ``keys``.
 """
+
+NUMBER = per_store(sqlite=search_words.c.rowid, postgresql=search_words.c.number)
 
 ON_SQLITE = (
     "CREATE VIRTUAL TABLE search_words USING fts5(name, display_name, path, members, description, member_texts, keys,"

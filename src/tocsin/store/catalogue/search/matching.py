@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
@@ -36,7 +37,7 @@ from tocsin.search.tokens import token_of
 from tocsin.store.catalogue.relations.inheritance_filters import DOMAINS, OWNERS, below
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.logic import SQL
-from tocsin.store.database.search_tables import search_entry, search_words
+from tocsin.store.database.search_tables import NUMBER, search_entry, search_words
 
 Sql = Any  # Any: SQLAlchemy's conditions
 
@@ -44,6 +45,7 @@ _ENTRY = search_entry.c
 _ESCAPE = "\\"
 _MOST_SERVICES = 100
 _SERVICES = tuple(name for name, row in ENTITY_TYPES.items() if row.is_service)
+_COMPARISONS = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 _LABELS = {"name": "A", "display_name": "B", "path": "A", "members": "B", "description": "C", "member_texts": "D"}
 
 
@@ -55,12 +57,10 @@ class Matching:
     ----------
     words : the condition on ``search_words``, a table next to the entries; None where no words are searched
     entries : the condition on ``search_entry``
-    number : the column of ``search_words`` that references the entry
     """
 
     words: Sql | None
     entries: Sql
-    number: Sql
 
     def narrow(self, query: Select[Any]) -> Select[Any]:  # Any: whatever is selected of the entries
         """Return a query of entries that keeps those that answer."""
@@ -73,7 +73,7 @@ class Matching:
         query = query.select_from(search_entry).where(self.entries)
         if self.words is None:
             return query
-        words = select(literal(1)).select_from(search_words).where(self.words, self.number == _ENTRY.number)
+        words = select(literal(1)).select_from(search_words).where(self.words, _ENTRY.number == NUMBER)
         return query.where(exists(words))
 
     def joined_entries(self) -> Join:
@@ -81,7 +81,7 @@ class Matching:
 
         The sign keeps SQLite from going through all entries and asking FTS5 for each.
         """
-        return join(search_words, search_entry, _ENTRY.number == self.number.op("+")(0))
+        return join(search_words, search_entry, _ENTRY.number == NUMBER.op("+")(0))
 
 
 def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -> Node:
@@ -119,10 +119,8 @@ def _select_service_fqns(display_key: str) -> Select[Any]:  # Any: one column
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
     """Return a query for the ids of those that have the fact and may have descendants."""
     of_types = disjunction_of(*(IndexedFact(token_of("entityType", one)) for one in below.types))
-    numbers = (
-        select(words.number).select_from(search_words).where(words.condition(conjunction_of(below.fact, of_types)))
-    )
-    return select(_ENTRY.entity_id).where(_ENTRY.number.in_(numbers))
+    condition = words.condition(conjunction_of(below.fact, of_types))
+    return select(_ENTRY.entity_id).where(_is_among(condition))
 
 
 def matching(connection: Connection, node: Node) -> Matching:
@@ -132,7 +130,7 @@ def matching(connection: Connection, node: Node) -> Matching:
     of_words = conjunction_of(*(part for part in parts if is_of_words(part)))
     entry_conditions = [_sql(part, words) for part in parts if not is_of_words(part)]
     condition = None if of_words == ALWAYS else words.condition(of_words)
-    return Matching(condition, and_(true(), *entry_conditions), words.number)
+    return Matching(condition, and_(true(), *entry_conditions))
 
 
 def is_of_words(node: Node) -> bool:
@@ -143,8 +141,7 @@ def is_of_words(node: Node) -> bool:
 def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
     """Return the condition on an entry for what words alone cannot answer, or not as a whole."""
     if is_of_words(node):
-        numbers = select(words.number).select_from(search_words).where(words.condition(node))
-        return _ENTRY.number.in_(numbers)
+        return _is_among(words.condition(node))
     match node:
         case CompareColumn():
             return _comparison(node)
@@ -161,6 +158,11 @@ def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
             return true() if node == ALWAYS else false()
 
 
+def _is_among(condition: Sql) -> Sql:
+    """Return the condition that the words of an entry meet a condition."""
+    return _ENTRY.number.in_(select(NUMBER).select_from(search_words).where(condition))
+
+
 def _group_words(operands: Sequence[Node], join: Callable[..., Node]) -> list[Node]:
     """Return the operands with all that the index of words can answer as one."""
     together = [one for one in operands if is_of_words(one)]
@@ -170,19 +172,9 @@ def _group_words(operands: Sequence[Node], join: Callable[..., Node]) -> list[No
 
 def _comparison(node: CompareColumn) -> Sql:
     column = _ENTRY[node.column]
-    match node.comparator:
-        case "=":
-            return column == node.value
-        case "<":
-            return column < node.value
-        case "<=":
-            return column <= node.value
-        case ">":
-            return column > node.value
-        case ">=":
-            return column >= node.value
-        case "like":
-            return column.like(_like(str(node.value)), escape=_ESCAPE)
+    if node.comparator == "like":
+        return column.like(_like(str(node.value)), escape=_ESCAPE)
+    return _COMPARISONS[node.comparator](column, node.value)
 
 
 def _like(pattern: str) -> str:
@@ -200,8 +192,6 @@ def _like(pattern: str) -> str:
 
 class _Fts5:
     """SQLite's FTS5: one expression for a whole tree."""
-
-    number = search_words.c.rowid
 
     def condition(self, node: Node) -> Sql:
         """Return the condition that these words match."""
@@ -229,8 +219,6 @@ class _Fts5:
 
 class _Tsvector:
     """PostgreSQL's text search: a condition for every word, on the column that holds it."""
-
-    number = search_words.c.number
 
     def condition(self, node: Node) -> Sql:
         """Return the condition that these words match."""

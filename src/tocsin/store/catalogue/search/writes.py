@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from operator import ge, gt
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, text
+from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, or_, select, text
 
 from tocsin.chunks import chunks_of
 from tocsin.search.fields import WORD_COLUMNS
@@ -19,7 +19,7 @@ from tocsin.store.catalogue.relations.label_names import relabelled_ids
 from tocsin.store.database import tables
 from tocsin.store.database.engine import is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.search_tables import search_entry, search_gone
+from tocsin.store.database.search_tables import NUMBER, search_entry, search_gone, search_words
 
 Entry = Mapping[str, Any]  # Any: the columns of spark/search.py's entries
 
@@ -40,18 +40,9 @@ _INSERT_WORDS = {
         " array_to_tsvector(string_to_array(:keys, ' ')))"
     ),
 }
-_DELETE_WORDS = {
-    True: text("DELETE FROM search_words WHERE rowid = :number"),
-    False: text("DELETE FROM search_words WHERE number = :number"),
-}
-_LAST_WORDS = {
-    True: text("SELECT rowid FROM search_words ORDER BY rowid DESC LIMIT 1"),
-    False: text("SELECT number FROM search_words ORDER BY number DESC LIMIT 1"),
-}
-_DELETE_STRAY_WORDS = {
-    True: text("DELETE FROM search_words WHERE rowid NOT IN (SELECT number FROM search_entry)"),
-    False: text("DELETE FROM search_words WHERE number NOT IN (SELECT number FROM search_entry)"),
-}
+_DELETE_WORDS = delete(search_words).where(bindparam("number") == NUMBER)
+_LAST_WORDS = select(NUMBER).select_from(search_words).order_by(NUMBER.desc()).limit(1)
+_DELETE_STRAY_WORDS = delete(search_words).where(NUMBER.not_in(select(_ENTRY.number)))
 
 
 class SearchWrites:
@@ -79,7 +70,7 @@ class SearchWrites:
         with self._alone() as connection:
             old = connection.execute(select(_ENTRY.number).where(_ENTRY.log_offset < before_offset)).scalars().all()
             _remove(connection, old)
-            connection.execute(_DELETE_STRAY_WORDS[is_sqlite(connection)])
+            connection.execute(_DELETE_STRAY_WORDS)
         return len(old)
 
     def forget_gone(self, through_offset: int) -> None:
@@ -160,7 +151,7 @@ def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
 def _last_number(connection: Connection) -> int:
     """Return the highest number in use, of an entry or of words that lost theirs; 0 where there is none."""
     entries = connection.execute(select(func.max(_ENTRY.number))).scalar_one() or 0
-    words = connection.execute(_LAST_WORDS[is_sqlite(connection)]).scalar() or 0
+    words = connection.execute(_LAST_WORDS).scalar() or 0
     return max(int(entries), int(words))
 
 
@@ -168,7 +159,7 @@ def _remove(connection: Connection, numbers: Sequence[int]) -> None:
     if not numbers:
         return
     word_keys = [{"number": number} for number in numbers]
-    connection.execute(_DELETE_WORDS[is_sqlite(connection)], word_keys)
+    connection.execute(_DELETE_WORDS, word_keys)
     for part in chunks_of(numbers):
         connection.execute(delete(search_entry).where(_ENTRY.number.in_(part)))
 

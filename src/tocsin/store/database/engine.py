@@ -8,11 +8,11 @@ from __future__ import annotations
 import select
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, Row, Select, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError, SQLAlchemyError
 
@@ -21,6 +21,9 @@ from tocsin.store.database.group_commit import WRITER_LIMITS, Turns, WriterLimit
 
 STORE_FAILURES = (SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
 """What asking the store raises where the store or its disk fails."""
+
+T = TypeVar("T")
+Columns = TypeVarTuple("Columns")
 
 _TURNS = "tocsin_turns"
 _BUSY_S = 30
@@ -97,6 +100,30 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """Yield a connection for reads; nothing is kept."""
     with engine.connect() as connection:
         yield connection
+
+
+def fetch_rows(engine: Engine, query: Select[*Columns]) -> Sequence[Row[*Columns]]:
+    """Return the rows of a query that is asked alone."""
+    with reading(engine) as connection:
+        return connection.execute(query).all()
+
+
+def fetch_first(engine: Engine, query: Select[*Columns]) -> Row[*Columns] | None:
+    """Return the first row of a query that is asked alone; None if there is none."""
+    with reading(engine) as connection:
+        return connection.execute(query).first()
+
+
+def fetch_values(engine: Engine, query: Select[T, *tuple[Any, ...]]) -> Sequence[T]:  # Any: further columns
+    """Return the values in the first column of a query that is asked alone."""
+    with reading(engine) as connection:
+        return connection.scalars(query).all()
+
+
+def fetch_value(engine: Engine, query: Select[T, *tuple[Any, ...]]) -> T | None:  # Any: as above
+    """Return the first value of a query that is asked alone; None if there is none."""
+    with reading(engine) as connection:
+        return connection.scalars(query).first()
 
 
 def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Engine:

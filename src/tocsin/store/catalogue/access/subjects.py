@@ -20,7 +20,7 @@ from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_values, reading
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, entity_tag, membership, person
@@ -59,13 +59,11 @@ class SqlSubjects:
     def policies(self) -> list[Policy]:
         """Return all policies."""
         query = select(entity.c.document).where(entity.c.entity_type == "policy", ~entity.c.deleted)
-        with reading(self._engine) as connection:
-            return [_policy(text) for text in connection.execute(query).scalars()]
+        return [_policy(text) for text in fetch_values(self._engine, query)]
 
     def policies_in_use(self) -> set[str]:
         """Return the ids of the policies that some team or role has."""
-        with reading(self._engine) as connection:
-            return set(connection.scalars(select(_REFERS.target_id).where(_REFERS.field == "policies")))
+        return set(fetch_values(self._engine, select(_REFERS.target_id).where(_REFERS.field == "policies")))
 
     def _under(self, connection: Connection, team_id: str) -> frozenset[str]:
         """Return who is in a team or under it, looked up once for as long as nothing changes."""

@@ -15,7 +15,7 @@ from tocsin.model.message import Delivered
 from tocsin.store.catalogue.alerts.history import REPORTS
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.database.alert_tables import match_result
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_rows, fetch_value
 from tocsin.store.database.tables import (
     OPEN_BREAKER,
     attempt,
@@ -40,16 +40,14 @@ class AuditRows:
     def first_offset(self, since_ms: int) -> int | None:
         """Return the offset of the first event that happened at that moment or later; None when there is none."""
         event = change_event.c
-        with reading(self._engine) as connection:
-            return connection.execute(select(func.min(event.log_offset)).where(event.timestamp_ms >= since_ms)).scalar()
+        return fetch_value(self._engine, select(func.min(event.log_offset)).where(event.timestamp_ms >= since_ms))
 
     def alerts_changed_at(self) -> dict[str, int]:
         """Return the offset at which each alert was last written, by its id."""
         event = change_event.c
         written = event.event_type.not_in(REPORTS)
         query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
-        with reading(self._engine) as connection:
-            return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
+        return {row[0]: int(row[1]) for row in fetch_rows(self._engine, query.group_by(event.entity_id))}
 
     def match_results(self, after: int, through: int) -> Rows:
         """Return (offset, alert, count, relations, missing, trigger) of every processed match between two offsets.
@@ -96,5 +94,4 @@ class AuditRows:
         return self._rows(query.where(row.id.in_(carry)))
 
     def _rows(self, query: Any) -> Rows:  # Any: SQLAlchemy's select
-        with reading(self._engine) as connection:
-            return [tuple(row) for row in connection.execute(query)]
+        return [tuple(row) for row in fetch_rows(self._engine, query)]

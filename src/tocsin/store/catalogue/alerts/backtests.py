@@ -15,7 +15,7 @@ from tocsin.model.backtest import JOB, OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.store.database.alert_tables import backtest
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_value, reading, writing
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 MOST_OPEN = 5
@@ -48,15 +48,13 @@ class Backtests:
 
     def find(self, backtest_id: str) -> Backtest | None:
         """Return the backtest with that id."""
-        with reading(self._engine) as connection:
-            row = connection.execute(select(backtest).where(_ROW.id == backtest_id)).first()
+        row = fetch_first(self._engine, select(backtest).where(_ROW.id == backtest_id))
         return None if row is None else _backtest(row)
 
     def ahead_of(self, request: Backtest) -> int:
         """Return how many open backtests were asked for before this one."""
         earlier = and_(_OPEN, _ROW.requested_at_ms < request.requested_at_ms)
-        with reading(self._engine) as connection:
-            return int(connection.execute(select(func.count()).where(earlier)).scalar_one())
+        return fetch_value(self._engine, select(func.count()).where(earlier)) or 0
 
     def pipeline_seen_at_ms(self) -> int:
         """Return when a pipeline was last there for backtests (epoch milliseconds); 0 for never."""

@@ -18,7 +18,7 @@ from tocsin.model.entity import FIRST_VERSION
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.database.alert_tables import alert_editor
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import fetch_rows, inserting, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, person
 
@@ -85,8 +85,7 @@ class StoredAlertEditors:
         query = select(alert_editor, _PERSON.name, _PERSON.deleted, restored.scalar_subquery().label("restored_ms"))
         query = query.outerjoin(person, _PERSON.user_id == _ROW.user_id)
         query = query.where(_ROW.is_editor, _ROW.user_id != SYSTEM.id, *conditions)
-        with reading(self._engine) as connection:
-            return [_editor(row) for row in connection.execute(query.order_by(*_KEYS))]
+        return [_editor(row) for row in fetch_rows(self._engine, query.order_by(*_KEYS))]
 
 
 def note_creators(connection: Connection, versions: Sequence[Stored]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, number_in
 from tocsin.store.catalogue.alerts.incidents import incident_of, steps_of
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_first, fetch_rows
 from tocsin.store.database.page_bytes import BoundedList
 
 _ROW = alert_incident.c
@@ -39,8 +39,7 @@ class AlertIncidentLog:
         """Return the incident with that number (``INC-7``) or id."""
         number = number_in(name)
         condition = _ROW.id == name if number is None else _ROW.number == number
-        with reading(self._engine) as connection:
-            row = connection.execute(select(alert_incident).where(condition)).one_or_none()
+        row = fetch_first(self._engine, select(alert_incident).where(condition))
         return None if row is None else incident_of(row)
 
     def page(
@@ -58,13 +57,11 @@ class AlertIncidentLog:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:
             query = query.where(_ROW.number < before)
-        with reading(self._engine) as connection:
-            incidents = connection.execute(query.order_by(_ROW.number.desc()).limit(limit)).all()
+        incidents = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
         return BoundedList(map(incident_of, incidents))
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
         """Return what was done to an incident, in order."""
         step = alert_incident_step.c
         query = select(alert_incident_step).where(step.incident_id == incident_id).order_by(step.at_ms, step.id)
-        with reading(self._engine) as connection:
-            return steps_of(connection.execute(query).all())
+        return steps_of(fetch_rows(self._engine, query))

@@ -22,7 +22,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription, alert_of, bot_key_of
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_rows, fetch_value, reading, writing
 from tocsin.store.database.entity_tables import renaming
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import (
@@ -126,30 +126,26 @@ class Subscriptions:
         offset may commit after a higher one, and must count all the same.
         """
         query = select(func.coalesce(func.sum(change_event.c.log_offset), 0))
-        with reading(self._engine) as connection:
-            return int(connection.execute(query.where(change_event.c.entity_type == ENTITY_TYPE)).scalar_one())
+        return int(fetch_value(self._engine, query.where(change_event.c.entity_type == ENTITY_TYPE)) or 0)
 
     def has_open_incidents(self) -> bool:
         """Return whether an incident of an alert is not resolved."""
         row = alert_incident.c
         query = select(row.id).where(row.status != IncidentStatus.RESOLVED.value).limit(1)
-        with reading(self._engine) as connection:
-            return connection.execute(query).first() is not None
+        return fetch_first(self._engine, query) is not None
 
     def marks(self) -> dict[str, int]:
         """Return for every subscription there ever was a number that differs whenever it was written since."""
         event = change_event.c
         query = select(event.entity_id, func.sum(event.log_offset)).where(event.entity_type == ENTITY_TYPE)
-        with reading(self._engine) as connection:
-            return {one: int(mark) for one, mark in connection.execute(query.group_by(event.entity_id))}
+        return {one: int(mark) for one, mark in fetch_rows(self._engine, query.group_by(event.entity_id))}
 
     def alerts_made_by(self, user_id: str) -> dict[str, Document]:
         """Return the documents of the existing alerts that a person created, by id."""
         is_creator = (alert_editor.c.subscription_id == entity.c.id) & alert_editor.c.is_creator
         query = select(entity.c.id, entity.c.document).select_from(entity.join(alert_editor, is_creator))
         of_person = query.where(~entity.c.deleted, alert_editor.c.user_id == user_id)
-        with reading(self._engine) as connection:
-            return {one: from_text(text) for one, text in connection.execute(of_person)}
+        return {one: from_text(text) for one, text in fetch_rows(self._engine, of_person)}
 
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
         """Return the secrets of a subscription by destination id.
@@ -272,5 +268,4 @@ class Renamings:
         """Return the renames at higher offsets, newest first."""
         columns = _RENAMING.log_offset, _RENAMING.entity_type, _RENAMING.old_fqn, _RENAMING.new_fqn, _IS_REUSED
         query = select(*columns).where(_RENAMING.log_offset > offset).order_by(_RENAMING.log_offset.desc())
-        with reading(self._engine) as connection:
-            return [PastRenaming(*row) for row in connection.execute(query.limit(_MOST))]
+        return [PastRenaming(*row) for row in fetch_rows(self._engine, query.limit(_MOST))]

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from tocsin.clock import Steady, steady_s
 from tocsin.model.template import NOTIFICATION_TEMPLATE, SYSTEM, Template
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_value, fetch_values
 from tocsin.store.database.tables import entity
 
 SYSTEM_AGE_S = 5.0
@@ -28,8 +28,7 @@ class Templates:
     def find(self, template_id: str) -> Template | None:
         """Return a template by its id; None if it is gone."""
         query = select(entity.c.document).where(entity.c.id == template_id, entity.c.deleted.is_(False))
-        with reading(self._engine) as connection:
-            text = connection.execute(query).scalar()
+        text = fetch_value(self._engine, query)
         return None if text is None else _template(json.loads(text))
 
     def changed_system(self) -> dict[str, Template]:
@@ -43,8 +42,7 @@ class Templates:
         query = select(entity.c.document).where(
             entity.c.entity_type == NOTIFICATION_TEMPLATE, entity.c.deleted.is_(False)
         )
-        with reading(self._engine) as connection:
-            documents = [json.loads(text) for text in connection.execute(query).scalars()]
+        documents = [json.loads(text) for text in fetch_values(self._engine, query)]
         changed = [one for one in documents if one.get("provider") == SYSTEM and one.get("isModifiedFromDefault")]
         return {one["name"]: _template(one) for one in changed}
 

@@ -42,7 +42,7 @@ from tocsin.store.database.documents import (
     references_by_key,
     tenths_of,
 )
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import fetch_rows, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
@@ -152,8 +152,7 @@ class SqlCatalogue:
     def under(self, entity_type: str, fqn: str) -> list[Document]:
         """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
-        with reading(self._engine) as connection:
-            return [entity_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
+        return [entity_of(*row).document for row in fetch_rows(self._engine, query.order_by(_ENTITY.fqn))]
 
     def children(self, entity_type: str, parent_id: str) -> list[Document]:
         """Return every live child of a type of an entity, in FQN order."""
@@ -280,8 +279,7 @@ class SqlCatalogue:
 
     def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
         query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
-        with reading(self._engine) as connection:
-            return [reference_of(*row) for row in connection.execute(query)]
+        return [reference_of(*row) for row in fetch_rows(self._engine, query)]
 
 
 def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:

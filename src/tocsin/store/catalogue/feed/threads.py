@@ -29,7 +29,7 @@ from tocsin.store.catalogue.feed.filters import (
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
 from tocsin.store.database.cursors import not_a_cursor
 from tocsin.store.database.documents import from_text, references_by_id
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_rows, fetch_values, reading
 from tocsin.store.database.feed_tables import thread, thread_post
 
 Sees = Callable[[str, str], bool]
@@ -86,8 +86,7 @@ class Feed:
     def posts(self, thread_id: str) -> list[Document]:
         """Return all posts of a thread, oldest first."""
         query = select(_POST.document).where(_POST.thread_id == thread_id).order_by(_POST.posted_at_ms, _POST.id)
-        with reading(self._engine) as connection:
-            return [from_text(text) for text in connection.execute(query).scalars()]
+        return [from_text(text) for text in fetch_values(self._engine, query)]
 
     def page(self, query: FeedQuery, sees: Sees, *, limit: int, posts: int) -> ThreadPage:
         """Return the threads that ``query`` asks for and ``sees`` allows, each with its latest posts."""
@@ -113,9 +112,8 @@ class Feed:
             .group_by(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active)
         )
         counts: dict[str, _Count] = {}
-        with reading(self._engine) as connection:
-            for row in connection.execute(query.order_by(_THREAD.steps)):
-                counts.setdefault(row.steps, _Count()).add(row.kind, row.task_status, active=bool(row.active), n=row.n)
+        for row in fetch_rows(self._engine, query.order_by(_THREAD.steps)):
+            counts.setdefault(row.steps, _Count()).add(row.kind, row.task_status, active=bool(row.active), n=row.n)
         link = (asset["type"], asset["fullyQualifiedName"])
         return [one.to_wire(str(EntityLink(*link, steps_of(at)))) for at, one in counts.items()]
 

@@ -13,7 +13,7 @@ from tocsin.store.catalogue.observations.across import ReportsAcross
 from tocsin.store.catalogue.relations.owners import owners_of
 from tocsin.store.database.cursors import DocumentPage, ReportWindow, place_of, place_text
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_rows, reading
 from tocsin.store.database.observation_tables import attachment, series
 from tocsin.store.database.vault import vault_of
 
@@ -69,16 +69,14 @@ class ObservationReads:
         query = select(_ROW.entity_id, _ROW.document).where(
             _ROW.kind == kind, _ROW.part == "", tuple_(_ROW.entity_id, _ROW.timestamp_ms).in_(newest)
         )
-        with reading(self._engine) as connection:
-            return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+        return {entity_id: from_text(text) for entity_id, text in fetch_rows(self._engine, query)}
 
     def latest_by_part(self, entity_id: str, kind: str) -> dict[str, Document]:
         """Return the newest report of one kind about each part of an entity, by the part."""
         condition = and_(_ROW.entity_id == entity_id, _ROW.kind == kind)
         newest = select(_ROW.part, func.max(_ROW.timestamp_ms)).where(condition).group_by(_ROW.part)
         query = select(_ROW.part, _ROW.document).where(condition, tuple_(_ROW.part, _ROW.timestamp_ms).in_(newest))
-        with reading(self._engine) as connection:
-            return {part: from_text(text) for part, text in connection.execute(query)}
+        return {part: from_text(text) for part, text in fetch_rows(self._engine, query)}
 
     def newest(self, entity_ids: Sequence[str], kind: str, count: int) -> dict[str, list[Document]]:
         """Return the newest report of each of the newest parts of each entity, newest first, by the entity's id."""
@@ -90,9 +88,8 @@ class ObservationReads:
         placed = select(last.entity_id, last.document, of_entity.label("place")).where(last.place == 1).subquery().c
         documents = select(placed.entity_id, placed.document).where(placed.place <= count)
         reports: dict[str, list[Document]] = {}
-        with reading(self._engine) as connection:
-            for entity_id, text in connection.execute(documents.order_by(placed.entity_id, placed.place)):
-                reports.setdefault(entity_id, []).append(from_text(text))
+        for entity_id, text in fetch_rows(self._engine, documents.order_by(placed.entity_id, placed.place)):
+            reports.setdefault(entity_id, []).append(from_text(text))
         return reports
 
     def attachments(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:

@@ -22,7 +22,7 @@ from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
 from tocsin.store.database.access_tables import quota_use
 from tocsin.store.database.alert_tables import mute
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_value, inserting, reading, writing
 from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
 from tocsin.store.database.tables import credential, person, server_secret
 from tocsin.store.database.vault import vault_of
@@ -68,8 +68,7 @@ class People:
     def by_identity(self, identity: Identity) -> Person | None:
         """Return the person who logs in with this identity of a provider, deleted ones included."""
         query = select(openid_identity.c.user_id).where(*_is(identity))
-        with reading(self._engine) as connection:
-            user_id = connection.execute(query).scalar_one_or_none()
+        user_id = fetch_value(self._engine, query)
         return None if user_id is None else self.by_id(user_id)
 
     def bind(self, identity: Identity, user_id: str) -> bool:
@@ -93,8 +92,7 @@ class People:
     def password_hash(self, user_id: str) -> str | None:
         """Return the stored hash of that person's password."""
         query = select(credential.c.password_hash).where(credential.c.user_id == user_id)
-        with reading(self._engine) as connection:
-            return connection.execute(query).scalar_one_or_none()
+        return fetch_value(self._engine, query)
 
     def set_password(self, user_id: str, password_hash: str, *, keep_token: str | None = None) -> None:
         """Store the hash of a new password and forget failed log-ins.
@@ -141,8 +139,7 @@ class People:
         # Should two share an address, it is the one who is still there.
         # The columns of the table are those of ``Person``, in its order.
         query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
-        with reading(self._engine) as connection:
-            row = connection.execute(query).first()
+        row = fetch_first(self._engine, query)
         return None if row is None else Person(*row)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, case, delete, select, update
 
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import fetch_rows, fetch_value, inserting, writing
 from tocsin.store.database.people_tables import login_attempt, login_source
 
 _ATTEMPT, _SOURCE = login_attempt.c, login_source.c
@@ -53,8 +53,7 @@ class LoginAttempts:
         keys = sorted(one.key for one in allowances)
         query = select(_ATTEMPT.key, _ATTEMPT.attempt_count, _ATTEMPT.last_at_ms, _ATTEMPT.next_at_ms)
         query = query.where(_ATTEMPT.key.in_(keys)).order_by(_ATTEMPT.key)
-        with reading(self._engine) as connection:
-            wait_ms = max((self._wait_ms(row.next_at_ms, now_ms) for row in connection.execute(query)), default=0)
+        wait_ms = max((self._wait_ms(row.next_at_ms, now_ms) for row in fetch_rows(self._engine, query)), default=0)
         if wait_ms:
             return wait_ms
         with writing(self._engine) as connection:
@@ -96,8 +95,7 @@ class LoginAttempts:
     def is_known(self, account: str, source: str, now_ms: int) -> bool:
         """Return whether somebody (a user's id) has logged in from this source of late."""
         query = select(_SOURCE.last_at_ms).where(_SOURCE.user_id == account, _SOURCE.source == source)
-        with reading(self._engine) as connection:
-            last_at_ms = connection.execute(query).scalar_one_or_none()
+        last_at_ms = fetch_value(self._engine, query)
         return last_at_ms is not None and last_at_ms > now_ms - _KNOWN_FOR_MS
 
     def _wait_ms(self, next_at_ms: int, now_ms: int) -> int:

@@ -17,7 +17,7 @@ from tocsin.model.people import Actor
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.access.revision import PeopleRevision
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_rows, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import issued_token
 from tocsin.store.database.tables import person
@@ -80,8 +80,7 @@ class IssuedTokens:
 
     def find(self, token_id: str) -> IssuedToken | None:
         """Return a token; None if it was revoked."""
-        with reading(self._engine) as connection:
-            row = connection.execute(select(issued_token).where(_TOKEN.id == token_id)).first()
+        row = fetch_first(self._engine, select(issued_token).where(_TOKEN.id == token_id))
         return None if row is None else _token_of(row)
 
     def take(self, token_id: str, kind: TokenKind, *, now_ms: int) -> str | None:
@@ -94,8 +93,7 @@ class IssuedTokens:
     def of(self, user_id: str, kind: TokenKind) -> list[IssuedToken]:
         """Return somebody's tokens of a kind, oldest first."""
         query = select(issued_token).where(_TOKEN.user_id == user_id, _TOKEN.kind == kind.value)
-        with reading(self._engine) as connection:
-            token_rows = connection.execute(query.order_by(_TOKEN.issued_at_ms, _TOKEN.id)).all()
+        token_rows = fetch_rows(self._engine, query.order_by(_TOKEN.issued_at_ms, _TOKEN.id))
         return [_token_of(row) for row in token_rows]
 
     def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
 from tocsin.store.catalogue.relations.suite_members import is_member
 from tocsin.store.database.documents import REFERENCE, reference_of
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_rows
 from tocsin.store.database.observation_tables import series, suite_member
 from tocsin.store.database.tables import entity
 
@@ -55,8 +55,7 @@ class SuiteReader:
         """Return references to the test cases of a suite that are not deleted, by FQN."""
         query = select(*REFERENCE).join(suite_member, entity.c.id == _MEMBER.test_case_id)
         query = query.where(_MEMBER.suite_id == suite_id, entity.c.deleted.is_(False)).order_by(entity.c.fqn)
-        with reading(self._engine) as connection:
-            return [reference_of(*row) for row in connection.execute(query)]
+        return [reference_of(*row) for row in fetch_rows(self._engine, query)]
 
     def summaries(self, suite_ids: Sequence[str], scopes: Scopes = ALL) -> dict[str, Document]:
         """Return the number of tests by status of each suite, as far as ``scopes`` reach; by the suite's id."""
@@ -78,16 +77,14 @@ class SuiteReader:
             members.c.suite_id, members.c.status
         )
         counts_by_suite = {one: dict.fromkeys((*STATUSES.values(), "total"), 0) for one in suite_ids}
-        with reading(self._engine) as connection:
-            for suite_id, stands, count in connection.execute(counted):
-                counts_by_suite[suite_id]["total"] += count
-                if stands in STATUSES:
-                    counts_by_suite[suite_id][STATUSES[stands]] += count
+        for suite_id, stands, count in fetch_rows(self._engine, counted):
+            counts_by_suite[suite_id]["total"] += count
+            if stands in STATUSES:
+                counts_by_suite[suite_id][STATUSES[stands]] += count
         return dict(counts_by_suite)
 
     def of_tables(self, table_fqns: Sequence[str]) -> dict[str, Document]:
         """Return the reference to each table's own suite, by the table's FQN."""
         names = {f"{fqn}.testSuite": fqn for fqn in table_fqns}
         query = select(*REFERENCE).where(entity.c.entity_type == "testSuite", entity.c.fqn.in_(names))
-        with reading(self._engine) as connection:
-            return {names[row.fqn]: reference_of(*row) for row in connection.execute(query)}
+        return {names[row.fqn]: reference_of(*row) for row in fetch_rows(self._engine, query)}

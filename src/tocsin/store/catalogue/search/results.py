@@ -26,7 +26,7 @@ from tocsin.store.catalogue.access.visibility import visible
 from tocsin.store.catalogue.search.matching import expand_inherited, matching
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import fetch_rows, reading
 from tocsin.store.database.search_tables import search_entry
 
 COUNTED_THROUGH = 10_000
@@ -130,8 +130,7 @@ class SearchIndex:
     def documents(self, entity_ids: Sequence[str]) -> dict[str, Document]:
         """Return the current documents of these entities; without deleted ones."""
         query = select(tables.entity.c.id, tables.entity.c.document).where(tables.entity.c.id.in_(entity_ids))
-        with reading(self._engine) as connection:
-            return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+        return {entity_id: from_text(text) for entity_id, text in fetch_rows(self._engine, query)}
 
 
 def _expand(connection: Connection, search: Search) -> Search:

@@ -17,7 +17,7 @@ from tocsin.chunks import chunks_of
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.store.catalogue.relations.label_names import relabelled_ids
 from tocsin.store.database import tables
-from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.engine import fetch_value, fetch_values, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.search_tables import NUMBER, search_entry, search_gone, search_words
 
@@ -85,8 +85,7 @@ class SearchWrites:
         ).subquery()
         total = select(func.count()).select_from(tables.entity).scalar_subquery()
         at_cut = or_(numbered.c.place % stride == 0, numbered.c.place == total)
-        with reading(self._engine) as connection:
-            return list(connection.execute(select(numbered.c.id).where(at_cut).order_by(numbered.c.id)).scalars())
+        return list(fetch_values(self._engine, select(numbered.c.id).where(at_cut).order_by(numbered.c.id)))
 
     def relabelled_cuts(self, after: int, through: int, stride: int) -> list[str]:
         """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
@@ -96,8 +95,7 @@ class SearchWrites:
 
     def count(self) -> int:
         """Return how many entries there are."""
-        with reading(self._engine) as connection:
-            return int(connection.execute(select(func.count()).select_from(search_entry)).scalar_one())
+        return fetch_value(self._engine, select(func.count()).select_from(search_entry)) or 0
 
     def _store(self, entries: Sequence[Entry], is_newer: Callable[[int, int], bool]) -> int:
         with self._alone() as connection:

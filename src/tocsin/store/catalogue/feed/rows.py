@@ -194,10 +194,4 @@ def _row(stored_thread: StoredThread) -> documents.Row:
 
 
 def _part_row(thread_id: str, participant: PartTaken) -> documents.Row:
-    return {
-        "thread_id": thread_id,
-        "part": participant.part.value,
-        "principal_id": participant.principal_id,
-        "principal_type": participant.principal_type,
-        "place": participant.place,
-    }
+    return {"thread_id": thread_id, **vars(participant), "part": participant.part.value}

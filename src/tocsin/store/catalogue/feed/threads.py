@@ -6,6 +6,7 @@ Next: ``store/catalogue/feed/filters.py`` for the filters.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,7 +94,7 @@ class Feed:
         backwards = query.before is not None
         with reading(self._engine) as connection:
             conditions, total = conditions_of(connection, query), _how_many(connection, query)
-            threads, unseen = _visible_threads(connection, query, conditions, _Viewer(sees, limit + 1))
+            threads, unseen = _visible_threads(connection, query, conditions, sees=sees, limit=limit + 1)
             onward = _place(threads[limit - 1]) if len(threads) > limit else unseen
             threads = threads[:limit]
             back = _place(threads[0]) if threads and (query.before or query.after) else None
@@ -111,11 +112,11 @@ class Feed:
             .where(_THREAD.about_id == asset["id"], lies_at(steps))
             .group_by(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active)
         )
-        counts: dict[str, _Count] = {}
+        counts: dict[str, Counter[tuple[str, str]]] = {}
         for row in fetch_rows(self._engine, query.order_by(_THREAD.steps)):
-            counts.setdefault(row.steps, _Count()).add(row.kind, row.task_status, active=bool(row.active), n=row.n)
+            counts.setdefault(row.steps, Counter())[row.kind, row.task_status or str(bool(row.active))] += row.n
         link = (asset["type"], asset["fullyQualifiedName"])
-        return [one.to_wire(str(EntityLink(*link, steps_of(at)))) for at, one in counts.items()]
+        return [_thread_count(str(EntityLink(*link, steps_of(at))), one) for at, one in counts.items()]
 
     def counts_of(self, user_id: str, link: str, scopes: Scopes) -> list[Document]:
         """Return upstream's thread count of a person: threads about what they own, their tasks, their mentions.
@@ -140,43 +141,25 @@ def _how_many(connection: Connection, query: FeedQuery) -> int:
     return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 
 
-class _Count:
-    """How many threads of each type there are at one link."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], int] = {}
-
-    def add(self, kind: str, status: str | None, *, active: bool, n: int) -> None:
-        key = (kind, status or str(active))
-        self._found[key] = self._found.get(key, 0) + n
-
-    def to_wire(self, link: str) -> Document:
-        open_tasks, closed = (self._found.get((ThreadType.TASK, status), 0) for status in TaskStatus)
-        active, past = (self._found.get((ThreadType.ANNOUNCEMENT, str(is_so)), 0) for is_so in (True, False))
-        conversations = sum(n for (kind, _), n in self._found.items() if kind == ThreadType.CONVERSATION)
-        return {
-            "entityLink": link,
-            "conversationCount": conversations,
-            "openTaskCount": open_tasks,
-            "closedTaskCount": closed,
-            "totalTaskCount": open_tasks + closed,
-            "mentionCount": 0,
-            "totalAnnouncementCount": active + past,
-            "activeAnnouncementCount": active,
-            "inactiveAnnouncementCount": past,
-        }
-
-
-@dataclass(frozen=True)
-class _Viewer:
-    """Who asks, and how many threads they want."""
-
-    sees: Sees
-    limit: int
+def _thread_count(link: str, counts: Counter[tuple[str, str]]) -> Document:
+    """Return upstream's thread count of one link; ``counts`` are by type, and by status or whether it is active."""
+    open_tasks, closed = (counts[ThreadType.TASK, status] for status in TaskStatus)
+    active, past = (counts[ThreadType.ANNOUNCEMENT, str(is_so)] for is_so in (True, False))
+    return {
+        "entityLink": link,
+        "conversationCount": sum(n for (kind, _), n in counts.items() if kind == ThreadType.CONVERSATION),
+        "openTaskCount": open_tasks,
+        "closedTaskCount": closed,
+        "totalTaskCount": open_tasks + closed,
+        "mentionCount": 0,
+        "totalAnnouncementCount": active + past,
+        "activeAnnouncementCount": active,
+        "inactiveAnnouncementCount": past,
+    }
 
 
 def _visible_threads(
-    connection: Connection, query: FeedQuery, conditions: Sequence[Any], viewer: _Viewer
+    connection: Connection, query: FeedQuery, conditions: Sequence[Any], *, sees: Sees, limit: int
 ) -> tuple[list[StoredThread], ThreadCursor | None]:
     """Return the next threads that may be seen, in the direction of the page.
 
@@ -187,21 +170,21 @@ def _visible_threads(
     visibility: dict[tuple[str, str], bool] = {}
     visible: list[StoredThread] = []
     looked_at = 0
-    while len(visible) < viewer.limit and looked_at < max(viewer.limit, _MOST_LOOKED_AT):
+    while len(visible) < limit and looked_at < max(limit, _MOST_LOOKED_AT):
         ordered = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
-        at_once = max(viewer.limit, _AT_ONCE) if looked_at else viewer.limit
+        at_once = max(limit, _AT_ONCE) if looked_at else limit
         threads = [thread_of(row) for row in connection.execute(ordered.limit(at_once))]
         looked_at += len(threads)
         for stored_thread in threads:
             asset = (stored_thread.about_type, stored_thread.about_id)
             if asset not in visibility:
-                visibility[asset] = viewer.sees(*asset)
+                visibility[asset] = sees(*asset)
             if visibility[asset]:
                 visible.append(stored_thread)
         if len(threads) < at_once:
-            return visible[: viewer.limit], None
+            return visible[:limit], None
         at = _place(threads[-1])
-    return visible[: viewer.limit], at
+    return visible[:limit], at
 
 
 def _thread_documents(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:

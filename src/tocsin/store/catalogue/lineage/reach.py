@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Column, Connection, Engine, select
 
-from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
@@ -109,5 +108,5 @@ def _edges_within_depth(connection: Connection, start: str, depth: int, *, upstr
 
 def edges_at(connection: Connection, ids: Sequence[str], *, upstream: bool) -> list[Edge]:
     """Return the edges that lead to these assets, or from them."""
-    near = edges.reaching if upstream else edges.leaving
-    return [edge for some in chunks_of(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]
+    end = lineage_edge.c.to_id if upstream else lineage_edge.c.from_id
+    return [edges.edge_of(row) for row in rows_by_key(connection, edges.EDGES, end, ids)]

@@ -56,11 +56,6 @@ def leaving(ids: Collection[str]) -> Any:  # Any: as above
     return _EDGE.from_id.in_(ids)
 
 
-def reaching(ids: Collection[str]) -> Any:  # Any: as above
-    """Return the condition that an edge leads to one of these."""
-    return _EDGE.to_id.in_(ids)
-
-
 def find(connection: Connection, from_id: str, to_id: str) -> Edge | None:
     """Return the edge between two assets, held until the transaction ends; None if there is none."""
     query = EDGES.where(between(from_id, to_id)).with_for_update(of=tables.lineage_edge)

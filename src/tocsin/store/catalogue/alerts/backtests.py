@@ -24,6 +24,9 @@ MOST_TRIES = 3
 """So many pipelines may die at it before it counts as failed."""
 
 _ROW = backtest.c
+_NAMED_ALIKE = tuple(
+    name for name in Backtest.__dataclass_fields__ if name in backtest.columns and name not in ("state", "result")
+)
 _OPEN = _ROW.state.in_([state.value for state in OPEN])
 
 
@@ -144,19 +147,12 @@ def _values(request: Backtest) -> dict[str, object]:
 
 
 def _backtest(row: Row[*tuple[Any, ...]]) -> Backtest:  # Any: a column's value
-    request = from_text(row.request)
+    request, alike = from_text(row.request), {name: getattr(row, name) for name in _NAMED_ALIKE}
     return Backtest(
-        id=row.id,
-        requested_by=row.requested_by,
-        requested_at_ms=row.requested_at_ms,
         alert=request["alert"],
         since_ms=request["sinceMs"],
         until_ms=request["untilMs"],
         state=BacktestState(row.state),
-        done_count=row.done_count,
-        total_count=row.total_count,
-        tries=row.tries,
         result=None if row.result is None else from_text(row.result),
-        reason=row.reason,
-        ended_at_ms=row.ended_at_ms,
+        **alike,
     )

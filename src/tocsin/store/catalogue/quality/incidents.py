@@ -28,17 +28,8 @@ from tocsin.store.database.observation_tables import incident_status
 
 _ROW = incident_status.c
 _ENTITY = tables.entity.c
-_STEP = (
-    _ROW.id,
-    _ROW.state_id,
-    _ROW.test_case_id,
-    _ROW.tested_id,
-    _ROW.timestamp_ms,
-    _ROW.status,
-    _ROW.document,
-    _ROW.assignee_id,
-)
-
+_NAMED_ALIKE = ("id", "state_id", "test_case_id", "tested_id", "status", "assignee_id")
+"""What a step and its row call the same."""
 
 _PEOPLE = ("assignee", "resolvedBy", "updatedBy")
 """Keys of a step and of its details that name a user or team."""
@@ -71,29 +62,22 @@ class SqlIncidents:
 
     def latest(self, test_case_id: str) -> IncidentStep | None:
         """Return the newest step of all incidents of a test case."""
-        newest = select(*_STEP).where(_ROW.test_case_id == test_case_id).order_by(_ROW.timestamp_ms.desc()).limit(1)
+        newest = (
+            select(incident_status).where(_ROW.test_case_id == test_case_id).order_by(_ROW.timestamp_ms.desc()).limit(1)
+        )
         return self._step(newest)
 
     def get(self, step_id: str) -> IncidentStep | None:
         """Return one step."""
-        return self._step(select(*_STEP).where(_ROW.id == step_id))
+        return self._step(select(incident_status).where(_ROW.id == step_id))
 
     def add(self, step: IncidentStep) -> None:
         """Add a step, the newest of its test case from now on."""
         older = and_(_ROW.test_case_id == step.test_case_id, _ROW.latest)
         self._run(update(incident_status).where(older).values(latest=False))
-        row = {
-            "id": step.id,
-            "state_id": step.state_id,
-            "test_case_id": step.test_case_id,
-            "tested_id": step.tested_id,
-            "timestamp_ms": step.at_ms,
-            "status": step.status,
-            "assignee_id": step.assignee_id,
-            "latest": True,
-            "document": to_text(step.document),
-        }
-        self._run(insert(incident_status), row)
+        alike = {name: getattr(step, name) for name in _NAMED_ALIKE}
+        row = {"timestamp_ms": step.at_ms, "latest": True, "document": to_text(step.document)}
+        self._run(insert(incident_status), alike | row)
 
     def correct(self, step: IncidentStep) -> None:
         """Replace a step's document."""
@@ -103,8 +87,8 @@ class SqlIncidents:
         row = self._run(query).one_or_none()
         if row is None:
             return None
-        step_id, state_id, case_id, tested_id, at_ms, status, document, assignee_id = row
-        return IncidentStep(step_id, state_id, case_id, tested_id, at_ms, status, from_text(document), assignee_id)
+        alike = {name: getattr(row, name) for name in _NAMED_ALIKE}
+        return IncidentStep(at_ms=row.timestamp_ms, document=from_text(row.document), **alike)
 
 
 class IncidentLog:

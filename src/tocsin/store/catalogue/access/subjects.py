@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, select
+from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.bind import asks_for_team
 from tocsin.access.defaults import BOT_WITHOUT_ROLES
@@ -49,7 +48,10 @@ class SqlSubjects:
                 row for row in rows_by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted
             ]
             lookup = _SubjectLookup.of_people(connection, [row.user_id for row in people], self._under)
-            return {row.user_id: lookup.subject(row) for row in people}
+            return {
+                row.user_id: lookup.person(row.user_id, row.name, is_admin=row.is_admin, is_bot=row.is_bot)
+                for row in people
+            }
 
     def stranger(self) -> Subject:
         """Return what everybody is at least: a person in no team, with no role of their own."""
@@ -108,10 +110,6 @@ class _SubjectLookup:
         lookup._policies(connection)
         lookup._carriers(connection)
         return lookup
-
-    def subject(self, row: Row[Any]) -> Subject:
-        """Return the person or bot of a row of ``person``."""
-        return self.person(row.user_id, row.name, is_admin=row.is_admin, is_bot=row.is_bot)
 
     def person(self, user_id: str, name: str, *, is_admin: bool, is_bot: bool) -> Subject:
         """Return the subject of a person, with every policy that applies to them."""

@@ -49,23 +49,14 @@ def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Fai
     """Return those of these events that are failures; of what is older than a known report, none is."""
     report, newer = status_report.alias("of"), status_report.alias("newer")
     is_history = _is_out_of_order(report, newer)
-    query = select(
-        *(
-            report.c.log_offset,
-            _EVENT.id,
-            report.c.entity_id,
-            _EVENT.entity_type,
-            _EVENT.timestamp_ms,
-            report.c.verdict,
-        ),
-        _success(report, is_before=True).label("after"),
-        _success(report, is_before=False).label("until"),
-    ).join(change_event, _EVENT.log_offset == report.c.log_offset)
+    place = (report.c.log_offset, _EVENT.id, report.c.entity_id, _EVENT.entity_type, _EVENT.timestamp_ms)
+    after, until = func.coalesce(_success(report, is_before=True), 0), _success(report, is_before=False)
+    query = select(report.c.verdict, *place, after, until)
+    query = query.join(change_event, _EVENT.log_offset == report.c.log_offset).where(~is_history)
     failures: dict[int, Failure] = {}
-    for row in rows_by_key(connection, query.where(~is_history), report.c.log_offset, offsets):
-        if row.verdict is not None and is_failure(row.verdict):
-            place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
-            failures[row.log_offset] = Failure(*place, row.after or 0, row.until)
+    for verdict, offset, *columns in rows_by_key(connection, query, report.c.log_offset, offsets):
+        if verdict is not None and is_failure(verdict):
+            failures[offset] = Failure(offset, *columns)
     return failures
 
 

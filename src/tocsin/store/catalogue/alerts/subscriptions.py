@@ -84,7 +84,9 @@ class Subscriptions:
 
     def with_past_names(self, alerts: Sequence[EventSubscription], *, after: int) -> list[EventSubscription]:
         """Return subscriptions that match events after an offset by the names that entities had in these."""
-        renamings = Renamings(self._engine).after(after)
+        columns = _RENAMING.log_offset, _RENAMING.entity_type, _RENAMING.old_fqn, _RENAMING.new_fqn, _IS_REUSED
+        query = select(*columns).where(_RENAMING.log_offset > after).order_by(_RENAMING.log_offset.desc())
+        renamings = [PastRenaming(*row) for row in fetch_rows(self._engine, query.limit(_MOST))]
         return [with_past_names(one, renamings) for one in alerts]
 
     def progress(self, query_name: str) -> int:
@@ -256,16 +258,3 @@ def _subscription(
     alert = alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
     who = {"creator_id": row.creator_id or "", "is_of_administrators": bool(row.is_of_administrators)}
     return alert.model_copy(update={**who, "bots": bots})
-
-
-class Renamings:
-    """The renames of one store."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def after(self, offset: int) -> list[PastRenaming]:
-        """Return the renames at higher offsets, newest first."""
-        columns = _RENAMING.log_offset, _RENAMING.entity_type, _RENAMING.old_fqn, _RENAMING.new_fqn, _IS_REUSED
-        query = select(*columns).where(_RENAMING.log_offset > offset).order_by(_RENAMING.log_offset.desc())
-        return [PastRenaming(*row) for row in fetch_rows(self._engine, query.limit(_MOST))]

@@ -27,7 +27,6 @@ from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.observation_tables import suite_member
 
 Condition = Any  # Any: SQLAlchemy's condition
-_Condition = Any  # Any: SQLAlchemy's condition
 NONE = "null"
 """What is asked for instead of a domain to find what belongs to none."""
 
@@ -311,12 +310,12 @@ def filters_of(entity_type: str) -> dict[str, Filter]:
     return _OF_ALL | _OF_TYPE.get(entity_type, {})
 
 
-def belongs(entity_type: str, domain_ids: Any) -> _Condition:  # Any: SQLAlchemy's select of one column
+def belongs(entity_type: str, domain_ids: Any) -> Condition:  # Any: SQLAlchemy's select of one column
     """Return the condition that an entity of this type belongs to one of these domains."""
     return _ENTITY.id.in_(ids_reached(entity_type, DOMAINS, DOMAINS.target.in_(domain_ids)))
 
 
-def belongs_to_none(entity_type: str) -> _Condition:
+def belongs_to_none(entity_type: str) -> Condition:
     """Return the condition that an entity of this type belongs to no domain."""
     # PostgreSQL asks NOT IN of so many row by row.
     members = ids_reached(entity_type, DOMAINS).subquery()

@@ -61,14 +61,10 @@ class ObservationReads:
 
     def latest(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
         """Return the newest report of one kind about each entity itself, by the entity's id."""
-        newest = (
-            select(_ROW.entity_id, func.max(_ROW.timestamp_ms))
-            .where(_ROW.entity_id.in_(entity_ids), _ROW.kind == kind, _ROW.part == "")
-            .group_by(_ROW.entity_id)
-        )
-        query = select(_ROW.entity_id, _ROW.document).where(
-            _ROW.kind == kind, _ROW.part == "", tuple_(_ROW.entity_id, _ROW.timestamp_ms).in_(newest)
-        )
+        condition = and_(_ROW.entity_id.in_(entity_ids), _ROW.kind == kind, _ROW.part == "")
+        newest = select(_ROW.entity_id, func.max(_ROW.timestamp_ms)).where(condition).group_by(_ROW.entity_id)
+        place = tuple_(_ROW.entity_id, _ROW.timestamp_ms)
+        query = select(_ROW.entity_id, _ROW.document).where(_ROW.kind == kind, _ROW.part == "", place.in_(newest))
         return {entity_id: from_text(text) for entity_id, text in fetch_rows(self._engine, query)}
 
     def latest_by_part(self, entity_id: str, kind: str) -> dict[str, Document]:

@@ -233,18 +233,15 @@ def _begin_to_write(connection: Connection) -> None:
 def _ask_until_free(ask: Callable[[], object]) -> None:
     """Retry an operation of the store while it is locked; raise its error after the timeout."""
     give_up_s = time.monotonic() + _BUSY_S
-    while not _is_answered(ask, is_last=time.monotonic() > give_up_s):
-        time.sleep(_ASK_AGAIN_S)
-
-
-def _is_answered(ask: Callable[[], object], *, is_last: bool) -> bool:
-    try:
-        ask()
-    except (sqlite3.OperationalError, OperationalError) as error:
-        if is_last or not _is_busy(error):
-            raise
-        return False
-    return True
+    while True:
+        try:
+            ask()
+        except (sqlite3.OperationalError, OperationalError) as error:
+            if time.monotonic() > give_up_s or not _is_busy(error):
+                raise
+            time.sleep(_ASK_AGAIN_S)
+        else:
+            return
 
 
 def _is_busy(error: sqlite3.OperationalError | OperationalError) -> bool:

@@ -19,7 +19,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.lineage.reach import Lineage
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.database import tables
-from tocsin.store.database.lineage_tables import lineage_carrier
+from tocsin.store.database.tables import lineage_carrier
 
 STAMPS = ("createdAt", "createdBy", "updatedAt", "updatedBy")
 REVENUE = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}

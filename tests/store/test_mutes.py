@@ -12,8 +12,8 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.database.access_tables import quota_use
 from tocsin.store.database.schema import migrate
+from tocsin.store.database.tables import quota_use
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.mutes import Mutes

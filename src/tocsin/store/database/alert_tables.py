@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
 
-from tocsin.store.database.tables import METADATA
+from tocsin.store.database.tables import ID, METADATA
 
 alert_incident = Table(
     "alert_incident",
     METADATA,
-    Column("id", String(36), primary_key=True),
+    Column("id", ID, primary_key=True),
     Column("number", BigInteger, nullable=False, unique=True),
-    Column("subscription_id", String(36), nullable=False),
-    Column("entity_id", String(36), nullable=False),
+    Column("subscription_id", ID, nullable=False),
+    Column("entity_id", ID, nullable=False),
     Column("entity_type", String(40), nullable=False),
     Column("status", String(20), nullable=False),
     Column("opened_offset", BigInteger, nullable=False),
     Column("opened_at_ms", BigInteger, nullable=False),
-    Column("opened_event_id", String(36), nullable=False),
-    Column("assignee_id", String(36)),
+    Column("opened_event_id", ID, nullable=False),
+    Column("assignee_id", ID),
     Column("assignee_type", String(10)),
     Column("recovered_offset", BigInteger),
-    Column("recovered_event_id", String(36)),
+    Column("recovered_event_id", ID),
     Column("resolved_at_ms", BigInteger),
     Column("updated_at_ms", BigInteger, nullable=False),
     Index(None, "entity_id", "status"),
@@ -36,15 +36,15 @@ alert_incident = Table(
 alert_incident_step = Table(
     "alert_incident_step",
     METADATA,
-    Column("id", String(36), primary_key=True),
-    Column("incident_id", String(36), nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("incident_id", ID, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("at_ms", BigInteger, nullable=False),
-    Column("user_id", String(36), nullable=False),
+    Column("user_id", ID, nullable=False),
     Column("user_name", Text, nullable=False),
-    Column("event_id", String(36)),
+    Column("event_id", ID),
     Column("comment", Text),
-    Column("assignee_id", String(36)),
+    Column("assignee_id", ID),
     Column("assignee_type", String(10)),
     Index(None, "incident_id"),
 )
@@ -53,8 +53,8 @@ alert_incident_step = Table(
 alert_editor = Table(
     "alert_editor",
     METADATA,
-    Column("subscription_id", String(36), primary_key=True),
-    Column("user_id", String(36), primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("is_creator", Boolean, nullable=False),
     Column("is_editor", Boolean, nullable=False, default=True, server_default=true()),
     Column("since_ms", BigInteger, nullable=False, default=0, server_default="0"),
@@ -71,8 +71,8 @@ view when the alert's owners were last told (``model/alert_editor.py``).
 alert_held_back = Table(
     "alert_held_back",
     METADATA,
-    Column("incident_id", String(36), primary_key=True),
-    Column("subscription_id", String(36), primary_key=True),
+    Column("incident_id", ID, primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
     Column("log_offset", BigInteger, nullable=False),
 )
 """One row per (incident, alert that it holds back): the event of which the alert notifies all the same, naming it."""
@@ -80,8 +80,8 @@ alert_held_back = Table(
 backtest = Table(
     "backtest",
     METADATA,
-    Column("id", String(36), primary_key=True),
-    Column("requested_by", String(36), nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("requested_by", ID, nullable=False),
     Column("requested_at_ms", BigInteger, nullable=False),
     Column("request", Text, nullable=False),
     Column("state", String(10), nullable=False),
@@ -102,7 +102,7 @@ firing = Table(
     "firing",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("subscription_id", String(36), primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
     Column("notified_count", Integer, nullable=False),
     Column("person_count", Integer, nullable=False),
     Column("app_count", Integer, nullable=False),
@@ -119,12 +119,12 @@ match_result = Table(
     "match_result",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("subscription_id", String(36), primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
     Column("notified_count", Integer, nullable=False),
     Column("resolved_at_ms", BigInteger, nullable=False),
     Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
-    Column("triggered_by", String(36)),
-    Column("withheld_for", String(36)),
+    Column("triggered_by", ID),
+    Column("withheld_for", ID),
 )
 """One row per (event, alert it matched or triggered): how many notifications that gave, maybe 0. Written with them.
 
@@ -137,7 +137,7 @@ mute = Table(
     "mute",
     METADATA,
     Column("who", Text, primary_key=True),
-    Column("about_id", String(36), primary_key=True),
+    Column("about_id", ID, primary_key=True),
     Column("channel", String(20), primary_key=True, default=""),
     Column("kind", String(10), nullable=False),
     Column("since_ms", BigInteger, nullable=False),

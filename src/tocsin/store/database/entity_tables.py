@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
 
-from tocsin.store.database.tables import METADATA
+from tocsin.store.database.tables import CODE_POINT_TEXT, ID, METADATA
 
 entity_reference = Table(
     "entity_reference",
     METADATA,
-    Column("entity_id", String(36), primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("field", String(40), primary_key=True),
-    Column("target_id", String(36), primary_key=True),
+    Column("target_id", ID, primary_key=True),
     Index(None, "target_id"),
 )
 """One row per (entity, list, entity it names there): domains, reviewers, experts, charts and so on.
@@ -23,8 +23,8 @@ former_name = Table(
     "former_name",
     METADATA,
     Column("entity_type", String(40), primary_key=True),
-    Column("fqn", Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True),
-    Column("entity_id", String(36), nullable=False),
+    Column("fqn", CODE_POINT_TEXT, primary_key=True),
+    Column("entity_id", ID, nullable=False),
     Index(None, "entity_id"),
 )
 """One row per FQN that an entity had before it was renamed, moved or deleted for good; the last one to have it.
@@ -36,15 +36,15 @@ earlier_holder = Table(
     "earlier_holder",
     METADATA,
     Column("entity_type", String(40), primary_key=True),
-    Column("fqn", Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True),
-    Column("entity_id", String(36), primary_key=True),
+    Column("fqn", CODE_POINT_TEXT, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
 )
 """One row per (FQN of ``former_name``, entity that had it before the one there)."""
 
 relabelling = Table(
     "relabelling",
     METADATA,
-    Column("entity_id", String(36), primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("log_offset", BigInteger, primary_key=True),
     Column("version_tenths", Integer, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
@@ -61,7 +61,7 @@ renaming = Table(
     METADATA,
     Column("log_offset", BigInteger, primary_key=True),
     Column("entity_type", String(40), nullable=False),
-    Column("entity_id", String(36), nullable=False),
+    Column("entity_id", ID, nullable=False),
     Column("old_fqn", Text, nullable=False),
     Column("new_fqn", Text, nullable=False),
     Index(None, "entity_id"),

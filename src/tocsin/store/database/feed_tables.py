@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
 
-from tocsin.store.database.tables import METADATA
-
-_ID = String(36)
-_SERIAL = BigInteger().with_variant(Integer, "sqlite")
+from tocsin.store.database.tables import ID, METADATA, SERIAL
 
 thread = Table(
     "thread",
     METADATA,
-    Column("id", _ID, primary_key=True),
+    Column("id", ID, primary_key=True),
     Column("kind", String(20), nullable=False),
-    Column("about_id", _ID, nullable=False),
+    Column("about_id", ID, nullable=False),
     Column("about_type", String(40), nullable=False),
     Column("steps", Text, nullable=False),
-    Column("created_by_id", _ID, nullable=False),
+    Column("created_by_id", ID, nullable=False),
     Column("task_status", String(10)),
     Column("start_ms", BigInteger),
     Column("end_ms", BigInteger),
@@ -38,8 +35,8 @@ thread = Table(
 thread_post = Table(
     "thread_post",
     METADATA,
-    Column("id", _ID, primary_key=True),
-    Column("thread_id", _ID, nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("thread_id", ID, nullable=False),
     Column("posted_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
     Index(None, "thread_id", "posted_at_ms", "id"),
@@ -49,10 +46,10 @@ thread_post = Table(
 thread_part = Table(
     "thread_part",
     METADATA,
-    Column("thread_id", _ID, primary_key=True),
+    Column("thread_id", ID, primary_key=True),
     Column("part", String(10), primary_key=True),
-    Column("principal_id", _ID, primary_key=True),
-    Column("place", _ID, primary_key=True),
+    Column("principal_id", ID, primary_key=True),
+    Column("place", ID, primary_key=True),
     Column("principal_type", String(10), nullable=False),
     Column("at_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "principal_id", "part"),
@@ -67,13 +64,13 @@ tombstone_part = Table(
     "tombstone_part",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("thread_id", _ID, primary_key=True),
+    Column("thread_id", ID, primary_key=True),
     Column("part", String(10), primary_key=True),
-    Column("principal_id", _ID, primary_key=True),
-    Column("place", _ID, primary_key=True),
+    Column("principal_id", ID, primary_key=True),
+    Column("place", ID, primary_key=True),
     Column("principal_type", String(10), nullable=False),
     Column("at_offset", BigInteger, nullable=False),
-    Column("about_id", _ID, nullable=False),
+    Column("about_id", ID, nullable=False),
     Index(None, "thread_id"),
 )
 """One row per part that a user or team had in a thread until the event at ``log_offset``, the last that it counts for.
@@ -85,8 +82,8 @@ away, a post or the thread deleted. Whoever reads earlier events later still has
 task_number = Table(
     "task_number",
     METADATA,
-    Column("number", _SERIAL, primary_key=True, autoincrement=True),
-    Column("thread_id", _ID, nullable=False, unique=True),
+    Column("number", SERIAL, primary_key=True, autoincrement=True),
+    Column("thread_id", ID, nullable=False, unique=True),
     sqlite_autoincrement=True,
 )
 """One row per task: its number. Numbers go up for ever, and that of a task that is deleted is not given again."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, String, Table
 
-from tocsin.store.database.tables import METADATA
+from tocsin.store.database.tables import ID, METADATA
 
 lake_segment = Table(
     "lake_segment",
     METADATA,
-    Column("id", String(36), primary_key=True),
+    Column("id", ID, primary_key=True),
     Column("state", String(10), nullable=False),
     Column("after_offset", BigInteger, nullable=False),
     Column("through_offset", BigInteger, nullable=False),
@@ -37,7 +37,7 @@ status_report = Table(
     "status_report",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("entity_id", String(36), nullable=False),
+    Column("entity_id", ID, nullable=False),
     Column("verdict", String(40)),
     Column("reported_at_ms", BigInteger),
     Index(None, "entity_id", "log_offset"),

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, String, Table, Text
 
-from tocsin.store.database.tables import METADATA
-
-_ID = String(36)
-_PART = Text().with_variant(Text(collation="C"), "postgresql")
+from tocsin.store.database.tables import CODE_POINT_TEXT, ID, METADATA
 
 series = Table(
     "series",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("kind", String(40), primary_key=True),
-    Column("part", _PART, primary_key=True),
+    Column("part", CODE_POINT_TEXT, primary_key=True),
     Column("timestamp_ms", BigInteger, primary_key=True),
     Column("status", String(40)),
     Column("document", Text, nullable=False),
@@ -31,7 +28,7 @@ series = Table(
 attachment = Table(
     "attachment",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("kind", String(40), primary_key=True),
     Column("document", Text, nullable=False),
 )
@@ -40,13 +37,13 @@ attachment = Table(
 incident_status = Table(
     "incident_status",
     METADATA,
-    Column("id", _ID, primary_key=True),
-    Column("state_id", _ID, nullable=False),
-    Column("test_case_id", _ID, nullable=False),
-    Column("tested_id", _ID, nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("state_id", ID, nullable=False),
+    Column("test_case_id", ID, nullable=False),
+    Column("tested_id", ID, nullable=False),
     Column("timestamp_ms", BigInteger, nullable=False),
     Column("status", String(20), nullable=False),
-    Column("assignee_id", _ID),
+    Column("assignee_id", ID),
     Column("latest", Boolean, nullable=False),
     Column("document", Text, nullable=False),
     Index(None, "state_id"),
@@ -58,8 +55,8 @@ incident_status = Table(
 suite_member = Table(
     "suite_member",
     METADATA,
-    Column("suite_id", _ID, primary_key=True),
-    Column("test_case_id", _ID, primary_key=True),
+    Column("suite_id", ID, primary_key=True),
+    Column("test_case_id", ID, primary_key=True),
     Column("own", Boolean, nullable=False),
     Index(None, "test_case_id"),
 )
@@ -68,7 +65,7 @@ suite_member = Table(
 suite_run = Table(
     "suite_run",
     METADATA,
-    Column("suite_id", _ID, primary_key=True),
+    Column("suite_id", ID, primary_key=True),
     Column("ended_at_ms", BigInteger, nullable=False),
     Column("status", String(40)),
 )
@@ -77,7 +74,7 @@ suite_run = Table(
 entity_usage = Table(
     "entity_usage",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("day", Integer, primary_key=True),
     Column("entity_type", String(40), nullable=False),
     Column("count", BigInteger, nullable=False),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
 
-from tocsin.store.database.tables import METADATA
+from tocsin.store.database.tables import ID, METADATA
 
 issued_token = Table(
     "issued_token",
     METADATA,
-    Column("id", String(36), primary_key=True),
-    Column("user_id", String(36), nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("user_id", ID, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("name", Text, nullable=False, default=""),
     Column("issued_at_ms", BigInteger, nullable=False),
     Column("expires_at_ms", BigInteger),
-    Column("parent_id", String(36)),
+    Column("parent_id", ID),
     Index(None, "user_id"),
     Index(None, "expires_at_ms"),
     Index(None, "parent_id"),
@@ -39,7 +39,7 @@ login_attempt = Table(
 login_source = Table(
     "login_source",
     METADATA,
-    Column("user_id", String(36), primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("source", String(64), primary_key=True),
     Column("last_at_ms", BigInteger, nullable=False),
 )
@@ -50,7 +50,7 @@ openid_identity = Table(
     METADATA,
     Column("issuer", String(500), primary_key=True),
     Column("subject", String(255), primary_key=True),
-    Column("user_id", String(36), nullable=False),
+    Column("user_id", ID, nullable=False),
     Index(None, "user_id"),
 )
 """One row per identity of an OpenID Connect provider that has logged in: whose it is from then on."""
@@ -58,7 +58,7 @@ openid_identity = Table(
 name_look = Table(
     "name_look",
     METADATA,
-    Column("entity_id", String(36), primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("look", Text, nullable=False),
     Index(None, "look"),
 )
@@ -67,7 +67,7 @@ name_look = Table(
 notification_preference = Table(
     "notification_preference",
     METADATA,
-    Column("user_id", String(36), primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("document", Text, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
 )

@@ -16,11 +16,9 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
 from tocsin.errors import Conflict, Unavailable
-from tocsin.store.database import access_tables as access_tables
 from tocsin.store.database import alert_tables as alert_tables
 from tocsin.store.database import entity_tables as entity_tables
 from tocsin.store.database import feed_tables as feed_tables
-from tocsin.store.database import lineage_tables as lineage_tables
 from tocsin.store.database import log_tables as log_tables
 from tocsin.store.database import observation_tables as observation_tables
 from tocsin.store.database import people_tables as people_tables

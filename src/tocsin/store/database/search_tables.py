@@ -13,10 +13,8 @@ from sqlalchemy import (
     Boolean,
     Column,
     Index,
-    Integer,
     String,
     Table,
-    Text,
     UniqueConstraint,
     column,
     event,
@@ -26,30 +24,27 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.store.database.dialects import per_store
-from tocsin.store.database.tables import METADATA
-
-# Compared by code point on both stores, so that both give the same order.
-_KEY = Text().with_variant(Text(collation="C"), "postgresql")
+from tocsin.store.database.tables import CODE_POINT_TEXT, ID, METADATA, SERIAL
 
 search_entry = Table(
     "search_entry",
     METADATA,
-    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
-    Column("entity_id", String(36), nullable=False),
+    Column("number", SERIAL, primary_key=True, autoincrement=False),
+    Column("entity_id", ID, nullable=False),
     Column("log_offset", BigInteger, nullable=False),
     Column("entity_type", String(40), nullable=False),
     Column("deleted", Boolean, nullable=False),
     Column("usage_count", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
-    Column("fqn", _KEY, nullable=False),
-    Column("fqn_key", _KEY, nullable=False),
-    Column("name_key", _KEY, nullable=False),
-    Column("name_words", _KEY, nullable=False),
-    Column("display_key", _KEY, nullable=False),
-    Column("display_words", _KEY, nullable=False),
-    Column("service", _KEY),
-    Column("service_type", _KEY),
-    Column("tier", _KEY),
+    Column("fqn", CODE_POINT_TEXT, nullable=False),
+    Column("fqn_key", CODE_POINT_TEXT, nullable=False),
+    Column("name_key", CODE_POINT_TEXT, nullable=False),
+    Column("name_words", CODE_POINT_TEXT, nullable=False),
+    Column("display_key", CODE_POINT_TEXT, nullable=False),
+    Column("display_words", CODE_POINT_TEXT, nullable=False),
+    Column("service", CODE_POINT_TEXT),
+    Column("service_type", CODE_POINT_TEXT),
+    Column("tier", CODE_POINT_TEXT),
     UniqueConstraint("entity_id"),
     Index(None, "entity_type", "fqn"),
     Index(None, "fqn"),
@@ -66,7 +61,7 @@ Index("ix_search_entry_rank", search_entry.c.usage_count.desc(), search_entry.c.
 search_gone = Table(
     "search_gone",
     METADATA,
-    Column("entity_id", String(36), primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("log_offset", BigInteger, nullable=False),
 )
 """One row per hard-deleted entity: what is older than ``log_offset`` does not bring it back into the index."""

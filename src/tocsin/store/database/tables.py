@@ -34,10 +34,10 @@ METADATA = MetaData(
 )
 
 # Names sort and range-scan by code point on both stores.
-_FQN = Text().with_variant(Text(collation="C"), "postgresql")
+CODE_POINT_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only for its own INTEGER type.
-_SERIAL = BigInteger().with_variant(Integer, "sqlite")
-_ID = String(36)
+SERIAL = BigInteger().with_variant(Integer, "sqlite")
+ID = String(36)
 _CHANNEL = String(20).with_variant(String(40), "postgresql")
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
@@ -70,17 +70,17 @@ def _partial_index(name: str, condition: TextClause, *columns: str) -> Index:
 entity = Table(
     "entity",
     METADATA,
-    Column("id", _ID, primary_key=True),
+    Column("id", ID, primary_key=True),
     Column("entity_type", String(40), nullable=False),
-    Column("fqn", _FQN, nullable=False),
+    Column("fqn", CODE_POINT_TEXT, nullable=False),
     Column("name", Text, nullable=False),
-    Column("parent_id", _ID),
+    Column("parent_id", ID),
     Column("version_tenths", Integer, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("updated_by", Text, nullable=False),
     Column("deleted", Boolean, nullable=False, default=False),
     Column("document", Text, nullable=False),
-    Column("updated_by_id", _ID),
+    Column("updated_by_id", ID),
     Column("curated", Text),
     UniqueConstraint("entity_type", "fqn"),
     Index(None, "entity_type", "deleted", "fqn", "id"),  # pages, filters and totals, without reading any document
@@ -95,7 +95,7 @@ that a person wrote last, empty for none; null where they have yet to be worked 
 entity_version = Table(
     "entity_version",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("version_tenths", Integer, primary_key=True),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
@@ -107,8 +107,8 @@ entity_version = Table(
 document_snapshot = Table(
     "document_snapshot",
     METADATA,
-    Column("id", _SERIAL, primary_key=True, autoincrement=True),
-    Column("entity_id", _ID, nullable=False),
+    Column("id", SERIAL, primary_key=True, autoincrement=True),
+    Column("entity_id", ID, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Index(None, "entity_id", "id"),
 )
@@ -117,7 +117,7 @@ document_snapshot = Table(
 person = Table(
     "person",
     METADATA,
-    Column("user_id", _ID, primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("name", Text, nullable=False),
     Column("display_name", Text),
     Column("email", Text),
@@ -133,7 +133,7 @@ person = Table(
 entity_tag = Table(
     "entity_tag",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
     Column("tag_fqn", Text, primary_key=True),
     Index(None, "tag_fqn"),
 )
@@ -142,8 +142,8 @@ entity_tag = Table(
 ownership = Table(
     "ownership",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
-    Column("owner_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("owner_id", ID, primary_key=True),
     Column("owner_type", String(10), nullable=False),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "owner_id"),
@@ -153,8 +153,8 @@ ownership = Table(
 follow = Table(
     "follow",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
-    Column("user_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("entity_type", String(40), nullable=False),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "user_id"),
@@ -165,7 +165,7 @@ tombstone = Table(
     "tombstone",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("entity_id", _ID, nullable=False),
+    Column("entity_id", ID, nullable=False),
     Column("relation_count", Integer, nullable=False),
     Index(None, "entity_id"),
 )
@@ -179,8 +179,8 @@ past_relation = Table(
     METADATA,
     Column("until_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("relation", String(10), primary_key=True),
-    Column("entity_id", _ID, primary_key=True),
-    Column("other_id", _ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("other_id", ID, primary_key=True),
     Column("other_type", String(40), nullable=False),
     Column("other_fqn", Text),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
@@ -195,8 +195,8 @@ past_relation = Table(
 membership = Table(
     "membership",
     METADATA,
-    Column("team_id", _ID, primary_key=True),
-    Column("member_id", _ID, primary_key=True),
+    Column("team_id", ID, primary_key=True),
+    Column("member_id", ID, primary_key=True),
     Column("member_type", String(10), nullable=False),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "member_id"),
@@ -206,8 +206,8 @@ membership = Table(
 lineage_edge = Table(
     "lineage_edge",
     METADATA,
-    Column("from_id", _ID, primary_key=True),
-    Column("to_id", _ID, primary_key=True),
+    Column("from_id", ID, primary_key=True),
+    Column("to_id", ID, primary_key=True),
     Column("from_type", String(40), nullable=False),
     Column("to_type", String(40), nullable=False),
     Column("details", Text, nullable=False, default="{}"),
@@ -216,10 +216,20 @@ lineage_edge = Table(
 )
 """One row per edge: data flows from ``from_id`` to ``to_id``."""
 
+lineage_carrier = Table(
+    "lineage_carrier",
+    METADATA,
+    Column("from_id", ID, primary_key=True),
+    Column("to_id", ID, primary_key=True),
+    Column("carrier_id", ID, nullable=False),
+    Index(None, "carrier_id"),
+)
+"""One row per edge whose details name a pipeline: ``carrier_id`` moves the data of that edge."""
+
 credential = Table(
     "credential",
     METADATA,
-    Column("user_id", _ID, primary_key=True),
+    Column("user_id", ID, primary_key=True),
     Column("password_hash", Text, nullable=False),
 )
 """One row per person who may log in."""
@@ -232,15 +242,33 @@ server_secret = Table(
 )
 """Keys made at first start and shared by all servers, such as the one that signs tokens."""
 
+access_revision = Table(
+    "access_revision",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+)
+"""Two counters. 1: changes of policies, roles, teams and people that rules depend on; 2: tokens revoked."""
+
+quota_use = Table(
+    "quota_use",
+    METADATA,
+    Column("user_id", ID, primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),
+    Column("used", BigInteger, nullable=False),
+)
+"""One row per person, kind of quota and hour since the epoch: how much of it is used."""
+
 change_event = Table(
     "change_event",
     METADATA,
-    Column("log_offset", _SERIAL, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
+    Column("log_offset", SERIAL, primary_key=True, autoincrement=True),
+    Column("id", ID, nullable=False, unique=True),
     Column("event_type", String(40), nullable=False),
     Column("entity_type", String(40), nullable=False),
-    Column("entity_id", _ID, nullable=False),
-    Column("entity_fqn", _FQN),
+    Column("entity_id", ID, nullable=False),
+    Column("entity_fqn", CODE_POINT_TEXT),
     Column("user_name", Text),
     Column("timestamp_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
@@ -265,8 +293,8 @@ pipeline_progress = Table(
 destination_secret = Table(
     "destination_secret",
     METADATA,
-    Column("subscription_id", _ID, primary_key=True),
-    Column("destination_id", _ID, primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
+    Column("destination_id", ID, primary_key=True),
     Column("document", Text, nullable=False),
     Column("bot", String(32)),
     Index(None, "bot"),
@@ -279,8 +307,8 @@ destination_secret = Table(
 destination_status = Table(
     "destination_status",
     METADATA,
-    Column("subscription_id", _ID, primary_key=True),
-    Column("destination_id", _ID, primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
+    Column("destination_id", ID, primary_key=True),
     Column("status", String(20), nullable=False),
     Column("last_successful_at_ms", BigInteger),
     Column("last_failed_at_ms", BigInteger),
@@ -312,17 +340,17 @@ follows are its streak of failures (``flow/track/failing.py``); ``stopped_at_ms`
 notification = Table(
     "notification",
     METADATA,
-    Column("id", _ID, primary_key=True),
-    Column("event_id", _ID, nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("event_id", ID, nullable=False),
     Column("log_offset", BigInteger, nullable=False),
     Column("channel", _CHANNEL, nullable=False),
     Column("recipient", Text, nullable=False),
-    Column("recipient_id", _ID),
+    Column("recipient_id", ID),
     Column("reasons", Text, nullable=False),
     Column("due_at_ms", BigInteger, nullable=False),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("read_at_ms", BigInteger),
-    Column("message_id", _ID),
+    Column("message_id", ID),
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
     _partial_index("ix_notification_sent", text("message_id IS NOT NULL"), "message_id"),
@@ -343,13 +371,13 @@ paced_time = Table(
 message = Table(
     "message",
     METADATA,
-    Column("id", _ID, primary_key=True),
+    Column("id", ID, primary_key=True),
     Column("channel", _CHANNEL, nullable=False),
     Column("recipient", Text, nullable=False),
-    Column("recipient_id", _ID),
+    Column("recipient_id", ID),
     Column("target", Text, nullable=False),
-    Column("subscription_id", _ID, nullable=False),
-    Column("destination_id", _ID, nullable=False),
+    Column("subscription_id", ID, nullable=False),
+    Column("destination_id", ID, nullable=False),
     Column("grouping_key", Text),
     Column("status", String(20), nullable=False),
     Column("attempt_count", Integer, nullable=False, default=0),
@@ -358,7 +386,7 @@ message = Table(
     Column("lease_owner", String(80)),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
-    Column("replay_id", _ID),
+    Column("replay_id", ID),
     Column("attempts_before", Integer, nullable=False, default=0, server_default="0"),
     _partial_index("ix_message_replayed", REPLAYED_MESSAGE, "destination_id", "due_at_ms"),
     _partial_index("ix_message_replay", text("replay_id IS NOT NULL"), "replay_id", "id"),
@@ -379,8 +407,8 @@ nothing is gathered. ``lease_owner`` names the session of the worker, or the lea
 replay = Table(
     "replay",
     METADATA,
-    Column("id", _ID, primary_key=True),
-    Column("requested_by", _ID, nullable=False),
+    Column("id", ID, primary_key=True),
+    Column("requested_by", ID, nullable=False),
     Column("requested_at_ms", BigInteger, nullable=False),
     Column("selection", Text, nullable=False),
     Column("state", String(12), nullable=False),
@@ -389,7 +417,7 @@ replay = Table(
     Column("failed_count", BigInteger, nullable=False, default=0),
     Column("taken_back_count", BigInteger, nullable=False, default=0),
     Column("after_ms", BigInteger),
-    Column("after_id", _ID),
+    Column("after_id", ID),
     Column("ended_at_ms", BigInteger),
     Index(None, "requested_at_ms"),
     _partial_index("ix_replay_under_way", text("ended_at_ms IS NULL"), "requested_by"),
@@ -413,7 +441,7 @@ worker_session = Table(
 attempt = Table(
     "attempt",
     METADATA,
-    Column("message_id", _ID, primary_key=True),
+    Column("message_id", ID, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("started_at_ms", BigInteger, nullable=False),
     Column("duration_ms", Integer, nullable=False),

@@ -21,8 +21,7 @@ from tocsin.store.catalogue.relations.owners import owners_of
 from tocsin.store.catalogue.relations.past import DOWNSTREAM
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import reading
-from tocsin.store.database.lineage_tables import lineage_carrier
-from tocsin.store.database.tables import change_event, entity, follow, past_relation
+from tocsin.store.database.tables import change_event, entity, follow, lineage_carrier, past_relation
 from tocsin.store.recipients.directory import SqlDirectory
 
 MOST_ASSETS = 1000

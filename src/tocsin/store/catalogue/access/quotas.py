@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, and_, delete
 
-from tocsin.store.database.access_tables import quota_use
 from tocsin.store.database.engine import inserting, writing
+from tocsin.store.database.tables import quota_use
 
 _HOUR_MS = 3_600_000
 _AT = quota_use.c

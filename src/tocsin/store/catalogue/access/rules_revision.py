@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored
-from tocsin.store.database.access_tables import access_revision
+from tocsin.store.database.tables import access_revision
 
 _REVISION = access_revision.c.revision
 _RULES, _TOKENS = 1, 2

@@ -20,11 +20,10 @@ from tocsin.model.people import Person
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
-from tocsin.store.database.access_tables import quota_use
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, inserting, reading, writing
 from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
-from tocsin.store.database.tables import credential, person, server_secret
+from tocsin.store.database.tables import credential, person, quota_use, server_secret
 from tocsin.store.database.vault import vault_of
 
 

@@ -16,7 +16,7 @@ from tocsin.model.lineage import Edge
 from tocsin.model.stored import Stored
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text, reference_of, to_text
-from tocsin.store.database.lineage_tables import lineage_carrier
+from tocsin.store.database.tables import lineage_carrier
 
 _EDGE, _CARRIER = tables.lineage_edge.c, lineage_carrier.c
 _FROM, _TO, _MOVER = (tables.entity.alias(name) for name in ("source", "product", "mover"))

@@ -14,7 +14,6 @@ from sqlalchemy import Table as SqlTable
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import task_number, thread, thread_part, thread_post
-from tocsin.store.database.lineage_tables import lineage_carrier
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.observation_tables import (
     attachment,
@@ -31,6 +30,7 @@ from tocsin.store.database.tables import (
     entity,
     entity_tag,
     follow,
+    lineage_carrier,
     lineage_edge,
     membership,
     message,

@@ -23,7 +23,7 @@ from tocsin.store.database import log_tables as log_tables
 from tocsin.store.database import observation_tables as observation_tables
 from tocsin.store.database import people_tables as people_tables
 from tocsin.store.database import search_tables as search_tables
-from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.engine import is_sqlite, writing
 from tocsin.store.database.faults import fault_of
 
 HEAD = "head"
@@ -54,7 +54,7 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
 
 
 def _check_version(connection: Connection, address: str) -> None:
-    revision = _revision(connection)
+    revision = MigrationContext.configure(connection).get_current_revision()
     if revision is not None and not is_known(revision):
         raise Conflict(
             f"The store at {address} has a schema that this version of Tocsin does not know ({revision}): a later "
@@ -73,16 +73,6 @@ def upgrade(connection: Connection, revision: str = HEAD) -> None:
 def is_known(revision: str) -> bool:
     """Return whether this release has such a revision."""
     return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
-
-
-def revision_of(engine: Engine) -> str | None:
-    """Return the revision the store is at; None for one that was never migrated."""
-    with reading(engine) as connection:
-        return _revision(connection)
-
-
-def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
 
 
 def _config() -> Config:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.relations.label_names import new_names, with_new_names
 from tocsin.store.catalogue.relations.names import Holder, holder_at, holders
-from tocsin.store.database.documents import curated_text, from_text
+from tocsin.store.database.documents import from_text
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
-from tocsin.store.database.tables import entity, entity_version, person
+from tocsin.store.database.tables import entity_version, person
 
 _VERSION = entity_version.c
 
@@ -40,11 +40,6 @@ def states(connection: Connection, entity_id: str) -> Iterator[tuple[Document, b
         if author is not None and author not in bots:
             bots[author] = _is_bot(connection, author)
         yield document, name == SYSTEM.name or (author is not None and bots[author])
-
-
-def remember(connection: Connection, entity_id: str, curated: frozenset[str]) -> None:
-    """Record the paths of the values of an entity that a person wrote last."""
-    connection.execute(update(entity).where(entity.c.id == entity_id).values(curated=curated_text(curated)))
 
 
 def _is_bot(connection: Connection, user_id: str) -> bool:

@@ -141,7 +141,8 @@ class SqlBatch(SqlTransaction):
                 return reference_of(stored.id, entity_type, stored.document["name"], stored.fqn, stored.is_deleted)
         place = (entity_type, column, values[0])
         if place not in self._references:
-            connection = self._connection if entity_type in self._kept_types() else self._opened
+            is_kept = entity_type in self._before.types | self._row.types
+            connection = self._connection if is_kept else self._opened
             self._references[place] = reference_on(connection, entity_type, key)
         return self._references[place]
 
@@ -192,9 +193,6 @@ class SqlBatch(SqlTransaction):
     def _forget(self) -> None:
         self._known.clear()
         self._references.clear()
-
-    def _kept_types(self) -> set[str]:
-        return self._before.types | self._row.types
 
     def _keep(self, change: EntityChange) -> None:
         new = change.new

@@ -7,7 +7,6 @@ A team's members and a user's teams are stored only here: two documents would ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 
 from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
@@ -21,7 +20,7 @@ from tocsin.model.people import PRINCIPALS
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations import suite_members
 from tocsin.store.database import tables
-from tocsin.store.database.documents import Row
+from tocsin.store.database.documents import Row, reference_of
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.people_tables import name_look
 
@@ -45,8 +44,11 @@ def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]
             if before != after:
                 removed |= before - after
                 come |= after - before
-        _remove(connection, table, keys, removed)
-        _add(connection, table, keys, come)
+        for row in sorted(removed):
+            is_it = (table.c[key] == value for key, value in zip(keys, row, strict=False))
+            connection.execute(delete(table).where(*is_it))
+        if come:
+            connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(come)])
     for old, new in pairs:
         if new.entity_type == "user":
             _write_person(connection, old, new)
@@ -165,7 +167,7 @@ def _fetch_linked(
         .order_by(entity.fqn)
     )
     for own_id, entity_id, entity_type, name, fqn in connection.execute(query):
-        yield own_id, {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
+        yield own_id, reference_of(entity_id, entity_type, name, fqn, deleted=False)
 
 
 def _tags(entity: Stored) -> Rows:
@@ -212,17 +214,6 @@ def members(entity: Stored) -> Rows:
             return frozenset((*users, *parents))
         case _:
             return frozenset()
-
-
-def _remove(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
-    for row in sorted(entries):
-        values = zip(keys, row, strict=False)
-        connection.execute(delete(table).where(*(table.c[key] == value for key, value in values)))
-
-
-def _add(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
-    if entries:
-        connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(entries)])
 
 
 _BY_DOCUMENT = (

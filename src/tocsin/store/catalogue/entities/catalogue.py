@@ -19,7 +19,7 @@ from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Entry, Heritage
 from tocsin.model.relations import Relation
-from tocsin.model.stored import Key, Stored, missing
+from tocsin.model.stored import Key, missing
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.access.visibility import Scopes, visible
@@ -122,9 +122,11 @@ class SqlCatalogue:
         NotFound : there is none, or none of that deletedness
         """
         with reading(self._engine) as connection:
-            stored = _find(connection, entity_type, key)
-        if stored is None or not _is_included(stored.is_deleted, include):
-            raise missing(entity_type, key)
+            row = row_of(connection, _FOUND, entity_type, key)
+            stored = None if row is None else entity_of(*row)
+            if stored is None or include not in ("all", "deleted" if stored.is_deleted else "non-deleted"):
+                raise missing(entity_type, key)
+            projections.add_memberships(connection, entity_type, [stored.document])
         return stored.document
 
     def list_entities(self, entity_type: str, listing: Listing) -> DocumentPage:
@@ -280,16 +282,3 @@ class SqlCatalogue:
     def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
         query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
         return [reference_of(*row) for row in fetch_rows(self._engine, query)]
-
-
-def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
-    row = row_of(connection, _FOUND, entity_type, key)
-    if row is None:
-        return None
-    stored = entity_of(*row)
-    projections.add_memberships(connection, entity_type, [stored.document])
-    return stored
-
-
-def _is_included(deleted: bool, include: Include) -> bool:
-    return include == "all" or deleted == (include == "deleted")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.entity_names import REMEMBERED
@@ -45,7 +45,7 @@ from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.label_names import RenamingRows
 from tocsin.store.catalogue.relations.past import Relation, RelationChanges
 from tocsin.store.database import tables
-from tocsin.store.database.documents import REFERENCE, STORED, Row, entity_of, reference_of, to_text
+from tocsin.store.database.documents import REFERENCE, STORED, Row, curated_text, entity_of, reference_of, to_text
 from tocsin.store.database.entity_tables import renaming
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import newest_version
@@ -240,7 +240,7 @@ class SqlTransaction:
 
     def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
         """Record the paths of the values of an entity that a person wrote last."""
-        authors.remember(self._connection, entity_id, curated)
+        self._run(update(tables.entity).where(_ENTITY.id == entity_id).values(curated=curated_text(curated)))
 
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""

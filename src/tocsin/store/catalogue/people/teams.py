@@ -104,8 +104,10 @@ class SqlTeams:
 
 def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     """Return the live teams directly under each; under the Organization, those that are under no other."""
-    query = select(_MEMBER.team_id, *REFERENCE).where(_is_live_child()).order_by(_ENTITY.fqn)
-    teams_under = references_by_key(rows_by_key(connection, query, _MEMBER.team_id, team_ids))
+    query = select(_MEMBER.team_id, *REFERENCE).where(
+        _MEMBER.member_id == _ENTITY.id, _MEMBER.member_type == "team", ~_ENTITY.deleted
+    )
+    teams_under = references_by_key(rows_by_key(connection, query.order_by(_ENTITY.fqn), _MEMBER.team_id, team_ids))
     root = root_of(connection)
     if root and root["id"] in team_ids:
         child_rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
@@ -232,7 +234,3 @@ def _references(connection: Connection, team_ids: Collection[str], field: str) -
 def _together(lists: Lists, keys: Collection[str]) -> list[Document]:
     by_id = {one["id"]: one for key in keys for one in lists.get(key, ())}
     return sorted(by_id.values(), key=lambda one: str(one["fullyQualifiedName"]))
-
-
-def _is_live_child() -> Any:  # Any: SQLAlchemy's condition
-    return (_MEMBER.member_id == _ENTITY.id) & (_MEMBER.member_type == "team") & ~_ENTITY.deleted

@@ -14,7 +14,6 @@ from sqlalchemy import ColumnElement, Connection, Label, Select, and_, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.catalogue.observations.profiles import place_of
-from tocsin.model.entity import Document
 from tocsin.model.report import SuiteResult, SuiteRun
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import is_sqlite
@@ -129,15 +128,13 @@ class SqlSuiteRuns:
         result_rows = _RESULTS.run(self._connection, {"suite_id": suite_id, "at_ms": until_ms}).fetchall()
         tests = [(reference_of(*row[:_REFERENCE_COUNT]), *row[_REFERENCE_COUNT:]) for row in result_rows]
         table_fqns = [place_of(test["fullyQualifiedName"])[0] for test, *_ in tests]
-        tables = self._tables(set(table_fqns))
+        query = select(*REFERENCE).where(_ENTITY.entity_type == "table")
+        table_rows = rows_by_key(self._connection, query, _ENTITY.fqn, set(table_fqns))
+        tables = {row.fqn: reference_of(*row) for row in table_rows}
         return [
             SuiteResult(test, tables.get(table_fqn), status, at_ms)
             for (test, at_ms, status), table_fqn in zip(tests, table_fqns, strict=True)
         ]
-
-    def _tables(self, fqns: set[str]) -> dict[str, Document]:
-        query = select(*REFERENCE).where(_ENTITY.entity_type == "table")
-        return {row.fqn: reference_of(*row) for row in rows_by_key(self._connection, query, _ENTITY.fqn, fqns)}
 
     def end(self, run: SuiteRun) -> None:
         """Remember this run as the last one of its suite, which is held."""

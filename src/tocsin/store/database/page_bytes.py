@@ -27,10 +27,10 @@ def cut_page(
 
     The rows, one more than ``limit`` if there are as many, begin at one of these cursors; at ``before`` they go back.
     """
-    has_more, rows = page_rows.is_cut or len(page_rows) > limit, page_rows[:limit]
+    has_more, page = page_rows.is_cut or len(page_rows) > limit, page_rows[:limit]
     if before is not None:
-        return rows[::-1], bool(rows), has_more and bool(rows)
-    return rows, has_more and bool(rows), after is not None and bool(rows)
+        return page[::-1], bool(page), has_more and bool(page)
+    return page, has_more and bool(page), after is not None and bool(page)
 
 
 def portion(

@@ -158,18 +158,18 @@ class SqlTransaction:
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
         is_below = _ENTITY.entity_type.in_(entity_types), lies_under(fqn)
-        entities = self._held(*is_below, hold=Hold.REMOVE)
+        entities = self._hold_entities(*is_below, hold=Hold.REMOVE)
         # A child that was being added while the first look waited for its parent shows in the second.
-        again = self._held(*is_below, hold=Hold.REMOVE)
+        again = self._hold_entities(*is_below, hold=Hold.REMOVE)
         while len(again) != len(entities):
-            entities, again = again, self._held(*is_below, hold=Hold.REMOVE)
+            entities, again = again, self._hold_entities(*is_below, hold=Hold.REMOVE)
         return again
 
     def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         entities_by_id: dict[str, Stored] = {}
         for which in projections.naming(entity_ids, tags):
-            entities_by_id |= {entity.id: entity for entity in self._held(_ENTITY.id.in_(which))}
+            entities_by_id |= {entity.id: entity for entity in self._hold_entities(_ENTITY.id.in_(which))}
         return self._with_memberships(sorted(entities_by_id.values(), key=lambda entity: entity.fqn))
 
     def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
@@ -180,7 +180,7 @@ class SqlTransaction:
             ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
         entities: list[Stored] = []
         for chunk in chunks_of(sorted(ids)[:limit]):
-            entities += self._held(_ENTITY.id.in_(chunk), order=_ENTITY.id)
+            entities += self._hold_entities(_ENTITY.id.in_(chunk), order=_ENTITY.id)
         return self._with_memberships(entities)
 
     def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
@@ -192,13 +192,13 @@ class SqlTransaction:
             by_entity.setdefault(row.entity_id, []).append(row.user_id)
         entities: list[Stored] = []
         for chunk in chunks_of(sorted(by_entity)):
-            entities += self._held(_ENTITY.id.in_(chunk))
+            entities += self._hold_entities(_ENTITY.id.in_(chunk))
         return [(one, by_entity[one.id]) for one in sorted(entities, key=lambda one: one.fqn)]
 
     def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
         written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
-        entities = self._held(_ENTITY.entity_type == entity_type, written)
+        entities = self._hold_entities(_ENTITY.entity_type == entity_type, written)
         return self._with_memberships([one for one in entities if name in (one.document.get("extension") or {})])
 
     def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
@@ -222,7 +222,7 @@ class SqlTransaction:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
         is_there = _ENTITY.document.contains(plain, autoescape=True)
-        return self._held(_ENTITY.entity_type == entity_type, is_there)
+        return self._hold_entities(_ENTITY.entity_type == entity_type, is_there)
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
@@ -348,7 +348,7 @@ class SqlTransaction:
             if event.event_type is EventType.ENTITY_DELETED:
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
-    def _held(
+    def _hold_entities(
         self,
         *conditions: ColumnElement[bool],
         hold: Hold = Hold.CHANGE,

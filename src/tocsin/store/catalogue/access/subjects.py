@@ -177,11 +177,7 @@ class _SubjectLookup:
         return domains
 
     def _people(self, connection: Connection, user_ids: Collection[str]) -> None:
-        query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
-            _REFERS.field.in_(("roles", "domains"))
-        )
-        for row in rows_by_key(connection, query, _REFERS.entity_id, user_ids):
-            (self.roles_of if row.field == "roles" else self.domains_of)[row.entity_id].add(row.target_id)
+        _note_references(connection, user_ids, {"roles": self.roles_of, "domains": self.domains_of})
         for row in rows_by_key(connection, select(membership), membership.c.member_id, user_ids):
             self.teams_of[row.member_id].add(row.team_id)
 
@@ -198,11 +194,7 @@ class _SubjectLookup:
         team_ids |= {self.organization_id} if self.organization_id else set()
         self._restricting(connection)
         self.team_names = _live_names(connection, team_ids | self.team_policies.keys())
-        query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
-            _REFERS.field.in_(("defaultRoles", "domains"))
-        )
-        for row in rows_by_key(connection, query, _REFERS.entity_id, team_ids):
-            (self.team_roles if row.field == "defaultRoles" else self.domains_of)[row.entity_id].add(row.target_id)
+        _note_references(connection, team_ids, {"defaultRoles": self.team_roles, "domains": self.domains_of})
 
     def _restricting(self, connection: Connection) -> None:
         """Look up every team with policies of its own: they apply to what it owns, whoever the person is."""
@@ -221,9 +213,7 @@ class _SubjectLookup:
         roles = {role for of in (self.roles_of, self.team_roles) for given in of.values() for role in given}
         roles |= {self.bot_role_id} if self.bot_role_id else set()
         self.role_names = _live_names(connection, roles)
-        query = select(_REFERS.entity_id, _REFERS.target_id).where(_REFERS.field == "policies")
-        for row in rows_by_key(connection, query, _REFERS.entity_id, roles):
-            self.role_policies[row.entity_id].add(row.target_id)
+        _note_references(connection, roles, {"policies": self.role_policies})
 
     def _policies(self, connection: Connection) -> None:
         """Read the policies, and who is in the teams that they ask about."""
@@ -259,6 +249,13 @@ def _policy(text: str) -> Policy:
 def _id_of(connection: Connection, entity_type: str, name: str) -> str | None:
     query = select(entity.c.id).where(entity.c.entity_type == entity_type, entity.c.fqn == name, ~entity.c.deleted)
     return connection.execute(query).scalar_one_or_none()
+
+
+def _note_references(connection: Connection, ids: Collection[str], targets_by_field: dict[str, dict[str, Ids]]) -> None:
+    """Add to each field's ids by entity what these entities name there."""
+    query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(_REFERS.field.in_(targets_by_field))
+    for entity_id, field_name, target_id in rows_by_key(connection, query, _REFERS.entity_id, ids):
+        targets_by_field[field_name][entity_id].add(target_id)
 
 
 def _live_names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:

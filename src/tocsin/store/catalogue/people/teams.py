@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, distinct, exists, func, literal, select, text
+from sqlalchemy import ColumnElement, Connection, distinct, exists, func, literal, select, text
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.chunks import chunks_of
@@ -27,8 +27,7 @@ _ENTITY = tables.entity.c
 _MEMBER = tables.membership.c
 _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
-_HOLD_ADDRESS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin address'), hashtext(:address))")
-_HOLD_LOOK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin look'), hashtext(:look))")
+_HOLD = text("SELECT pg_advisory_xact_lock(hashtext(:subject), hashtext(:value))")
 _DEEPEST = 50  # levels; only a history can have brought a circle
 
 Lists = dict[str, list[Document]]
@@ -77,12 +76,8 @@ class SqlTeams:
 
         It locks the address until this transaction ends, so that nobody else is given it meanwhile.
         """
-        if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
-            self._connection.execute(_HOLD_ADDRESS, {"address": email})
-        has_it = tables.person.c.email == email
-        query = select(*REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
-        row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()
-        return None if row is None else reference_of(*row)
+        self._hold("tocsin address", email)
+        return self._first(tables.person.c.user_id == _ENTITY.id, tables.person.c.email == email)
 
     def looking_like(self, name: str) -> Document | None:
         """Return a reference to a user, team or bot of another name that can be mistaken for this one.
@@ -90,11 +85,17 @@ class SqlTeams:
         It locks the look until this transaction ends, so that no such name is given meanwhile.
         """
         look = look_of(name)
-        if not is_sqlite(self._connection):
-            self._connection.execute(_HOLD_LOOK, {"look": look})
-        query = select(*REFERENCE).join(name_look, name_look.c.entity_id == _ENTITY.id)
-        alike = query.where(name_look.c.look == look, _ENTITY.name != name)
-        row = self._connection.execute(alike.order_by(_ENTITY.fqn).limit(1)).first()
+        self._hold("tocsin look", look)
+        return self._first(name_look.c.entity_id == _ENTITY.id, name_look.c.look == look, _ENTITY.name != name)
+
+    def _hold(self, subject: str, value: str) -> None:
+        """Lock a value until this transaction ends."""
+        if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
+            self._connection.execute(_HOLD, {"subject": subject, "value": value})
+
+    def _first(self, *conditions: ColumnElement[bool]) -> Document | None:
+        """Return a reference to the first entity, by FQN, that meets these conditions; None if there is none."""
+        row = self._connection.execute(select(*REFERENCE).where(*conditions).order_by(_ENTITY.fqn).limit(1)).first()
         return None if row is None else reference_of(*row)
 
     def domains(self, member_id: str) -> list[Document]:

@@ -19,7 +19,7 @@ def _is_in_a_module(root: Path, name: str) -> bool:
 
 
 _PRIVATE = re.compile(r"""setattr\(\s*(\w+),\s*["'](_\w+)["']""")
-_THRESHOLDS = {("inheritance_filters", "_FEW"), ("versions", "_FEW")}
+_THRESHOLDS = {("inheritance_filters", "_FEW"), ("history", "_FEW")}
 """Numbers of rows from which a query is written in another way; its answer is the same, as the tests prove."""
 
 

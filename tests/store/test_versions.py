@@ -9,9 +9,8 @@ from tests.store.catalogues import JANE, SCHEMA, Company, company
 from tocsin.access.nodes import Tagged
 from tocsin.errors import InvalidInput
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.entities import versions
-from tocsin.store.catalogue.entities.history import History
-from tocsin.store.catalogue.entities.versions import VersionsAsked
+from tocsin.store.catalogue.entities import history
+from tocsin.store.catalogue.entities.history import History, VersionsAsked
 
 START_MS, END_MS = 0, 2**62
 
@@ -20,7 +19,7 @@ START_MS, END_MS = 0, 2**62
 def shop(request: pytest.FixtureRequest, store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Company:
     """Three tables of several versions; the type counts as one of few entities, or of many."""
     if request.param == "many":
-        monkeypatch.setattr(versions, "_FEW", 0)
+        monkeypatch.setattr(history, "_FEW", 0)
     sample_company = company(store_engine)
     for name in ("a", "b"):
         sample_company.clock.advance(1_000)

@@ -27,7 +27,7 @@ from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer, value_in
-from tocsin.store.catalogue.entities.versions import VersionsAsked
+from tocsin.store.catalogue.entities.history import VersionsAsked
 
 From = Annotated[
     str | None, Query(alias="from", max_length=20, description="The older version; default: the one before `to`.")

@@ -5,25 +5,50 @@ Next: ``store/catalogue/entities/catalogue.py`` for the current state.
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, Engine, select, true
+from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, true, tuple_
+
+from tocsin.access.nodes import Condition
 from tocsin.errors import NotFound
+from tocsin.logic import ALWAYS
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, missing
+from tocsin.store.catalogue.access.visibility import visible_of
 from tocsin.store.catalogue.entities.counts import Totals
-from tocsin.store.catalogue.entities.versions import VersionsAsked, versions_in
 from tocsin.store.catalogue.entities.write import by_value, row_of, title_of
 from tocsin.store.catalogue.relations.label_names import as_called
 from tocsin.store.database import tables
-from tocsin.store.database.cursors import DocumentPage
-from tocsin.store.database.documents import tenths_of
+from tocsin.store.database.cursors import DocumentPage, not_a_cursor, place_of, place_text
+from tocsin.store.database.documents import from_text, tenths_of
 from tocsin.store.database.engine import reading
-from tocsin.store.database.snapshots import newest_version
+from tocsin.store.database.page_bytes import cut_page, portion
+from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 
 _VERSION = tables.entity_version.c
 _EVENT = tables.change_event.c
 _IDS = {column: by_value(select(tables.entity.c.id), column) for column in ("id", "fqn")}
+_ENTITY = tables.entity.c
+_PLACE = (_VERSION.updated_at_ms, _VERSION.entity_id, _VERSION.version_tenths)
+_FEW = 500
+_LONGEST_ID = 36
+
+
+@dataclass(frozen=True)
+class VersionsAsked:
+    """Which versions are wanted: between two moments (both included), of what may be seen, one page of them.
+
+    ``after`` and ``before`` are cursors of an earlier page, at most one of them.
+    """
+
+    start_ms: int
+    end_ms: int
+    limit: int = 10
+    after: str | None = None
+    before: str | None = None
+    visible: Condition = ALWAYS
 
 
 class History:
@@ -36,7 +61,7 @@ class History:
     def versions_written(self, entity_type: str, selection: VersionsAsked) -> DocumentPage:
         """Return a page of the versions that entities of a type got in a window of time, newest first."""
         with reading(self._engine) as connection:
-            return versions_in(connection, entity_type, selection, totals=self._totals, most_bytes=self._page_bytes)
+            return _versions_in(connection, entity_type, selection, totals=self._totals, most_bytes=self._page_bytes)
 
     def identify(self, entity_type: str, key: Key) -> str:
         """Return the id of a live entity with this name, or of a current or former entity with this id.
@@ -73,12 +98,7 @@ class History:
         ------
         NotFound : the entity has no such version
         """
-        with reading(self._engine) as connection:
-            entity_id = self._id_of(connection, entity_type, key)
-            document = newest_version(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
-            if document is None:
-                raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
-            return as_called(connection, document)
+        return self._newest(entity_type, key, _VERSION.version_tenths == tenths_of(number), f"version {number}")
 
     def newest(self, entity_type: str, key: Key, *, before: str | None = None) -> Document:
         """Return the newest version of an entity, or the newest one below the version ``before``.
@@ -89,12 +109,16 @@ class History:
         ------
         NotFound : there is no such entity, or no version below that one.
         """
+        is_before = true() if before is None else _VERSION.version_tenths < tenths_of(before)
+        return self._newest(entity_type, key, is_before, f"version before {before}")
+
+    def _newest(self, entity_type: str, key: Key, condition: ColumnElement[bool], title: str) -> Document:
+        """Return the newest version that meets a condition, its labels under their names of now."""
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            is_wanted = true() if before is None else _VERSION.version_tenths < tenths_of(before)
-            document = newest_version(connection, entity_id, is_wanted)
+            document = newest_version(connection, entity_id, condition)
             if document is None:
-                raise NotFound(f"{title_of(connection, entity_id)} has no version before {before}")
+                raise NotFound(f"{title_of(connection, entity_id)} has no {title}")
             return as_called(connection, document)
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
@@ -111,3 +135,61 @@ def _was_deleted(connection: Connection, entity_id: str, condition: ColumnElemen
     is_deletion = _EVENT.event_type == EventType.ENTITY_DELETED.value
     query = select(_EVENT.log_offset).where(_EVENT.entity_id == entity_id, is_deletion, condition)
     return connection.execute(query.limit(1)).first() is not None
+
+
+def _versions_in(
+    connection: Connection, entity_type: str, selection: VersionsAsked, *, totals: Totals, most_bytes: int | None = None
+) -> DocumentPage:
+    """Return a page of the versions of the entities of this type that there are, soft-deleted ones included."""
+    conditions = _conditions(connection, entity_type, selection)
+    counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
+    question = (entity_type, selection.start_ms, selection.end_ms, selection.visible)
+    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
+    query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
+    page = portion(
+        connection, _continue_in_order(query, selection).limit(selection.limit + 1), lambda row: row, most_bytes
+    )
+    versions, has_next, has_previous = cut_page(page, selection.limit, after=selection.after, before=selection.before)
+    texts = Texts(connection)
+    return DocumentPage(
+        [from_text(texts.of(row)) for row in versions],
+        total,
+        after=_cursor(versions[-1]) if has_next else None,
+        before=_cursor(versions[0]) if has_previous else None,
+    )
+
+
+def _conditions(connection: Connection, entity_type: str, selection: VersionsAsked) -> list[Any]:  # Any: SQLAlchemy's
+    conditions = [_ENTITY.entity_type == entity_type]
+    if selection.visible is not ALWAYS:
+        conditions.append(visible_of(connection, entity_type, selection.visible))
+    of_type = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type)
+    if len(connection.execute(of_type.limit(_FEW + 1)).all()) <= _FEW:
+        at_ms = _VERSION.updated_at_ms + 0  # not by the index of times
+        return [
+            at_ms.between(selection.start_ms, selection.end_ms),
+            _VERSION.entity_id.in_(select(_ENTITY.id).where(*conditions)),
+        ]
+    entity_exists = select(_ENTITY.id).where(_ENTITY.id == _VERSION.entity_id, *conditions).exists()
+    return [_VERSION.updated_at_ms.between(selection.start_ms, selection.end_ms), entity_exists]
+
+
+def _continue_in_order(query: Select[Any], selection: VersionsAsked) -> Select[Any]:
+    """Return the query with its order, continued after a cursor."""
+    if selection.before is not None:
+        return query.where(tuple_(*_PLACE) > tuple_(*_place_of(selection.before))).order_by(*_PLACE)
+    if selection.after is not None:
+        query = query.where(tuple_(*_PLACE) < tuple_(*_place_of(selection.after)))
+    return query.order_by(*(column.desc() for column in _PLACE))
+
+
+def _cursor(row: Any) -> str:  # Any: a row with a place
+    return place_text(row.updated_at_ms, f"{row.entity_id}|{row.version_tenths}")
+
+
+def _place_of(cursor: str) -> tuple[int, str, int]:
+    at_ms, name = place_of(cursor)
+    entity_id, _, tenths = name.partition("|")
+    if not (tenths.isascii() and tenths.isdigit() and len(tenths) < 9 and len(entity_id) <= _LONGEST_ID):
+        raise not_a_cursor(cursor)
+    return at_ms, entity_id, int(tenths)

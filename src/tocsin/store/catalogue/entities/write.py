@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, insert, select, update
 
@@ -74,8 +74,29 @@ _FIND = {
 _REFER = {column: Prepared(with_lock(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
 
 
+class _RowsOf(Generic[T]):
+    """Rows of one subject, as an attribute of a transaction: on its connection at the moment."""
+
+    def __init__(self, rows_type: Callable[[Connection], T]) -> None:
+        self._rows_type = rows_type
+
+    def __get__(self, transaction: SqlTransaction, _owner: object) -> T:
+        return self._rows_type(transaction._connection)
+
+
 class SqlTransaction:
     """A write transaction on one connection; ``touched`` gathers the types of what it writes."""
+
+    series = _RowsOf(SqlSeries)
+    attachments = _RowsOf(SqlAttachments)
+    incidents = _RowsOf(SqlIncidents)
+    alert_incidents = _RowsOf(SqlAlertIncidents)
+    alert_editors = _RowsOf(SqlAlertEditors)
+    suites = _RowsOf(SqlSuites)
+    suite_runs = _RowsOf(SqlSuiteRuns)
+    teams = _RowsOf(SqlTeams)
+    usage = _RowsOf(SqlUsage)
+    threads = _RowsOf(SqlThreads)
 
     def __init__(self, connection: Connection) -> None:
         self._opened = connection
@@ -84,56 +105,6 @@ class SqlTransaction:
         self._renamed = RenamingRows()
         self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
-
-    @property
-    def series(self) -> SqlSeries:
-        """Return the rows of series."""
-        return SqlSeries(self._connection)
-
-    @property
-    def attachments(self) -> SqlAttachments:
-        """Return the rows of attachments."""
-        return SqlAttachments(self._connection)
-
-    @property
-    def incidents(self) -> SqlIncidents:
-        """Return the rows of incidents."""
-        return SqlIncidents(self._connection)
-
-    @property
-    def alert_incidents(self) -> SqlAlertIncidents:
-        """Return the rows of incidents of alerts."""
-        return SqlAlertIncidents(self._connection)
-
-    @property
-    def alert_editors(self) -> SqlAlertEditors:
-        """Return the editors of alerts."""
-        return SqlAlertEditors(self._connection)
-
-    @property
-    def suites(self) -> SqlSuites:
-        """Return the members of logical suites."""
-        return SqlSuites(self._connection)
-
-    @property
-    def suite_runs(self) -> SqlSuiteRuns:
-        """Return the runs of suites."""
-        return SqlSuiteRuns(self._connection)
-
-    @property
-    def teams(self) -> SqlTeams:
-        """Return the tree of teams."""
-        return SqlTeams(self._connection)
-
-    @property
-    def usage(self) -> SqlUsage:
-        """Return how often entities were used."""
-        return SqlUsage(self._connection)
-
-    @property
-    def threads(self) -> SqlThreads:
-        """Return the rows of threads."""
-        return SqlThreads(self._connection)
 
     @property
     def _connection(self) -> Connection:

@@ -48,7 +48,7 @@ class Names:
         A text is an FQN, or a name without the quotation marks that its FQN needs. Soft-deleted ones are left out.
         """
         with reading(self._engine) as connection:
-            return _existing(connection, types, texts)
+            return _references(connection, _ENTITY, types, texts)
 
     def now_and_formerly(
         self, texts: Mapping[tuple[str, ...], Collection[str]]
@@ -62,9 +62,9 @@ class Names:
                 {
                     (types, text): reference
                     for types, wording in texts.items()
-                    for text, reference in find(connection, types, wording).items()
+                    for text, reference in _references(connection, table, types, wording).items()
                 }
-                for find in (_existing, _formerly)
+                for table in (_ENTITY, _FORMER)
             )
             return existing, former
 
@@ -95,7 +95,8 @@ class Names:
 
 def current(connection: Connection, types: Collection[str], text: str) -> Document | None:
     """Return a reference to what was called so, while nothing of these types is; None if there is no such thing."""
-    return None if _existing(connection, types, [text]) else _formerly(connection, types, [text]).get(text)
+    existing, former = (_references(connection, table, types, [text]) for table in (_ENTITY, _FORMER))
+    return None if existing else former.get(text)
 
 
 def holders(connection: Connection, types: Collection[str], text: str) -> list[Holder]:
@@ -142,18 +143,15 @@ def _times_called(connection: Connection, texts: Texts, entity_id: str, written:
         was_called = is_called
 
 
-def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+def _references(
+    connection: Connection, table: Any, types: Collection[str], texts: Collection[str]
+) -> dict[str, Document]:  # Any: columns
+    """Return references to the entities that are called so (``_ENTITY``) or were (``_FORMER``), by the texts."""
     written = _texts_by_fqn(texts)
-    query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), ~_ENTITY.deleted)
-    return {written[row.fqn]: reference_of(*row) for row in rows_by_key(connection, query, _ENTITY.fqn, written)}
-
-
-def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-    written = _texts_by_fqn(texts)
-    query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
-    renamed = query.where(_FORMER.entity_type.in_(sorted(types)), ~_ENTITY.deleted)
-    name_rows = rows_by_key(connection, renamed, _FORMER.fqn, written)
-    return {written[former]: reference_of(*reference) for former, *reference in name_rows}
+    query = select(table.fqn, *REFERENCE).where(table.entity_type.in_(sorted(types)), ~_ENTITY.deleted)
+    query = query if table is _ENTITY else query.where(_FORMER.entity_id == _ENTITY.id)
+    name_rows = rows_by_key(connection, query, table.fqn, written)
+    return {written[name]: reference_of(*reference) for name, *reference in name_rows}
 
 
 def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions

@@ -271,8 +271,7 @@ class SqlCatalogue:
 
     def follows(self, user_id: str) -> list[Document]:
         """Return references to the entities a user follows, by FQN."""
-        follow = tables.follow.c
-        return self._references(select(follow.entity_id).where(follow.user_id == user_id))
+        return self._references(projections.ids_followed_by(user_id))
 
     def owns(self, owner_id: str) -> list[Document]:
         """Return references to the entities a user or a team owns, by FQN."""

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Label, Select, and_, bindparam, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.model.report import SuiteResult, SuiteRun
 from tocsin.store.database.documents import REFERENCE, reference_of
-from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.engine import inserting
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import series, suite_member, suite_run
 from tocsin.store.database.statements import Prepared
@@ -106,9 +105,8 @@ class SqlSuiteRuns:
         return {row[0]: SuiteRun(*row) for row in _HOLD_RUNS.run(self._connection, of_test).fetchall()}
 
     def _begin(self, suite_ids: Sequence[str]) -> None:
-        dialect = sqlite if is_sqlite(self._connection) else postgresql
         new_rows = [{"suite_id": one, "ended_at_ms": 0} for one in suite_ids]
-        self._connection.execute(dialect.insert(suite_run).on_conflict_do_nothing(), new_rows)
+        self._connection.execute(inserting(self._connection, suite_run).on_conflict_do_nothing(), new_rows)
 
     def next_end(self, suite_id: str, *, after_ms: int, before_ms: int) -> int | None:
         """Return when each live test of a suite has a result after one moment; None if one has none before another."""

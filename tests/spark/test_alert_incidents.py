@@ -19,7 +19,7 @@ from tests.spark.test_match_stream import (
 from tests.waiting import until
 
 from tocsin.model.people import SYSTEM
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 
 pytestmark = pytest.mark.spark
 

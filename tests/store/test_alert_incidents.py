@@ -22,7 +22,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
 from tocsin.model.stored import Written
 from tocsin.model.subscription import AlertType
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import writing

@@ -25,7 +25,7 @@ from tocsin.model.notification import Reason
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import notification

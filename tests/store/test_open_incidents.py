@@ -12,7 +12,7 @@ from tests.notifying import notify_all
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.alert_incident import OpenIncident, StepKind
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 

@@ -15,7 +15,7 @@ from tocsin.flow.pipeline import Lookups
 from tocsin.model.change import LoggedEvent
 from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
 from tocsin.store.catalogue.alerts.history import AlertHistory
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports

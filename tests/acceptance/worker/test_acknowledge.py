@@ -30,7 +30,7 @@ from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.delivery.worker.build import build
 from tocsin.model.alert_incident import StepKind
 from tocsin.settings import Settings
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 
 BASE = "https://t.example"

@@ -21,7 +21,7 @@ from tocsin.delivery.channels.slack.interactions import MESSAGE_BYTES
 from tocsin.delivery.channels.slack.sender import SlackSender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentLog
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 
 SECRET = "8f742231b10e8888abcd99f0d5c185a5"

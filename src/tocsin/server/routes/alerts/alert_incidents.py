@@ -23,7 +23,7 @@ from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
 from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, OptionalBody, PathText, answer
-from tocsin.store.catalogue.alerts.incident_log import AlertIncidentFilter
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
 

@@ -157,14 +157,6 @@ class SqlBatch(SqlTransaction):
             self._heritage[place] = heritage_on(self._opened, [entry]).get(entry, {})
         return self._heritage[place]
 
-    def insert(self, new: Stored) -> None:
-        """Add an entity and its first version."""
-        self._keep(EntityChange(None, new))
-
-    def update(self, old: Stored, new: Stored) -> None:
-        """Replace an entity; a new version is kept when the version number differs."""
-        self._keep(EntityChange(old, new))
-
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log, in this order."""
         self._row.events += events
@@ -194,7 +186,7 @@ class SqlBatch(SqlTransaction):
         self._known.clear()
         self._references.clear()
 
-    def _keep(self, change: EntityChange) -> None:
+    def _write(self, change: EntityChange) -> None:
         new = change.new
         self.touched.add(new.entity_type)
         self._row.changes.append(change)

@@ -222,13 +222,15 @@ class SqlTransaction:
 
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
-        self.touched.add(new.entity_type)
-        changes.write(self._connection, [EntityChange(None, new)], self._relations)
+        self._write(EntityChange(None, new))
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
-        self.touched.add(new.entity_type)
-        changes.write(self._connection, [EntityChange(old, new)], self._relations)
+        self._write(EntityChange(old, new))
+
+    def _write(self, change: EntityChange) -> None:
+        self.touched.add(change.new.entity_type)
+        changes.write(self._connection, [change], self._relations)
 
     def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
         """Replace an entity by one whose labels have new names, without a version; remember which they were."""

@@ -160,9 +160,7 @@ def _versions_in(
 
 
 def _conditions(connection: Connection, entity_type: str, selection: VersionsAsked) -> list[Any]:  # Any: SQLAlchemy's
-    conditions = [_ENTITY.entity_type == entity_type]
-    if selection.visible is not ALWAYS:
-        conditions.append(visible_of(connection, entity_type, selection.visible))
+    conditions = [_ENTITY.entity_type == entity_type, visible_of(connection, entity_type, selection.visible)]
     of_type = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type)
     if len(connection.execute(of_type.limit(_FEW + 1)).all()) <= _FEW:
         at_ms = _VERSION.updated_at_ms + 0  # not by the index of times

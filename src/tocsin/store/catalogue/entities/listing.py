@@ -72,7 +72,7 @@ def page_of(
     """
     conditions = [
         *_conditions(entity_type, listing),
-        *_visible(connection, entity_type, listing),
+        visible_of(connection, entity_type, listing.visible),
     ]
     counted = select(func.count()).select_from(tables.entity).where(*conditions)
     question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
@@ -121,9 +121,3 @@ def _conditions(entity_type: str, listing: Listing) -> list[Any]:  # Any: SQLAlc
             _ENTITY.id.in_(select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(owners)))
         )
     return conditions + [filters[name](question(value)) for name, value in listing.filters if name in filters]
-
-
-def _visible(connection: Connection, entity_type: str, listing: Listing) -> list[Any]:  # Any: as above
-    if listing.visible is ALWAYS:
-        return []
-    return [visible_of(connection, entity_type, listing.visible)]

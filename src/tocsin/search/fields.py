@@ -6,6 +6,7 @@ OpenMetadata's index mappings and what its client sends. Next: ``search/parse.py
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
@@ -225,20 +226,17 @@ def resembles(name: str, pattern: str) -> Node:
 
 def has_wildcard(pattern: str) -> bool:
     """Return whether the pattern has an unescaped ``*`` or ``?``."""
-    unescaped_signs = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
-    return "*" in unescaped_signs or "?" in unescaped_signs
+    return not {"*", "?"}.isdisjoint(without_escapes(pattern))
+
+
+def without_escapes(text: str) -> str:
+    """Return the text without what a backslash protects."""
+    return re.sub(r"\\.", "", text)
 
 
 def unescape(text: str) -> str:
     """Return the text without the backslashes that protect a sign."""
-    signs, is_protected = [], False
-    for sign in text:
-        if sign == "\\" and not is_protected:
-            is_protected = True
-            continue
-        signs.append(sign)
-        is_protected = False
-    return "".join(signs)
+    return re.sub(r"\\(.?)", r"\1", text, flags=re.DOTALL)
 
 
 def whole_number(value: object) -> int:

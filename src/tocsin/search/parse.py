@@ -29,6 +29,7 @@ from tocsin.search.fields import (
     resembles,
     unescape,
     whole_number,
+    without_escapes,
 )
 from tocsin.search.nodes import CompareColumn, Node
 from tocsin.search.tokens import words_of
@@ -190,7 +191,7 @@ class _FormulaBuilder:
 
     def _free(self, token: Token, text: str, *, is_phrase: bool) -> Node:
         bare = text if is_phrase else text.strip("*")
-        if not is_phrase and "*" in unescaped_stars(bare):
+        if not is_phrase and "*" in without_escapes(bare):
             raise InvalidInput(
                 "a star is allowed at the end of a word; within a word only after fullyQualifiedName: or name:"
             )
@@ -204,11 +205,6 @@ class _FormulaBuilder:
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))
 
 
-def unescaped_stars(text: str) -> str:
-    """Return the text without what a backslash protects."""
-    return re.sub(r"\\.", "", text)
-
-
 def _about(name: str, text: str, *, is_phrase: bool) -> Node:
     """Return what ``name:text`` asks for."""
     if name == EXISTS_FIELD:
@@ -219,7 +215,7 @@ def _about(name: str, text: str, *, is_phrase: bool) -> Node:
     is_whole = name.endswith(".keyword") or not search_field.words
     if is_phrase:
         return equals(name, unescape(text)) if is_whole else has_words(search_field, unescape(text))
-    if is_whole or "*" in unescaped_stars(text.rstrip("*")):
+    if is_whole or "*" in without_escapes(text.rstrip("*")):
         return resembles(name, text)
     if set(text) == {"*"}:
         return holds(name)

@@ -14,9 +14,9 @@ from pydantic.alias_generators import to_camel
 from tocsin.access.resources import RESOURCES
 from tocsin.clock import LATEST_MS
 from tocsin.conditions.changes import CATEGORIES
+from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.eventlog.named_types import NAMES, NamedTypes, named_types_of
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document

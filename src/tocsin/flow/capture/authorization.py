@@ -211,17 +211,8 @@ def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
     check(target.entity_type, {Operation.DELETE}, target.document)
 
 
-def check_delete_under(permit: Permit, under: Collection[Stored], *, hard: bool) -> None:
-    """Deny deleting an entity's descendants, unless the actor may delete each; the message has the number denied."""
-    _check_each(under, "delete", lambda one: check_delete(permit, one, hard=hard))
-
-
-def check_restore_under(permit: Permit, under: Collection[Stored], transaction: Transaction) -> None:
-    """Deny restoring an entity's descendants, unless the actor may restore each; the message has the number denied."""
-    _check_each(under, "restore", lambda one: check_restore(permit, one, transaction))
-
-
-def _check_each(under: Collection[Stored], verb: str, check: Callable[[Stored], None]) -> None:
+def check_under(under: Collection[Stored], verb: str, check: Callable[[Stored], None]) -> None:
+    """Deny what ``verb`` says to do with an entity's descendants, unless each passes; the message has the number."""
     refused = 0
     for entity in under:
         try:

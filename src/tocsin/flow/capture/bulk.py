@@ -46,7 +46,6 @@ class EntityBulkWrites:
         clock: Clock,
         new_id: Callable[[], str] = new_entity_id,
         *,
-        event_id: Callable[[], str] = new_event_id,
         permits: Permits = everything,
         bounds: Bounds = BOUNDS,
     ) -> None:
@@ -54,7 +53,7 @@ class EntityBulkWrites:
         self._catalogue = catalogue
         self._clock = clock
         self._permits = permits
-        self._ids = Ids(new_id, event_id)
+        self._ids = Ids(new_id, new_event_id)
 
     def create(
         self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False

@@ -33,7 +33,6 @@ from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written, missing
 
 Result = TypeVar("Result")
-Work = Callable[[Record], Written]
 _MOST_TRIES = 4
 _NEVER = frozenset({"testCase", "testSuite", *MEMBERSHIPS})
 """Types whose every edit is a version: tests, as upstream, and those of which a version does not hold all."""
@@ -107,11 +106,11 @@ class EntityWrites:
         NotFound : its parent, an owner or a domain does not exist.
         InvalidInput : the request is malformed; ``field`` says where.
         """
-        return self._write(lambda record: create(record, entity_type, request), actor)
+        return self.within(lambda record: create(record, entity_type, request), actor=actor)
 
     def ensure(self, entity_type: str, request: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Create an entity unless there is one by that name, which stays unchanged. Raises as ``upsert``."""
-        return self._write(lambda record: ensure(record, entity_type, request), actor, at_ms)
+        return self.within(lambda record: ensure(record, entity_type, request), actor=actor, at_ms=at_ms)
 
     def upsert(self, entity_type: str, request: Document, *, actor: Actor, overrides: bool = False) -> Written:
         """Create an entity, or update it with the request's values; a soft-deleted one is restored.
@@ -120,7 +119,7 @@ class EntityWrites:
         only ``patch`` removes them. A bot's request leaves what a person wrote last, unless it ``overrides``.
         Raises as ``create``, but never ``Conflict``.
         """
-        return self._write(lambda record: put(record, entity_type, request, overrides=overrides), actor)
+        return self.within(lambda record: put(record, entity_type, request, overrides=overrides), actor=actor)
 
     def patch(
         self,
@@ -158,7 +157,7 @@ class EntityWrites:
 
         for _ in range(_MOST_TRIES):
             try:
-                return self._write(work, actor)
+                return self.within(work, actor=actor)
             except _NotComputed as pending:
                 patching.compute(pending.shown)
         raise Unavailable("Concurrent changes prevented the patch. Send it again.")
@@ -187,7 +186,7 @@ class EntityWrites:
                 after: str | None = ""
                 while after is not None:
                     after = self._forget_portion(key, after, actor, only_check=only_check)
-        return self._write(work, actor)
+        return self.within(work, actor=actor)
 
     def _forget_portion(self, key: Key, after: str, actor: Actor, *, only_check: bool) -> str | None:
         """Take a user who is to be deleted out of a portion of what names them; return where the next one begins."""
@@ -197,7 +196,7 @@ class EntityWrites:
             check_delete(record.permit, record.visible(target), hard=True)
             return removal.forget_portion(record, target, after, only_check=only_check)
 
-        return self._write(work, actor)
+        return self.within(work, actor=actor)
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
         """Restore a soft-deleted entity and what its deletion included.
@@ -212,7 +211,7 @@ class EntityWrites:
             check_restore(record.permit, target, record.transaction)
             return removal.restore(record, target)
 
-        return self._write(work, actor)
+        return self.within(work, actor=actor)
 
     def rollback(
         self,
@@ -241,7 +240,7 @@ class EntityWrites:
                 raise NotFound(f"{entity_type} {old.fqn} has no version {version}")
             return roll_back(record, old, past)
 
-        return (self.rehearsal() if dry_run else self)._write(work, actor)
+        return (self.rehearsal() if dry_run else self).within(work, actor=actor)
 
     def on_entity(
         self,
@@ -262,7 +261,7 @@ class EntityWrites:
         NotFound : there is no such entity, or it is soft-deleted.
         """
         find = _find_visible if include_deleted else _live
-        return self._write(lambda record: work(record, find(record, entity_type, key, hold)), actor)
+        return self.within(lambda record: work(record, find(record, entity_type, key, hold)), actor=actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
         """Replace the entity by a complete recorded state: omitted keys are removed. Its parent need not exist."""
@@ -276,7 +275,7 @@ class EntityWrites:
                 return record.create(entity_type, fqn, fields)
             return change(record, resolver, old, fields)
 
-        return self._write(work, actor, at_ms)
+        return self.within(work, actor=actor, at_ms=at_ms)
 
     def remove(self, entity_type: str, fqn: str, at_ms: int, *, actor: Actor) -> Written:
         """Erase an entity as a history does: for good, and only itself."""
@@ -286,13 +285,10 @@ class EntityWrites:
             self.rules.before_removal(record, entity, ())
             return record.remove(entity)
 
-        return self._write(work, actor, at_ms)
+        return self.within(work, actor=actor, at_ms=at_ms)
 
-    def within(self, work: Work, *, actor: Actor, at_ms: int | None = None) -> Written:
-        """Do a write of ``catalogue`` in one transaction, as those here; ``at_ms`` is its time in a history."""
-        return self._write(work, actor, at_ms)
-
-    def _write(self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None = None) -> Result:
+    def within(self, work: Callable[[Record], Result], *, actor: Actor, at_ms: int | None = None) -> Result:
+        """Do a write in one transaction; ``at_ms`` is its time in a history."""
         try:
             return self._attempt(work, actor, at_ms)
         except Collision:  # whoever came first has committed by now, so a second look sees their write

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import nested_references
-from tocsin.flow.capture.authorization import check_delete_under, check_restore_under
+from tocsin.flow.capture.authorization import check_delete, check_restore, check_under
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
@@ -46,7 +46,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
         )
-    check_delete_under(record.permit, affected, hard=hard)
+    check_under(affected, "delete", lambda one: check_delete(record.permit, one, hard=hard))
     if is_for_good:
         record.transaction.remember_relations([entity.id for entity in (*affected, target)])
         _forget(record, [*affected, target])
@@ -106,7 +106,7 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     present = {target.id, *(one.id for one in descendants)}
     lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
     back = [one for one in descendants if one.id not in lacking]
-    check_restore_under(record.permit, back, record.transaction)
+    check_under(back, "restore", lambda one: check_restore(record.permit, one, record.transaction))
     for entity_id, lacked in lacking.items():
         if other_deletion := _deletion_of(record, lacked):
             record.transaction.attachments.put(entity_id, _DELETION, other_deletion)

@@ -7,6 +7,8 @@ own. Administrators may change all of them. ``docs/access.md`` has them as a tab
 
 from __future__ import annotations
 
+from functools import partial
+
 from tocsin.access.resources import ASSETS, CLAIMABLE, DATA, ORDER, POWERS
 from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
@@ -18,19 +20,14 @@ _DESCRIBE = ["ViewAll", "EditDescription", "EditTags", "EditGlossaryTerms", "Edi
 
 
 def _rule(
-    name: str, description: str, effect: str, operations: list[str], *, on: list[str], when: str | None = None
+    effect: str, name: str, description: str, operations: list[str], *, on: list[str], when: str | None = None
 ) -> Document:
     rule: Document = {"name": name, "description": description, "effect": effect}
     rule |= {"operations": operations, "resources": on}
     return rule | ({"condition": when} if when else {})
 
 
-def _allow(name: str, description: str, operations: list[str], *, on: list[str], when: str | None = None) -> Document:
-    return _rule(name, description, "allow", operations, on=on, when=when)
-
-
-def _deny(name: str, description: str, operations: list[str], *, on: list[str], when: str | None = None) -> Document:
-    return _rule(name, description, "deny", operations, on=on, when=when)
+_allow, _deny = partial(_rule, "allow"), partial(_rule, "deny")
 
 
 def _policy(name: str, display_name: str, description: str, *rules: Document) -> Document:

@@ -93,14 +93,6 @@ def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
     return None if None in verdicts else not decisive
 
 
-def leaves_of(trace: Trace) -> Iterator[Trace]:
-    """Yield every test of ``trace``, left to right."""
-    if trace.joined is None:
-        yield trace
-    for part in trace.parts:
-        yield from leaves_of(part)
-
-
 def decisive(trace: Trace) -> Iterator[Trace]:
     """Yield the tests that made ``trace`` come out as it did: had they been otherwise, it could have been, too."""
     if trace.joined is None:

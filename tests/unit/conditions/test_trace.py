@@ -11,7 +11,7 @@ from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
 from tocsin.conditions.nodes import Personal
 from tocsin.conditions.parse import parse
-from tocsin.conditions.trace import Seen, decisive, leaves_of, trace_condition
+from tocsin.conditions.trace import Seen, decisive, trace_condition
 from tocsin.conditions.unparse import text_of
 from tocsin.logic import leaves
 from tocsin.model.change import ChangeEvent, LoggedEvent
@@ -46,7 +46,9 @@ def test_every_test_has_its_position_and_observed_values() -> None:
     tagged = event_with(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
     trace = trace_condition(parse(text), tagged)
     assert (trace.holds, trace.joined) == (False, "and")
-    observations = [(one.text, one.at.line, one.at.column, one.holds, one.observations) for one in leaves_of(trace)]
+    event_type, (tier, untagged) = trace.parts[0], trace.parts[1].parts
+    tests = (event_type, tier, *untagged.parts)
+    observations = [(one.text, one.at.line, one.at.column, one.holds, one.observations) for one in tests]
     assert observations == [
         ("eventType == 'entityUpdated'", 1, 1, True, (Seen("eventType", ("entityUpdated",)),)),
         ("tier == 'Tier.Tier1'", 1, 34, False, (Seen("tier", ()),)),

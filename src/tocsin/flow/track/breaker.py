@@ -84,11 +84,6 @@ def breaker_after(before: Breaker, attempt: Attempt) -> Breaker:
     return Breaker(slices)
 
 
-def breaker_when_stopped(at_ms: int) -> Breaker:
-    """Return the breaker of a destination that is stopped: open, without a probe."""
-    return Breaker(opened_at_ms=at_ms)
-
-
 def as_probe(finished: Finished) -> Finished:
     """Return a finished attempt as that of a probe.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tocsin.flow.track.attempts import NextStep, reason_of
-from tocsin.flow.track.breaker import Breaker, breaker_after, breaker_when_stopped
+from tocsin.flow.track.breaker import Breaker, breaker_after
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
 from tocsin.model.message import SUPPRESSED, Attempt, Delivered, MessageStatus, OutcomeReason
@@ -104,7 +104,8 @@ def standing_after(
         return before
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
-    breaker = breaker_when_stopped(ended_at_ms) if failing.is_stopped else breaker_after(before.breaker, attempt)
+    stopped = Breaker(opened_at_ms=ended_at_ms)  # open, without a probe
+    breaker = stopped if failing.is_stopped else breaker_after(before.breaker, attempt)
     if isinstance(outcome, Delivered):
         counted: dict[str, Any] = {  # Any: the field's value
             "last_successful_at_ms": ended_at_ms,

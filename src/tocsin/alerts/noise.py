@@ -15,7 +15,7 @@ from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import values_of
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.parse import parse
-from tocsin.conditions.unparse import literal_text
+from tocsin.conditions.syntax import literal_text
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription, FilteringRules

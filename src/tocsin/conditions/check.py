@@ -49,8 +49,8 @@ from tocsin.conditions.syntax import (
     Position,
     Word,
     Written,
+    text_of,
 )
-from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
 from tocsin.logic import ALWAYS, NEVER, Constant, conjunction_of, disjunction_of, leaves, negation_of, replace_leaves
 from tocsin.model.change import EventType

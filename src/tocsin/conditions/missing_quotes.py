@@ -11,8 +11,7 @@ from tocsin.conditions.errors import refusal
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import Kind
-from tocsin.conditions.syntax import Call, Method, Name, PathStep, Position, Written
-from tocsin.conditions.unparse import literal_text, start_of, text_of
+from tocsin.conditions.syntax import Call, Method, Name, PathStep, Position, Written, literal_text, start_of, text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest

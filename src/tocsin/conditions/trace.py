@@ -26,8 +26,7 @@ from tocsin.conditions.nodes import (
     plain_value,
     values_in,
 )
-from tocsin.conditions.syntax import Junction, Negation, Position, Written
-from tocsin.conditions.unparse import literal_text, start_of, text_of
+from tocsin.conditions.syntax import Junction, Negation, Position, Written, literal_text, start_of, text_of
 from tocsin.logic import leaves
 from tocsin.model.change import LoggedEvent
 from tocsin.model.inheritance import is_inherited

@@ -11,8 +11,8 @@ from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
 from tocsin.conditions.nodes import Personal
 from tocsin.conditions.parse import parse
+from tocsin.conditions.syntax import text_of
 from tocsin.conditions.trace import Seen, decisive, trace_condition
-from tocsin.conditions.unparse import text_of
 from tocsin.logic import leaves
 from tocsin.model.change import ChangeEvent, LoggedEvent
 

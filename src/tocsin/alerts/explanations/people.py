@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
-from tocsin.conditions.unparse import literal_text
+from tocsin.conditions.syntax import literal_text
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import Plan, plan_of

@@ -47,14 +47,16 @@ class Subjects(Protocol):
 
 
 class PolicySnapshot:
-    """Permissions of the current policies: the revision was read once, when this object was made."""
+    """Permissions of the policies of one revision, kept for the people who were asked about; safe to share.
 
-    def __init__(self, cache: PermissionCache, revision: int) -> None:
-        self._cache, self._revision = cache, revision
+    The revision was read once, before this object was made.
+    """
 
-    @cached_property
-    def _openness(self) -> _Openness:
-        return self._cache.openness(self._revision)
+    def __init__(self, subjects: Subjects, revision: int) -> None:
+        self.revision = revision
+        self._subjects = subjects
+        self._lock = threading.Lock()
+        self._kept: dict[str, Permissions] = {}
 
     def of(self, user_id: str) -> Permissions:
         """Return what this person or bot may do; who is not there may do nothing."""
@@ -62,7 +64,24 @@ class PolicySnapshot:
 
     def of_many(self, user_ids: Collection[str]) -> dict[str, Permissions]:
         """Return the permissions of these people, looking up together those that are not cached."""
-        return self._cache.at(self._revision, user_ids)
+        kept_permissions = self._kept
+        cached = {user_id: kept_permissions[user_id] for user_id in user_ids if user_id in kept_permissions}
+        missing = [user_id for user_id in user_ids if user_id not in cached]
+        if not missing:
+            return cached
+        subjects_by_user = self._subjects.subjects(missing)
+        new_permissions = {user_id: Permissions(subject) for user_id, subject in subjects_by_user.items()}
+        with self._lock:
+            if len(self._kept) + len(new_permissions) > MOST_KEPT:
+                self._kept = {}
+            self._kept.update(new_permissions)
+        unknown = {user_id: Permissions(_NOBODY) for user_id in missing if user_id not in subjects_by_user}
+        return cached | new_permissions | unknown
+
+    @cached_property
+    def _openness(self) -> _Openness:
+        used = self._subjects.policies_in_use()
+        return _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
 
     def footing(self) -> PolicyDependencies:
         """Return what the policies in use rest on."""
@@ -101,58 +120,20 @@ class PolicySnapshot:
 
 
 class PermissionCache:
-    """Compiled policies of the people whom one process asks about; safe to share between threads."""
+    """The snapshot of the current policies, shared by all who ask in one process; safe to share between threads."""
 
     def __init__(self, subjects: Subjects) -> None:
         self._subjects = subjects
         self._lock = threading.Lock()
-        self._revision = -1
-        self._kept: dict[str, Permissions] = {}
-        self._open: _Openness | None = None
+        self._snapshot = PolicySnapshot(subjects, -1)
 
     def now(self) -> PolicySnapshot:
-        """Return the permissions of the current policies; cached ones of an earlier revision are dropped."""
+        """Return the permissions of the current policies; those of an earlier revision are dropped."""
         revision = self._subjects.revision()
         with self._lock:
-            if revision != self._revision:
-                self._revision, self._kept, self._open = revision, {}, None
-        return PolicySnapshot(self, revision)
-
-    def at(self, revision: int, user_ids: Collection[str]) -> dict[str, Permissions]:
-        """Return the permissions of these people; kept only while ``revision`` is the present one."""
-        with self._lock:
-            kept_permissions = self._kept if revision == self._revision else {}
-            cached = {user_id: kept_permissions[user_id] for user_id in user_ids if user_id in kept_permissions}
-        missing = [user_id for user_id in user_ids if user_id not in cached]
-        if not missing:
-            return cached
-        subjects_by_user = self._subjects.subjects(missing)
-        new_permissions = {user_id: Permissions(subjects_by_user.get(user_id, _NOBODY)) for user_id in missing}
-        self._keep(
-            revision,
-            {user_id: permissions for user_id, permissions in new_permissions.items() if user_id in subjects_by_user},
-        )
-        return cached | new_permissions
-
-    def openness(self, revision: int) -> _Openness:
-        """Return what strangers may view and what policies deny, worked out once for as long as nothing changes."""
-        with self._lock:
-            if revision == self._revision and self._open is not None:
-                return self._open
-        used = self._subjects.policies_in_use()
-        new_openness = _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
-        with self._lock:
-            if revision == self._revision:
-                self._open = new_openness
-        return new_openness
-
-    def _keep(self, revision: int, permissions_by_user: Mapping[str, Permissions]) -> None:
-        with self._lock:
-            if revision != self._revision:
-                return
-            if len(self._kept) + len(permissions_by_user) > MOST_KEPT:
-                self._kept = {}
-            self._kept.update(permissions_by_user)
+            if revision != self._snapshot.revision:
+                self._snapshot = PolicySnapshot(self._subjects, revision)
+            return self._snapshot
 
 
 class _Openness:

@@ -403,21 +403,14 @@ def about_type(event: ChangeEvent) -> str:
 
 def new_mentions(event: ChangeEvent) -> list[str]:
     """Return the names of the people and teams that are mentioned for the first time, in their order."""
-    new, old = _texts(event.change_description or ChangeDescription())
+    change = event.change_description or ChangeDescription()
+    field_changes = (*change.fields_added, *change.fields_updated)
+    new = [text for field_change in field_changes for text in _words(field_change, field_change.new_value)]
+    old = [text for field_change in field_changes for text in _words(field_change, field_change.old_value)]
     if event.event_type is EventType.THREAD_CREATED:
         new = list(texts_of(event.entity or {}))
     before = set(mentions_in(*old))
     return list(dict.fromkeys(one.name for one in mentions_in(*new) if one not in before))
-
-
-def _texts(change: ChangeDescription) -> tuple[list[object], list[object]]:
-    """Return the new texts of a change, and the previous ones."""
-    new: list[object] = []
-    old: list[object] = []
-    for field_change in (*change.fields_added, *change.fields_updated):
-        new += _words(field_change, field_change.new_value)
-        old += _words(field_change, field_change.old_value)
-    return new, old
 
 
 def _words(change: FieldChange, value: object) -> Iterator[object]:

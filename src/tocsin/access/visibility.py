@@ -38,13 +38,9 @@ def subjects_of(event: ChangeEvent) -> list[Document]:
             )
             references += [end for end in ends if isinstance(end, dict) and end.get("id")]
         if field_change.name == SUITE_SUMMARY and isinstance(field_change.new_value, dict):
-            references += _tests_of_run(field_change.new_value)
+            tests = field_change.new_value.get("testCaseResultSummary") or ()
+            references += [one["testCase"] for one in tests]  # which are as visible as their tables
     return references
-
-
-def _tests_of_run(summary: Document) -> list[Document]:
-    """Return references to the tests of a suite's run, which are as visible as their tables."""
-    return [one["testCase"] for one in summary.get("testCaseResultSummary") or ()]
 
 
 def may_view(viewer: Actor | Person, resource: str, document: Document, policies: PolicySnapshot) -> bool:

@@ -272,7 +272,8 @@ def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[EventChange] 
 
 def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[EventChange]:
     above, inner_path = _cut(change.name)
-    target, key, value = _target(above), unquote(inner_path[0]) if inner_path else "", _decoded_value(operation, change)
+    target, key = _target(above), unquote(inner_path[0]) if inner_path else ""
+    value = documents.decode(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
     if operation is not ChangeOperation.MODIFY and len(inner_path) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
@@ -358,10 +359,6 @@ def _values(category: str, key: str, inner_path: Sequence[str], value: object) -
 def _names_others(category: str, key: str) -> bool:
     """Return whether ``key`` holds references, or what is called by name as they are."""
     return category in _NAMED or key in _REFERENCES
-
-
-def _decoded_value(operation: ChangeOperation, change: FieldChange) -> object:
-    return documents.decode(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
 
 
 def _tiers_moved(changes: list[EventChange]) -> list[EventChange]:

@@ -32,7 +32,9 @@ def merge_bot_put(record: Record, old: Stored, fields: Document, *, overrides: b
     paths = changed_paths(before, after)
     replaced = paths & before.keys()
     if replaced and old.curated is None:
-        old = _with_curated_paths(record, old)
+        curated = curated_paths_of(old.entity_type, record.transaction.states(old.id))
+        record.transaction.remember_curated(old.id, curated)
+        old = replace(old, curated=curated)
     persons = {path for path in replaced if fqn.join(path) in (old.curated or ())}
     stays = set() if overrides else persons
     if record.permit is not EVERYTHING:
@@ -44,12 +46,6 @@ def _may_differ(old: Stored, fields: Document) -> bool:
     """Return whether a curated value may differ: most reports repeat the last one."""
     keys = {path[0] for path in ENTITY_TYPES[old.entity_type].member_paths()}
     return any(fields.get(key) != old.document.get(key) for key in (*TOP_KEYS, *keys))
-
-
-def _with_curated_paths(record: Record, old: Stored) -> Stored:
-    curated = curated_paths_of(old.entity_type, record.transaction.states(old.id))
-    record.transaction.remember_curated(old.id, curated)
-    return replace(old, curated=curated)
 
 
 def _denied_paths(

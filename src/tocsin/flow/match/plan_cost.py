@@ -97,10 +97,6 @@ class CostLimits:
         """Return the name of the first limit that the cost exceeds; None if it keeps within all."""
         return next((name for name in _WORDING if _amount(name, cost) > getattr(self, name)), None)
 
-    def excess_of(self, costs: Iterable[PlanCost]) -> str | None:
-        """Return by what plans exceed the limits together, as ``excess`` does for one."""
-        return self.excess(total(costs))
-
     def excess(self, cost: PlanCost) -> str | None:
         """Return which limit the cost exceeds, and the way out, in a sentence; None if it keeps within all."""
         name = self.exceeded_limit(cost)

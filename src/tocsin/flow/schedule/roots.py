@@ -44,7 +44,7 @@ def under_roots(drafts: Iterable[NotificationDraft], roots: RootsOfAlerts) -> It
     if not roots:
         yield from drafts
         return
-    assets_by_group = assets_by_key(roots)
+    assets_by_group = {key_of_alert(alert): root.asset_id for alert, root in roots.items()}
     for draft in drafts:
         reasons = reasons_of(naming_root(draft.reasons.in_order, roots))
         yield draft._replace(reasons=reasons, assets_by_group=assets_by_group)
@@ -59,8 +59,3 @@ def naming_root(reasons: Sequence[Reason], roots: RootsOfAlerts) -> tuple[Reason
         else reason
         for reason in reasons
     )
-
-
-def assets_by_key(roots: RootsOfAlerts) -> dict[str, str]:
-    """Return the asset of the group, in place of the event's own, by the grouping key of each alert."""
-    return {key_of_alert(alert): root.asset_id for alert, root in roots.items()}

@@ -1,6 +1,7 @@
 """Tests of splitting dotted names."""
 
-from tocsin.conditions.paths import ancestor, parts, prefixes, quote, suffixes, unquote
+from tocsin.conditions.paths import ancestor, parts, prefixes, suffixes, unquote
+from tocsin.model.fqn import quote
 
 
 def test_quotes_keep_a_part_together() -> None:

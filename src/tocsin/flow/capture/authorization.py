@@ -212,7 +212,12 @@ def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
 
 
 def check_under(under: Collection[Stored], verb: str, check: Callable[[Stored], None]) -> None:
-    """Deny what ``verb`` says to do with an entity's descendants, unless each passes; the message has the number."""
+    """Check each of an entity's descendants; ``verb`` says what is to be done with them.
+
+    Raises
+    ------
+    Forbidden : some do not pass; the message has their number
+    """
     refused = 0
     for entity in under:
         try:

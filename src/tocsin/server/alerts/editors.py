@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tocsin.flow.track.destination_status import DestinationStatus
+from tocsin.model.alert_editor import AlertEditor
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
+from tocsin.server.http.json_schema import FLAG, ID, TEXT, TIME, Shape, either, json_of, nullable
 from tocsin.server.request import Caller
 
 
@@ -29,22 +31,22 @@ def standings_shown(alert: Document, caller: Caller) -> Mapping[str, Destination
     return {destination: standing for destination, standing in standings_since if standing is not None}
 
 
+EDITOR: Shape[AlertEditor] = {
+    "id": (ID, lambda editor: editor.user_id),
+    "type": (either("user"), lambda _: "user"),
+    "name": (nullable(TEXT), lambda editor: editor.name),
+    "deleted": (FLAG, lambda editor: editor.is_deleted),
+    "since": (TIME, lambda editor: editor.since_ms),
+}
+
+
 def editors_json(alert: EventSubscription, caller: Caller) -> Document:
     """Return the editors of an alert; administrators also learn what each may view and what was withheld for them.
 
     To others these would say what is hidden.
     """
     stores = caller.parts.alert_stores
-    editors: list[Document] = [
-        {
-            "id": editor.user_id,
-            "type": "user",
-            "name": editor.name,
-            "deleted": editor.is_deleted,
-            "since": editor.since_ms,
-        }
-        for editor in stores.editors.of(alert.id)
-    ]
+    editors = [json_of(EDITOR, editor) for editor in stores.editors.of(alert.id)]
     if not caller.actor.is_admin:
         return {"data": editors}
     resources = alert.filtering_rules.resources if alert.filtering_rules else ("all",)

@@ -6,12 +6,12 @@ from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.mute import MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.preferences import Frequency
 from tocsin.model.subscription import AlertType, Category, Channel
 from tocsin.server.alerts.backtests import BACKTEST
 from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
+from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_json import INCIDENT
@@ -19,7 +19,6 @@ from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.http.json_schema import (
     COUNT,
-    ENTITY_TYPE,
     FLAG,
     ID,
     OPEN,
@@ -33,20 +32,8 @@ from tocsin.server.http.json_schema import (
     schema_of,
     whole,
 )
-from tocsin.store.catalogue.alerts.history import HistoryKind
 
 _FREQUENCY = either(*Frequency)
-_SEEN_EVENT: Document = {
-    "title": TEXT,
-    "changes": array(TEXT),
-    "semanticChanges": array(ref("SemanticChange")),
-    "eventType": either(*EventType),
-    "entityType": ENTITY_TYPE,
-    "entityId": TEXT,
-    "entityFullyQualifiedName": nullable(TEXT),
-    "userName": nullable(TEXT),
-    "timestamp": TIME,
-}
 _REASON: Document = {
     "kind": either(*ReasonKind),
     "subscriptionId": TEXT,
@@ -69,18 +56,6 @@ ALERTS: dict[str, Document] = {
     ),
     "Marked": whole({"marked": COUNT}),
     "MarkedOne": whole({"id": ID, "read": {"const": True}}),
-    "Mute": whole(
-        {
-            "kind": either(*MuteKind),
-            "id": TEXT,
-            "name": nullable(TEXT),
-            "fullyQualifiedName": nullable(TEXT),
-            "channel": nullable(TEXT),
-            "since": TIME,
-            "until": nullable(TIME),
-            "unsubscribed": FLAG,
-        }
-    ),
     "Unmuted": whole({"id": ID, "muted": {"const": False}}),
     "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),
     "Taken": whole({}),
@@ -143,7 +118,7 @@ ALERTS: dict[str, Document] = {
     ),
     "AlertLogEntry": schema_of(LOG_ENTRY),
     "AlertEditor": whole(
-        {"id": ID, "type": either("user"), "name": nullable(TEXT), "deleted": FLAG, "since": TIME},
+        schema_of(EDITOR)["properties"],
         {"mayView": either(*ViewExtent), "withheld": COUNT},
     ),
     "AlertEditors": whole({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
@@ -223,19 +198,6 @@ ALERTS: dict[str, Document] = {
                 )
             ),
         }
-    ),
-    "AlertHistory": whole(
-        {
-            "kind": either(*HistoryKind),
-            "offset": COUNT,
-            "eventId": TEXT,
-            **{key: value for key, value in _SEEN_EVENT.items() if key != "semanticChanges"},
-            "version": nullable({"type": "number"}),
-        },
-        {
-            **dict.fromkeys(("notified", "notifiedPeople", "notifiedInApp"), COUNT),
-            "suppressed": nullable(COUNT),
-        },
     ),
     "Explanation": whole(
         {

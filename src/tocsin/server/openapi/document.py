@@ -8,7 +8,7 @@ each. Next: ``operations.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import orjson
@@ -65,7 +65,7 @@ def openapi_document(app: FastAPI) -> Document:
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
         "components": {
-            "schemas": _schemas(_for(operation_of(route), row) for _, _, route, row in operations),
+            "schemas": _schemas([_for(operation_of(route), row) for _, _, route, row in operations]),
             "responses": ERRORS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
@@ -174,10 +174,11 @@ def _unavailable(table: OpenApiOperation) -> Document:
     return {"503": {"description": description, "content": {table.media: {"schema": schema}}}}
 
 
-def _schemas(operations: Iterable[OpenApiOperation]) -> Document:
-    """Return every schema: those of the tables, and whatever else operations and schemas name."""
+def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
+    """Return every schema: those of the tables and of routes, and whatever else operations and schemas name."""
     entities = EntitySchemas()
-    tables = (ANSWERS, ALERTS, REQUESTS, _TEXTS, *map(_schemas_of, MODELS))
+    of_routes = {_in_pages(one.answer): one.schema for one in operations if one.answer and one.schema}
+    tables = (ANSWERS, ALERTS, REQUESTS, _TEXTS, of_routes, *map(_schemas_of, MODELS))
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)
@@ -194,12 +195,17 @@ def _schemas_of(model: type[BaseModel]) -> Document:
     return {name: one | {"description": one["description"].partition("\n\n")[0]} for name, one in schemas.items()}
 
 
+def _in_pages(name: str) -> str:
+    """Return the name of the schema of what this one is a page or list of, or that of its own."""
+    return name[:-4] if name.endswith(("Page", "List")) else name
+
+
 def _add(name: str, entities: EntitySchemas) -> None:
     """Add the schema of a name: a page or list of others, or a published one."""
     if name in entities.named:
         return
-    if name.endswith(("Page", "List")):
-        _add(name[:-4], entities)
-        entities.named[name] = page(ref(name[:-4])) if name.endswith("Page") else array(ref(name[:-4]))
+    if (inner := _in_pages(name)) != name:
+        _add(inner, entities)
+        entities.named[name] = page(ref(inner)) if name.endswith("Page") else array(ref(inner))
     else:
         entities.message(name)

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from tocsin.catalogue.governance.memberships import GROUPS
 from tocsin.catalogue.observations.samples import FORMS
 from tocsin.catalogue.sheets.import_sheet import SHEETS
+from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 
 
@@ -25,6 +26,7 @@ class OpenApiOperation:
     ----------
     answer : None: no content
     body : None: it reads none
+    schema : that of the answer, or of what it is a page of, where it is in no table
     also : further statuses of the same answer
     media : of the answer
     or_accepted : what it answers instead with status 202, with ``async``
@@ -35,6 +37,7 @@ class OpenApiOperation:
 
     answer: str | None
     body: str | None = None
+    schema: Document | None = None
     also: tuple[str, ...] = ()
     media: str = "application/json"
     or_accepted: str = ""
@@ -45,10 +48,10 @@ class OpenApiOperation:
 
 
 def answers(
-    schema: str | None, *, reads: str | None = None, **options: Any
+    name: str | None, schema: Document | None = None, *, reads: str | None = None, **options: Any
 ) -> dict[str, Any]:  # Any: FastAPI's own type; further fields of the operation
     """Return what a route's ``openapi_extra`` says of it: what it answers and reads, by names of schemas."""
-    return {"x-operation": OpenApiOperation(schema, reads, **options)}
+    return {"x-operation": OpenApiOperation(name, reads, schema, **options)}
 
 
 def operation_of(route: APIRoute) -> OpenApiOperation:

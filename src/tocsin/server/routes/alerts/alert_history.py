@@ -11,19 +11,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.delivery.wording.changes import event_text
 from tocsin.flow.eventlog.lake import Window
-from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import visible_document
+from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.json_schema import COUNT, NUMBER, Shape, either, json_of, nullable, schema_of, whole
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer
-from tocsin.store.catalogue.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
+from tocsin.store.catalogue.alerts.history import Counts, HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList
 
@@ -57,7 +57,30 @@ class HistoryQuery(BaseModel):
         return HistoryAsked(subscription_id, kinds, Window(since, until))
 
 
-@router.get("/{subscription_id}/history", openapi_extra=answers("AlertHistoryPage"))
+_ENTRY: Shape[Worded[HistoryEntry]] = {
+    "kind": (either(*HistoryKind), lambda worded: worded.entry.kind.value),
+    "offset": (COUNT, lambda worded: worded.entry.log_offset),
+    **event_shape(
+        "eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName", "userName", "timestamp"
+    ),
+    "version": (nullable(NUMBER), lambda worded: worded.event.to_wire().get("currentVersion")),
+    **TITLE,
+    **CHANGES,
+}
+_COUNTS: Shape[Counts] = {
+    "notified": (COUNT, lambda counts: counts.notified_count),
+    "notifiedPeople": (COUNT, lambda counts: counts.person_count),
+    "notifiedInApp": (COUNT, lambda counts: counts.app_count),
+    "suppressed": (nullable(COUNT), lambda counts: counts.suppressed_count),
+}
+_SCHEMA = whole(schema_of(_ENTRY)["properties"], schema_of(_COUNTS)["properties"])
+
+
+def _entry_json(entry: HistoryEntry) -> Document:
+    return json_of(_ENTRY, word_entry(entry)) | ({} if entry.counts is None else json_of(_COUNTS, entry.counts))
+
+
+@router.get("/{subscription_id}/history", openapi_extra=answers("AlertHistoryPage", _SCHEMA))
 def read_history(subscription_id: PathId, caller: Asked, query: Annotated[HistoryQuery, Query()]) -> Response:
     """Return an alert's edits, and the events that it matched with their counts, newest first."""
     document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
@@ -70,31 +93,6 @@ def read_history(subscription_id: PathId, caller: Asked, query: Annotated[Histor
     page = visible_page(read, partial(as_shown, caller.visibility), query.limit)
     paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
     return answer({"data": [_entry_json(one) for one in page.entries], "paging": paging})
-
-
-def _entry_json(entry: HistoryEntry) -> Document:
-    common = {"kind": entry.kind.value, "offset": entry.log_offset, **_event(entry.event)}
-    if entry.counts is None:
-        return common
-    return {
-        **common,
-        "notified": entry.counts.notified_count,
-        "notifiedPeople": entry.counts.person_count,
-        "notifiedInApp": entry.counts.app_count,
-        "suppressed": entry.counts.suppressed_count,
-    }
-
-
-def _event(event: ChangeEvent) -> Document:
-    wire, text = event.to_wire(), event_text(event)
-    keys = ("eventType", "entityType", "entityId", "entityFullyQualifiedName", "userName", "timestamp")
-    return {
-        "eventId": event.id,
-        **{key: wire.get(key) for key in keys},
-        "version": wire.get("currentVersion"),
-        "title": text.headline,
-        "changes": [line.text for line in text.lines],
-    }
 
 
 def _cursor(place: HistoryPlace) -> str:

@@ -5,7 +5,7 @@ Only the person or an administrator may set them. Next: ``store/recipients/mutes
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Response
 
@@ -16,6 +16,7 @@ from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind, MuteRequest
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.http.errors import parse_as
+from tocsin.server.http.json_schema import FLAG, TEXT, TIME, Shape, either, json_of, nullable, schema_of
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import own_inbox
@@ -26,15 +27,34 @@ Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/mutes", tags=["inbox"])
 
 
-@router.get("", openapi_extra=answers("MutePage"))
+class NamedMute(NamedTuple):
+    """A mute, with the document of what is muted, empty where that may not be seen."""
+
+    mute: Mute
+    document: Document
+
+
+MUTE: Shape[NamedMute] = {
+    "kind": (either(*MuteKind), lambda named: named.mute.kind.value),
+    "id": (TEXT, lambda named: named.mute.about_id),
+    "name": (nullable(TEXT), lambda named: named.document.get("displayName") or named.document.get("name")),
+    "fullyQualifiedName": (nullable(TEXT), lambda named: named.document.get("fullyQualifiedName")),
+    "channel": (nullable(TEXT), lambda named: named.mute.channel or None),
+    "since": (TIME, lambda named: named.mute.since_ms),
+    "until": (nullable(TIME), lambda named: None if named.mute.until_ms >= FOR_GOOD_MS else named.mute.until_ms),
+    "unsubscribed": (FLAG, lambda named: named.mute.unsubscribed),
+}
+
+
+@router.get("", openapi_extra=answers("MutePage", schema_of(MUTE)))
 def list_mutes(owner: Owner, caller: Asked) -> Response:
     """Return a user's active mutes, newest first."""
     mutes = caller.parts.alert_stores.mutes.of(owner, caller.parts.clock.now_ms())
     names = _names(mutes, caller)
-    return list_answer([_mute_json(one, names) for one in mutes])
+    return list_answer([json_of(MUTE, NamedMute(one, names.get(one.about_id, {}))) for one in mutes])
 
 
-@router.put("", openapi_extra=answers("Mute", reads="MuteRequest", never="409"))
+@router.put("", openapi_extra=answers("Mute", schema_of(MUTE), reads="MuteRequest", never="409"))
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert or an asset, on one channel or all, until a time or forever."""
     request = parse_as(MuteRequest, body)
@@ -48,7 +68,7 @@ def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     until_ms = FOR_GOOD_MS if request.until is None else request.until
     mute = Mute(owner, request.kind, document["id"], request.channel or "", now_ms, until_ms)
     caller.parts.alert_stores.mutes.put(mute)
-    return answer(_mute_json(mute, {mute.about_id: document}))
+    return answer(json_of(MUTE, NamedMute(mute, document)))
 
 
 @router.delete("/{about_id}", openapi_extra=answers("Unmuted", never="409"))
@@ -63,17 +83,3 @@ def _names(mutes: list[Mute], caller: Caller) -> dict[str, Document]:
     """Return the names of what is muted, is still there, and may be seen."""
     references = caller.parts.alert_stores.mutes.references([one.about_id for one in mutes])
     return {one["id"]: one for one in visible_references(caller, references)}
-
-
-def _mute_json(mute: Mute, names: dict[str, Document]) -> Document:
-    document = names.get(mute.about_id, {})
-    return {
-        "kind": mute.kind.value,
-        "id": mute.about_id,
-        "name": document.get("displayName") or document.get("name"),
-        "fullyQualifiedName": document.get("fullyQualifiedName"),
-        "channel": mute.channel or None,
-        "since": mute.since_ms,
-        "until": None if mute.until_ms >= FOR_GOOD_MS else mute.until_ms,
-        "unsubscribed": mute.unsubscribed,
-    }

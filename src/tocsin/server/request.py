@@ -12,13 +12,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import unquote
 from uuid import UUID
 
 import orjson
 from fastapi import Depends, Header, Path, Query, Request, Response
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.decide import Permissions
@@ -33,8 +34,6 @@ from tocsin.model.people import Actor
 from tocsin.server.build import Parts
 from tocsin.server.http.request_slots import Taken
 
-T = TypeVar("T")
-
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
 
@@ -46,6 +45,12 @@ async def parts_of(request: Request) -> Parts:
     """Return the parts this server is built of."""
     parts: Parts = request.app.state.parts
     return parts
+
+
+class QueryParameters(BaseModel):
+    """Query parameters of a route, which the wire has in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 @dataclass(frozen=True)
@@ -138,49 +143,6 @@ async def document_of(request: Request) -> Document:
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
     return body
-
-
-def patch_of(body: object) -> list[Document]:
-    """Return the operations of a JSON Patch.
-
-    Raises
-    ------
-    InvalidInput : the body is no list of objects
-    """
-    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
-        raise InvalidInput("A JSON Patch must be a list of operations.")
-    return body
-
-
-def parse_id(value: object, message: str, *, field: str | None = None) -> str:
-    """Return an id that a request names, as it is written here.
-
-    Raises
-    ------
-    InvalidInput : it is no UUID
-    """
-    try:
-        return str(UUID(value if isinstance(value, str) else ""))
-    except ValueError as error:
-        raise InvalidInput(message, field=field) from error
-
-
-def value_in(body: Document, key: str, kind: type[T], message: str, *, default: object = None) -> T:
-    """Return a value of a request, which must be of this kind; else raise ``InvalidInput`` with this message."""
-    value = body.get(key, default)
-    if not isinstance(value, kind):
-        raise InvalidInput(message, field=key)
-    return value
-
-
-def list_in(
-    body: Document, key: str, message: str, *, max_count: int, min_count: int = 0
-) -> list[Any]:  # Any: whatever was sent
-    """Return a list of a request, which must have so many entries; else raise ``InvalidInput`` with this message."""
-    values: list[Any] = value_in(body, key, list, message)  # Any: as above
-    if not min_count <= len(values) <= max_count:
-        raise InvalidInput(message, field=key)
-    return values
 
 
 async def text_of(request: Request) -> str:

@@ -14,7 +14,8 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, Shape, either, json_of, schema_of
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
+from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, either
 
 UNSEEN_MS = 20_000
 """A pipeline that was not seen for so long is not there."""

@@ -31,19 +31,8 @@ from tocsin.server.alerts.event_shape import event_shape
 from tocsin.server.alerts.explanation_json import attempt_json
 from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.json_schema import (
-    COUNT,
-    FLAG,
-    ID,
-    TEXT,
-    TIME,
-    Shape,
-    array,
-    either,
-    json_of,
-    nullable,
-    schema_of,
-)
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
+from tocsin.server.http.json_schema import COUNT, FLAG, ID, TEXT, TIME, array, either, nullable
 from tocsin.server.request import Caller
 
 _NOT_EDITABLE = "Only administrators and editors of the alert may see and replay its messages."

@@ -12,7 +12,8 @@ from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.alert_editor import AlertEditor
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.http.json_schema import FLAG, ID, TEXT, TIME, Shape, either, json_of, nullable
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import FLAG, ID, TEXT, TIME, either, nullable
 from tocsin.server.request import Caller
 
 

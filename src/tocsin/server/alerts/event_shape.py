@@ -15,19 +15,8 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
-from tocsin.server.http.json_schema import (
-    ENTITY_TYPE,
-    FLAG,
-    OPEN,
-    TEXT,
-    TIME,
-    Shape,
-    array,
-    either,
-    json_of,
-    nullable,
-    ref,
-)
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
 from tocsin.store.outbox.inbox import InboxEntry
 
 T = TypeVar("T", bound=EventView)

@@ -25,7 +25,8 @@ from tocsin.model.notification_record import AttemptRecord, MessageRecord, Notif
 from tocsin.model.own_address import shown_target
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
-from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, Shape, array, json_of, nullable, ref, whole
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, array, nullable, ref, whole
 
 MOST_PEOPLE = 50
 """The most people shown per alert, and notifications in all."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import ID, OPEN, TIME, Shape, either, json_of, nullable
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import ID, OPEN, TIME, either, nullable
 from tocsin.server.request import Caller
 
 _SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")

@@ -18,7 +18,8 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alert_stores import with_streaks
-from tocsin.server.http.json_schema import COUNT, WHOLE, Shape, json_of
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import COUNT, WHOLE
 from tocsin.server.request import Caller
 from tocsin.store.outbox.firings import Tally
 

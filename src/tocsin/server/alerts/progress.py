@@ -27,7 +27,8 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.event_shape import event_shape
-from tocsin.server.http.json_schema import COUNT, TEXT, Shape, either, nullable
+from tocsin.server.http.answer_shapes import Shape
+from tocsin.server.http.json_schema import COUNT, TEXT, either, nullable
 from tocsin.server.request import Caller
 from tocsin.store.outbox.deliveries import EventCounts, FailedEvent, LogEntry
 

@@ -28,7 +28,8 @@ from tocsin.model.message import (
     Rejected,
 )
 from tocsin.server.alerts.event_shape import reason_json
-from tocsin.server.request import Caller, list_in, parse_id
+from tocsin.server.http.body_values import list_in, parse_id
+from tocsin.server.request import Caller
 
 MOST_ITEMS = 100
 LEASE_S = (5, 3600)

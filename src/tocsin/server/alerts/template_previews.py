@@ -24,7 +24,8 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.facts import read_destination
 from tocsin.server.alerts.template_samples import sample_event
 from tocsin.server.alerts.trial import NOBODY, trial_dispatch
-from tocsin.server.request import Caller, parse_id
+from tocsin.server.http.body_values import parse_id
+from tocsin.server.request import Caller
 
 _TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
 _LONGEST_RESOURCE = 128

@@ -1,9 +1,8 @@
-"""Building blocks of JSON Schemas: objects, lists, pages, references, scalars; shapes with schemas and values."""
+"""Building blocks of JSON Schemas: objects, lists, pages, references and scalars."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from tocsin.model.entity import Document
 
@@ -59,26 +58,3 @@ def whole(required: Mapping[str, Document], optional: Mapping[str, Document] | N
 def page(items: Document) -> Document:
     """Return the schema of one page of a list."""
     return whole({"data": array(items), "paging": ref("Paging")})
-
-
-T = TypeVar("T")
-Shape = Mapping[str, tuple[Document, Callable[[T], object]]]
-"""An answer about a record: of each key its schema and its value; a key with ``?`` is left out where that is None."""
-
-
-def json_of(shape: Shape[T], record: T) -> Document:
-    """Return the answer about a record."""
-    document: Document = {}
-    for key, (_, value_of) in shape.items():
-        value = value_of(record)
-        if not key.endswith("?"):
-            document[key] = value
-        elif value is not None:
-            document[key[:-1]] = value
-    return document
-
-
-def schema_of(shape: Shape[T]) -> Document:
-    """Return the schema of such answers."""
-    schemas = {key.rstrip("?"): schema for key, (schema, _) in shape.items()}
-    return closed_object(schemas, required=[key for key in shape if not key.endswith("?")])

@@ -17,21 +17,8 @@ from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIE
 from tocsin.server.alerts.incident_json import INCIDENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
-from tocsin.server.http.json_schema import (
-    COUNT,
-    FLAG,
-    ID,
-    OPEN,
-    TEXT,
-    TIME,
-    WHOLE,
-    array,
-    either,
-    nullable,
-    ref,
-    schema_of,
-    whole,
-)
+from tocsin.server.http.answer_shapes import schema_of
+from tocsin.server.http.json_schema import COUNT, FLAG, ID, OPEN, TEXT, TIME, WHOLE, array, either, nullable, ref, whole
 
 _FREQUENCY = either(*Frequency)
 _REASON: Document = {

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
@@ -26,7 +26,7 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, answer
+from tocsin.server.request import Asked, Caller, PathId, QueryParameters, answer
 from tocsin.store.database.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]
@@ -57,10 +57,8 @@ _Csv = Annotated[str | None, Field(max_length=2000)]
 router = APIRouter(prefix="/events", tags=["events"])
 
 
-class EventQuery(BaseModel):
+class EventQuery(QueryParameters):
     """What may be asked of the log. ``timestamp`` is the first moment, epoch milliseconds."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     entity_created: _Csv = Field(default=None, description="Comma list of types; of these, what was created.")
     entity_updated: _Csv = Field(default=None, description="Comma list of types; of these, what was updated.")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tocsin.flow.eventlog.lake import Window
 from tocsin.model.entity import Document
@@ -20,9 +20,10 @@ from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.json_schema import COUNT, NUMBER, Shape, either, json_of, nullable, schema_of, whole
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
+from tocsin.server.http.json_schema import COUNT, NUMBER, either, nullable, whole
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, PathId, answer
+from tocsin.server.request import Asked, PathId, QueryParameters, answer
 from tocsin.store.catalogue.alerts.history import Counts, HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.database.cursors import not_a_cursor, place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList
@@ -33,10 +34,8 @@ _FIRING, _OTHER = "firing", "other"
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
-class HistoryQuery(BaseModel):
+class HistoryQuery(QueryParameters):
     """What is asked of a history; times as in ``server/alerts/time_arguments.py``."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: HistoryKind | None = Field(default=None, description="Kind of the entries; default: all.")
     since: str | None = Field(default=None, max_length=40)

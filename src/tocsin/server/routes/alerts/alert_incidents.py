@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tocsin.alerts.incidents import handle, handling_of
 from tocsin.model.access import Operation
@@ -22,7 +22,7 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
 from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, OptionalBody, PathText, answer
+from tocsin.server.request import Asked, Caller, OptionalBody, PathText, QueryParameters, answer
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
@@ -33,10 +33,8 @@ _Name = Annotated[str | None, Field(max_length=10_000)]
 router = APIRouter(prefix="/incidents", tags=["incidents"])
 
 
-class AlertIncidentQuery(BaseModel):
+class AlertIncidentQuery(QueryParameters):
     """Filters of the list; ``alert``, ``asset`` and ``assignee`` are ids or full names."""
-
-    model_config = ConfigDict(frozen=True)
 
     status: Literal["open", "acknowledged", "resolved", "unresolved"] | None = None
     alert: _Name = Field(default=None, description="Id or name of an alert.")

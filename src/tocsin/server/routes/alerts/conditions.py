@@ -22,8 +22,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
+from tocsin.server.http.body_values import value_in
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer, value_in
+from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})

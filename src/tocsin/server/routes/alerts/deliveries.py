@@ -31,9 +31,10 @@ from tocsin.server.alerts.dead_letters import (
     shown_letters,
 )
 from tocsin.server.alerts.hourly_counts import count_repeated
-from tocsin.server.http.json_schema import json_of
+from tocsin.server.http.answer_shapes import json_of
+from tocsin.server.http.body_values import parse_id, value_in
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer, parse_id, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.dead_letters import DeadLetterPlace
 

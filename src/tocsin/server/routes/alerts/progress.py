@@ -40,10 +40,11 @@ from tocsin.server.alerts.progress import (
     typed_json,
 )
 from tocsin.server.alerts.time_arguments import moment
-from tocsin.server.http.json_schema import json_of
+from tocsin.server.http.answer_shapes import json_of
+from tocsin.server.http.body_values import parse_id
 from tocsin.server.http.keyed_routes import Endpoint, by_id_and_name, id_key, with_key
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, PathText, answer, parse_id
+from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
 from tocsin.store.database.cursors import place_of, place_text
 from tocsin.store.database.page_bytes import BoundedList

@@ -47,6 +47,7 @@ from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_ad
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.body_values import list_in, patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import (
@@ -59,8 +60,6 @@ from tocsin.server.request import (
     PathId,
     answer,
     list_answer,
-    list_in,
-    patch_of,
 )
 from tocsin.server.routes.entities.crud import written_answer
 

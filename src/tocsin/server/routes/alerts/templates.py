@@ -35,9 +35,10 @@ from tocsin.server.alerts.template_previews import (
     validation_json,
 )
 from tocsin.server.alerts.trial import try_destination
+from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
 from tocsin.server.routes.entities.crud import written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]

@@ -11,8 +11,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from tocsin.catalogue.observations.field_checks import checked_document, each, flag, name, shape, text
 from tocsin.catalogue.writes import BulkWrites
@@ -27,7 +26,7 @@ from tocsin.server.access.permissions import check_delete, permitted_document, r
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.http.errors import explain
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, QueryParameters, answer
 
 MOST_ROWS = 10_000
 """Rows of one request."""
@@ -49,14 +48,12 @@ router = APIRouter(tags=["bulk"])
 """Included under every collection (``server/app.py``)."""
 
 
-class BulkQuery(BaseModel):
+class BulkQuery(QueryParameters):
     """Parameters of a bulk request.
 
     With ``async`` the status is 202, as upstream's; the response has every row's result all the same, so it waits until
     all are written.
     """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     dry_run: bool = False
     is_async: bool = Field(default=False, alias="async")

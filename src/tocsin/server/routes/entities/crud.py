@@ -25,6 +25,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import Include, check_delete, require, require_now, visible_document
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
+from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
@@ -41,7 +42,6 @@ from tocsin.server.request import (
     PathText,
     TokenId,
     answer,
-    patch_of,
 )
 from tocsin.server.routes.people.tokens import give_first_token, token_asked_for
 from tocsin.server.routes.people.users import check_password

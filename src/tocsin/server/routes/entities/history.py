@@ -24,9 +24,10 @@ from tocsin.model.secret import change_without_secrets
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of, visible_document
 from tocsin.server.entities.serialize import may_edit, past
+from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer
 from tocsin.store.catalogue.entities.history import VersionsAsked
 
 From = Annotated[

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -17,7 +16,7 @@ from tocsin.server.access.permissions import scope_of, scopes_of, visible_docume
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Kind, PathText, answer
+from tocsin.server.request import Asked, Kind, PathText, QueryParameters, answer
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
 from tocsin.store.catalogue.entities.listing import Listing
 
@@ -31,10 +30,8 @@ Limit = Annotated[int, Query(ge=0, le=1_000)]
 Offset = Annotated[int, Query(ge=0, le=2**53, description="Number of entries to skip.")]
 
 
-class ListQuery(BaseModel):
+class ListQuery(QueryParameters):
     """What may be asked of a list of any type; each type has filters of its own."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     fields: str | None = Field(default=None, max_length=2000)
     include: Literal["non-deleted", "deleted", "all"] = "non-deleted"

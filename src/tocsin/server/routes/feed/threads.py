@@ -10,8 +10,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
@@ -25,9 +24,10 @@ from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.paths import API
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, patch_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
 
@@ -39,10 +39,8 @@ _LONGEST_CURSOR = 100
 router = APIRouter(prefix="/feed", tags=["feed"])
 
 
-class Filters(BaseModel):
+class Filters(QueryParameters):
     """What may be asked of the threads."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     limit_posts: int = Field(default=SHOWN_POSTS, ge=0, le=1_000_000)
     limit: int = Field(default=10, ge=1, le=1_000_000)

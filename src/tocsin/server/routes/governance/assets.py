@@ -23,9 +23,10 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of, visible_document
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.body_values import list_in, value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer, list_in, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""

@@ -18,20 +18,10 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.body_values import patch_of, value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import (
-    Asked,
-    Caller,
-    DocumentBody,
-    JsonBody,
-    PathId,
-    PathText,
-    TypeName,
-    answer,
-    patch_of,
-    value_in,
-)
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, TypeName, answer
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 Ends = tuple[Document, Document]

@@ -15,8 +15,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind, MuteRequest
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document, visible_references
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.errors import parse_as
-from tocsin.server.http.json_schema import FLAG, TEXT, TIME, Shape, either, json_of, nullable, schema_of
+from tocsin.server.http.json_schema import FLAG, TEXT, TIME, either, nullable
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import own_inbox

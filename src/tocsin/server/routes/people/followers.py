@@ -21,8 +21,9 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
+from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer, list_in, parse_id
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""

@@ -22,9 +22,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require, visible_document
+from tocsin.server.http.body_values import parse_id
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, answer, list_answer, parse_id
+from tocsin.server.request import Asked, Caller, answer, list_answer
 
 MOST_POLICIES = 100
 """Policies that one request may ask about."""

@@ -21,19 +21,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
+from tocsin.server.http.body_values import parse_id
 from tocsin.server.login.tokens import LIFETIMES_S, UNLIMITED
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import (
-    Asked,
-    Caller,
-    DocumentBody,
-    OptionalBody,
-    PathId,
-    TokenId,
-    answer,
-    list_answer,
-    parse_id,
-)
+from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer, list_answer
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from tocsin.catalogue.quality.incidents import STATUSES, correct_step, take_step
 from tocsin.errors import InvalidInput, NotFound
@@ -16,17 +15,16 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
+from tocsin.server.http.body_values import value_in
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer, list_answer, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 
 
-class IncidentStateQuery(BaseModel):
+class IncidentStateQuery(QueryParameters):
     """Filters of the list, in addition to a time window."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     latest: bool = Field(default=False, description="Whether only the current step of each test case is returned.")
     test_case_resolution_status_type: str | None = Field(default=None, description="Only steps of this status.")

@@ -13,8 +13,9 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.body_values import value_in
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]

@@ -17,8 +17,9 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.server.http.body_values import value_in
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer, value_in
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(

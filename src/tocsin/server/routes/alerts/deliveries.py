@@ -20,16 +20,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.dead_letters import (
-    REPLAY,
-    Wanted,
-    attempts_json,
-    found_letter,
-    letters_json,
-    rehearse,
-    rehearsed_dispatch,
-    shown_letters,
-)
+from tocsin.server.alerts import dead_letters
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id, value_in
@@ -68,16 +59,16 @@ def list_dead_letters(
     """
     require(caller, Operation.VIEW_BASIC, ROW)
     destination_id = None if destination is None else str(destination)
-    selection = Wanted(alert, destination_id, reason, since, until).selection(caller)
+    selection = dead_letters.Wanted(alert, destination_id, reason, since, until).selection(caller)
     letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
 
     def page(last: DeadLetter | None, count: int) -> BoundedList[DeadLetter]:
         place = start if last is None else DeadLetterPlace(last.updated_at_ms, last.id)
         return letters.page(selection, place, count)
 
-    read = visible_page(page, lambda found: shown_letters(found, caller), limit)
+    read = visible_page(page, lambda found: dead_letters.shown_letters(found, caller), limit)
     paging = {"after": f"{read.last.updated_at_ms}.{read.last.id}"} if read.has_more and read.last else {}
-    return answer({"data": letters_json(read.entries, caller), "paging": paging})
+    return answer({"data": dead_letters.letters_json(read.entries, caller), "paging": paging})
 
 
 @router.post("/replays", status_code=202, openapi_extra=answers("Replay", reads="ReplayRequest"))
@@ -95,7 +86,9 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
         raise InvalidInput("Say what to replay: a message, or an alert, destination, reason, since or until.")
     started = _of_one(request, caller) if "message" in request else _of_many(request, caller)
     return answer(
-        json_of(REPLAY, started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"}
+        json_of(dead_letters.REPLAY, started),
+        202,
+        {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"},
     )
 
 
@@ -105,14 +98,14 @@ def list_replays(caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     requester_id = None if caller.actor.is_admin else caller.actor.id
     replays = caller.parts.alert_stores.replays.newest(requester_id, limit=_MOST_REPLAYS)
-    return list_answer([json_of(REPLAY, one) for one in replays])
+    return list_answer([json_of(dead_letters.REPLAY, one) for one in replays])
 
 
 @router.get("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def read_replay(replay_id: PathId, caller: Asked) -> Response:
     """Return the state and progress of a replay."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return answer(json_of(REPLAY, _own(str(replay_id), caller)))
+    return answer(json_of(dead_letters.REPLAY, _own(str(replay_id), caller)))
 
 
 @router.delete("/replays/{replay_id}", openapi_extra=answers("Replay"))
@@ -121,7 +114,7 @@ def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     replay = _own(str(replay_id), caller)
     caller.parts.alert_stores.replays.cancel(replay.id)
-    return answer(json_of(REPLAY, _advance(replay.id, caller)))
+    return answer(json_of(dead_letters.REPLAY, _advance(replay.id, caller)))
 
 
 @router.get("/{message_id}", openapi_extra=answers("Delivery"))
@@ -132,23 +125,23 @@ async def read_delivery(message_id: PathId, caller: Asked) -> Response:
 
 async def _read(message_id: str, caller: Caller) -> Document:
     letter, document, attempts = await run_in_threadpool(_letter_and_attempts, message_id, caller)
-    rehearsal = await run_in_threadpool(rehearsed_dispatch, letter, caller)
+    rehearsal = await run_in_threadpool(dead_letters.rehearsed_dispatch, letter, caller)
     if isinstance(rehearsal, str):
         return {**document, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {rehearsal}."}
-    return {**document, "attempts": attempts, "requests": await rehearse(*rehearsal, caller)}
+    return {**document, "attempts": attempts, "requests": await dead_letters.rehearse(*rehearsal, caller)}
 
 
 def _letter_and_attempts(message_id: str, caller: Caller) -> tuple[DeadLetter, Document, list[Document]]:
     require(caller, Operation.VIEW_BASIC, ROW)
-    letter = found_letter(message_id, caller)
-    return letter, letters_json([letter], caller)[0], attempts_json(message_id, caller)
+    letter = dead_letters.found_letter(message_id, caller)
+    return letter, dead_letters.letters_json([letter], caller)[0], dead_letters.attempts_json(message_id, caller)
 
 
 def _of_one(request: Document, caller: Caller) -> Replay:
     if surplus := sorted(request.keys() - {"message", "delivered"}):
         raise InvalidInput("cannot be combined with message", field=surplus[0])
     delivered = value_in(request, "delivered", bool, "must be true or false", default=False)
-    letter = found_letter(parse_id(request["message"], "must be an id", field="message"), caller)
+    letter = dead_letters.found_letter(parse_id(request["message"], "must be an id", field="message"), caller)
     if delivered and letter.status is MessageStatus.DELIVERED:
         count_repeated(caller)
     replay = _new(Selection(), caller)
@@ -165,7 +158,7 @@ def _of_many(request: Document, caller: Caller) -> Replay:
     destination = (
         parse_id(request["destination"], "must be an id", field="destination") if "destination" in request else None
     )
-    criteria = Wanted(
+    criteria = dead_letters.Wanted(
         request.get("alert"), destination, request.get("reason"), request.get("since"), request.get("until")
     )
     replay = _new(criteria.selection(caller), caller)

@@ -25,20 +25,8 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
+from tocsin.server.alerts import progress
 from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
-from tocsin.server.alerts.progress import (
-    LOG_ENTRY,
-    TO_SUBSCRIBER,
-    PageAsked,
-    alert_at,
-    diagnosis_json,
-    failed_json,
-    progress_of,
-    record_json,
-    sent_json,
-    shown_page,
-    typed_json,
-)
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id
@@ -94,7 +82,7 @@ def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source:
     ids = None
     if not caller.actor.is_admin:
         ids = frozenset(one.id for one in tended_alerts(visible_alerts(caller), caller))
-    return answer(_failed_page(ids, PageAsked(limit, skip), source, caller))
+    return answer(_failed_page(ids, progress.PageAsked(limit, skip), source, caller))
 
 
 @_by_id_and_key("diagnosticInfo", "EventSubscriptionDiagnosticInfo")
@@ -102,33 +90,33 @@ def read_diagnosis(
     key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, counts_only: CountsOnly = False
 ) -> Response:
     """Return how far an alert is in the log, and which events it has not seen yet (of 1,000 at most)."""
-    alert = alert_at(key, caller)
-    return answer(diagnosis_json(alert, PageAsked(limit, skip), caller, counts_only=counts_only))
+    alert = progress.alert_at(key, caller)
+    return answer(progress.diagnosis_json(alert, progress.PageAsked(limit, skip), caller, counts_only=counts_only))
 
 
 @_by_id_and_key("eventsRecord", "EventsRecord")
 def read_record(key: Key, caller: Asked) -> Response:
     """Return how many of an alert's events are pending, successful and failed."""
-    return answer(record_json(alert_at(key, caller), caller))
+    return answer(progress.record_json(progress.alert_at(key, caller), caller))
 
 
 @_by_id_and_key("failedEvents", "FailedEventResponseList")
 def list_failed(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None) -> Response:
     """Return the events of an alert of which a message was given up, the last failure first."""
-    alert = alert_at(key, caller)
-    return answer(_failed_page([alert.id], PageAsked(limit, skip), source, caller))
+    alert = progress.alert_at(key, caller)
+    return answer(_failed_page([alert.id], progress.PageAsked(limit, skip), source, caller))
 
 
 @_by_id_and_key("listSuccessfullySentChangeEvents", "ChangeEventList")
 def list_sent(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the events of an alert of which all that was sent arrived, newest first."""
-    return answer(_sent_page(alert_at(key, caller), PageAsked(limit, skip), caller))
+    return answer(_sent_page(progress.alert_at(key, caller), progress.PageAsked(limit, skip), caller))
 
 
 @_by_id_and_key("listEvents", "TypedEventPage")
 def list_typed(key: Key, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return failed and successful events of an alert, each with its status, newest first."""
-    return answer(_typed_page(alert_at(key, caller), status, PageAsked(limit, skip), caller))
+    return answer(_typed_page(progress.alert_at(key, caller), status, progress.PageAsked(limit, skip), caller))
 
 
 @_by_id_and_key("destinations", "DestinationStatusList")
@@ -140,7 +128,7 @@ def list_destinations(key: Key, caller: Asked) -> Response:
 @router.get("/{subscription_id}/processedEvents", openapi_extra=answers("Flag"))
 def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
     """Return whether every event of the log is processed for an alert: `true` or `false`."""
-    current, latest = progress_of(alert_at(Key.by_id(str(subscription_id)), caller), caller)
+    current, latest = progress.progress_of(progress.alert_at(Key.by_id(str(subscription_id)), caller), caller)
     return answer(current >= latest)
 
 
@@ -149,11 +137,11 @@ def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
 )
 def skip_to_end(key: Key, caller: Asked) -> Response:
     """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
-    alert = alert_at(key, caller)
+    alert = progress.alert_at(key, caller)
     if not tends(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may let it skip events.")
     writes_of(caller).within(partial(skip_backlog, alert_id=alert.id), actor=caller.actor)
-    changed = alert_at(Key.by_id(alert.id), caller)
+    changed = progress.alert_at(Key.by_id(alert.id), caller)
     latest = caller.parts.log.readable_end()
     now_ms = caller.parts.clock.now_ms()
     return answer({"startingOffset": changed.since_offset, "currentOffset": latest, "timestamp": now_ms})
@@ -173,7 +161,7 @@ def list_logs(
 
     For its editors and administrators. ``endDate`` is the last day; times are allowed as well.
     """
-    alert = alert_at(Key.by_id(str(subscription_id)), caller)
+    alert = progress.alert_at(Key.by_id(str(subscription_id)), caller)
     if not tends(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may see whom it notified.")
     window = _window(start_date, end_date, caller)
@@ -185,32 +173,34 @@ def list_logs(
 
     page = visible_page(read, partial(as_shown, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
-    return answer({"data": [json_of(LOG_ENTRY, one) for one in page.entries], "paging": paging})
+    return answer({"data": [json_of(progress.LOG_ENTRY, one) for one in page.entries], "paging": paging})
 
 
-def _failed_page(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:
-    if source not in (None, TO_SUBSCRIBER):
+def _failed_page(
+    ids: Collection[str] | None, page: progress.PageAsked, source: str | None, caller: Caller
+) -> list[Document]:
+    if source not in (None, progress.TO_SUBSCRIBER):
         return []
 
-    def read(part: PageAsked) -> list[FailedEvent]:
+    def read(part: progress.PageAsked) -> list[FailedEvent]:
         return caller.parts.alert_stores.deliveries.failed_events(ids, limit=part.limit, skip=part.skip)
 
-    return shown_page(read, lambda found: failed_json(found, caller), page, caller)
+    return progress.shown_page(read, lambda found: progress.failed_json(found, caller), page, caller)
 
 
-def _sent_page(alert: EventSubscription, page: PageAsked, caller: Caller) -> list[Document]:
-    def read(part: PageAsked) -> list[ChangeEvent]:
+def _sent_page(alert: EventSubscription, page: progress.PageAsked, caller: Caller) -> list[Document]:
+    def read(part: progress.PageAsked) -> list[ChangeEvent]:
         return caller.parts.alert_stores.deliveries.arrived_events(alert.id, limit=part.limit, skip=part.skip)
 
-    return shown_page(read, lambda found: sent_json(found, caller), page, caller)
+    return progress.shown_page(read, lambda found: progress.sent_json(found, caller), page, caller)
 
 
-def _typed_page(alert: EventSubscription, status: str | None, page: PageAsked, caller: Caller) -> Document:
+def _typed_page(alert: EventSubscription, status: str | None, page: progress.PageAsked, caller: Caller) -> Document:
     """Return a page of typed events; of both kinds, each up to the end of the page is merged by time."""
-    whole_page = page if status is not None else PageAsked(page.limit + page.skip, 0)
+    whole_page = page if status is not None else progress.PageAsked(page.limit + page.skip, 0)
     failed = _failed_page([alert.id], whole_page, None, caller) if status != "successful" else []
     sent = _sent_page(alert, whole_page, caller) if status != "failed" else []
-    typed = [*typed_json("failed", failed), *typed_json("successful", sent)]
+    typed = [*progress.typed_json("failed", failed), *progress.typed_json("successful", sent)]
     if status is None:
         typed = sorted(typed, key=lambda one: -one["timestamp"])[page.skip : page.skip + page.limit]
     return {"data": typed, "paging": {"total": len(typed)}}

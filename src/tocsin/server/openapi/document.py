@@ -20,7 +20,6 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.json_schema import TEXT, array, page, ref
-from tocsin.server.openapi.alert_schemas import ALERTS
 from tocsin.server.openapi.answer_schemas import ANSWERS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
@@ -178,7 +177,7 @@ def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
     """Return every schema: those of the tables and of routes, and whatever else operations and schemas name."""
     entities = EntitySchemas()
     of_routes = {_in_pages(one.answer): one.schema for one in operations if one.answer and one.schema}
-    tables = (ANSWERS, ALERTS, REQUESTS, _TEXTS, of_routes, *map(_schemas_of, MODELS))
+    tables = (ANSWERS, REQUESTS, _TEXTS, of_routes, *map(_schemas_of, MODELS))
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)

@@ -17,7 +17,7 @@ from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind,
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
 from tocsin.model.people import Actor, Person
-from tocsin.server.alerts.incident_rights import check_may_change, found_incident
+from tocsin.server.alerts.incidents import check_may_change, found_incident
 from tocsin.server.build import Parts
 from tocsin.server.request import Caller
 

@@ -14,7 +14,7 @@ from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
 from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
-from tocsin.server.alerts.incident_json import INCIDENT
+from tocsin.server.alerts.incidents import INCIDENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.http.answer_shapes import schema_of

@@ -19,8 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
-from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
+from tocsin.server.alerts.incidents import ROW, as_shown, check_may_change, found_incident, incidents_json, timeline
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, OptionalBody, PathText, QueryParameters, answer
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
@@ -58,7 +57,7 @@ class AlertIncidentQuery(QueryParameters):
 @router.get("", openapi_extra=answers("AlertIncidentPage"))
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
-    require(caller, Operation.VIEW_BASIC, ALERT_ROW)
+    require(caller, Operation.VIEW_BASIC, ROW)
     incident_filter, start = query.filter(caller), _number(query.after)
 
     def read(last: AlertIncident | None, count: int) -> BoundedList[AlertIncident]:
@@ -68,7 +67,7 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
 
     page = visible_page(read, partial(as_shown, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
-    return answer({"data": incidents_on_wire(page.entries, caller), "paging": paging})
+    return answer({"data": incidents_json(page.entries, caller), "paging": paging})
 
 
 @router.get("/{incident}", openapi_extra=answers("AlertIncidentWithTimeline"))
@@ -104,7 +103,7 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
 
 
 def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
-    (document,) = incidents_on_wire([incident], caller)
+    (document,) = incidents_json([incident], caller)
     steps = caller.parts.alert_stores.incidents.steps(incident.id)
     return answer(document | {"timeline": timeline(incident, steps, caller)})
 

@@ -1,4 +1,4 @@
-"""Incidents of alerts as JSON, with the names that the caller may see.
+"""Incidents of alerts: who sees one, who may change it, and JSON with the names that the caller may see.
 
 Next: ``server/routes/alerts/alert_incidents.py``.
 """
@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tocsin.errors import Forbidden, NotFound
+from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import ID, OPEN, TIME, either, nullable
 from tocsin.server.request import Caller
 
+ROW = ENTITY_TYPES["eventsubscription"]
 _SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
 
 
@@ -23,7 +28,7 @@ def subjects_of(incident: AlertIncident) -> tuple[Document, Document]:
     return alert, {"id": incident.entity_id, "type": incident.entity_type}
 
 
-def incidents_on_wire(incidents: Sequence[AlertIncident], caller: Caller) -> list[Document]:
+def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[Document]:
     """Return incidents for an answer."""
     assignees = [one.assignee for one in incidents if one.assignee]
     references = _with_names([*(each for one in incidents for each in subjects_of(one)), *assignees], caller)
@@ -99,3 +104,47 @@ def _with_names(references: Sequence[Document], caller: Caller) -> dict[str, Doc
         for reference in references
         for document in (documents.get(reference["id"], ("", {}))[1],)
     }
+
+
+def found_incident(name: str, caller: Caller) -> AlertIncident:
+    """Return an incident whose alert and asset the caller may see; to others it does not exist.
+
+    Raises
+    ------
+    NotFound : there is none that the caller may see
+    """
+    require(caller, Operation.VIEW_BASIC, ROW)
+    incident = caller.parts.alert_stores.incidents.find(name)
+    if incident is None or as_shown(caller, [incident]) == [None]:
+        raise NotFound(f"incident {name} not found")
+    return incident
+
+
+def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
+    """Return each of these incidents whose alert and asset the caller may see."""
+    visible_ids = caller.visibility.sees(reference for one in incidents for reference in subjects_of(one))
+    return [one if all(each["id"] in visible_ids for each in subjects_of(one)) else None for one in incidents]
+
+
+def check_may_change(incident: AlertIncident, caller: Caller) -> None:
+    """Refuse who is neither assigned to it nor may edit its alert or asset; who made an alert is one of its owners.
+
+    Raises
+    ------
+    Forbidden : the caller may not
+    """
+    permissions, assignee = caller.permissions, incident.assignee
+    if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
+        return
+    documents = caller.parts.access.standing.of([incident.subscription_id, incident.entity_id])
+    maker = caller.parts.alert_stores.events.creator_of(incident.subscription_id)
+    for entity_id, operations in (
+        (incident.subscription_id, (Operation.EDIT_ALL,)),
+        (incident.entity_id, (Operation.EDIT_ALL, Operation.EDIT_TESTS)),
+    ):
+        kind, document = documents.get(entity_id, ("", {}))
+        if maker and entity_id == incident.subscription_id:
+            document = {**document, "owners": [*(document.get("owners") or ()), {"id": maker, "type": "user"}]}
+        if any(permissions.may(operation, kind, document) for operation in operations):
+            return
+    raise Forbidden(f"Only the assignee of {incident.name} and editors of its alert or asset may change it.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -99,15 +98,8 @@ def around(
 ) -> Response:
     """Return the lineage of an asset."""
     kind = kind_of_type(entity_type)
-    graph = caller.parts.graph.lineage.around(
-        kind.name, key, upstream_depth=upstream_depth, downstream_depth=downstream_depth
-    )
-    if not visible_references(caller, [graph["entity"]]):
-        raise Forbidden(f"You may not view this {kind.name}.")
-    nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]
-    visible_ids = {graph["entity"]["id"], *(node["id"] for node in nodes)}
-    sides = edges_between(visible_ids, graph, caller)
-    return answer({"entity": with_address(graph["entity"], caller.root), "nodes": nodes, **sides})
+    root, nodes, sides = visible_graph(kind, key, caller, up=upstream_depth, down=downstream_depth)
+    return answer({"entity": root, "nodes": nodes, **sides})
 
 
 @router.delete("/{entity_type}/{entity_id}/type/{source}", openapi_extra=answers("LineageEdges"))
@@ -227,14 +219,29 @@ def _checked_end(caller: Caller, reference: object, operation: Operation) -> Doc
     return {"type": row.name, "id": document["id"]}
 
 
-def edges_between(node_ids: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
-    """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
-    return {
+def visible_graph(
+    kind: EntityType, key: Key, caller: Caller, *, up: int, down: int
+) -> tuple[Document, list[Document], dict[str, list[Document]]]:
+    """Return an asset, the nodes around it that may be seen, and the edges between these, on either side.
+
+    Raises
+    ------
+    Forbidden : the caller may not view the asset
+    """
+    graph = caller.parts.graph.lineage.around(kind.name, key, upstream_depth=up, downstream_depth=down)
+    if not visible_references(caller, [graph["entity"]]):
+        raise Forbidden(f"You may not view this {kind.name}.")
+    root, *nodes = (
+        with_address(node, caller.root) for node in (graph["entity"], *visible_references(caller, graph["nodes"]))
+    )
+    visible_ids = {root["id"], *(node["id"] for node in nodes)}
+    sides = {
         side: caller.visibility.visible_documents(
-            [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(node_ids)]
+            [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= visible_ids]
         )
         for side in ("upstreamEdges", "downstreamEdges")
     }
+    return root, nodes, sides
 
 
 def _with_columns(edge: Document) -> Document:

@@ -11,14 +11,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import visible_references
-from tocsin.server.entities.response import with_address
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, answer
-from tocsin.server.routes.lineage.edges import Depth, edges_between, kind_of_type
+from tocsin.server.routes.lineage.edges import Depth, kind_of_type, visible_graph
 
 _RENAMED = {"columnsLineage": "columns"}
 _OF_AN_EDGE = frozenset(
@@ -41,13 +39,8 @@ def read_map(
     if not fqn:
         raise InvalidInput("is missing: give the fully qualified name of an asset", field="fqn")
     row = kind_of_type(entity_type or "table")
-    depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
-    graph = caller.parts.graph.lineage.around(row.name, Key.by_name(fqn), **depths)
-    root = graph["entity"]
-    if not visible_references(caller, [root]):
-        raise Forbidden(f"You may not view this {row.name}.")
-    nodes = {one["id"]: with_address(one, caller.root) for one in (root, *visible_references(caller, graph["nodes"]))}
-    sides = edges_between(nodes.keys(), graph, caller)
+    root, neighbours, sides = visible_graph(row, Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
+    nodes = {node["id"]: node for node in (root, *neighbours)}
     depth = _depths(root["id"], sides)
     ways = caller.parts.graph.lineage.ways(sorted(nodes), caller.visibility.sees)
     nodes_by_fqn = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}

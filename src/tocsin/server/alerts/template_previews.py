@@ -22,6 +22,7 @@ from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
 from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.facts import read_destination
+from tocsin.server.alerts.hourly_counts import own_address
 from tocsin.server.alerts.template_samples import sample_event
 from tocsin.server.alerts.trial import NOBODY, trial_dispatch
 from tocsin.server.http.body_values import parse_id
@@ -104,10 +105,10 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
     """
     requested = request.get("destinations")
     if requested is None:
-        person = caller.parts.people.by_id(caller.actor.id)
-        if person is None or not person.email:
+        address = own_address(caller)
+        if not address:
             raise InvalidInput("is missing, and you have no e-mail address to send to", field="destinations")
-        requested = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]
+        requested = [{"category": "External", "type": "Email", "config": {"receivers": [address]}}]
     if not isinstance(requested, list) or not 0 < len(requested) <= MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of 1 to {MOST_DESTINATIONS}", field="destinations")
     destinations = [read_destination(destination, caller) for destination in requested]

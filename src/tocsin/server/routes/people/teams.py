@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -58,12 +59,8 @@ def list_hierarchy(
 @router.put("/{team_id}/users", openapi_extra=answers("ChangeEvent", reads="References"))
 def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Replace the members of a Group by the users in the body (references)."""
-    written = caller.parts.writes.on_entity(
-        _TEAM.name,
-        Key.by_id(str(team_id)),
-        lambda record, team: teams.set_users(record, team, body),
-        actor=caller.actor,
-    )
+    work = partial(teams.set_users, references=body)
+    written = caller.parts.writes.on_entity(_TEAM.name, Key.by_id(str(team_id)), work, actor=caller.actor)
     return answer(event_of(_TEAM, written, caller))
 
 
@@ -72,12 +69,8 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a user from a Group."""
     if caller.parts.people.by_id(str(user_id)) is None:
         raise NotFound(f"user {user_id} not found")
-    written = caller.parts.writes.on_entity(
-        _TEAM.name,
-        Key.by_id(str(team_id)),
-        lambda record, team: teams.take_out(record, team, str(user_id)),
-        actor=caller.actor,
-    )
+    work = partial(teams.take_out, user_id=str(user_id))
+    written = caller.parts.writes.on_entity(_TEAM.name, Key.by_id(str(team_id)), work, actor=caller.actor)
     return answer(event_of(_TEAM, written, caller))
 
 

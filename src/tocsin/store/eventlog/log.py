@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
-from tocsin.chunks import chunks_of
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
@@ -22,6 +21,7 @@ from tocsin.model.stored import CapturedEvent
 from tocsin.store.database import tables
 from tocsin.store.database.documents import Row, from_text, to_text
 from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts, rows_to_store
 from tocsin.store.database.statements import Prepared
@@ -116,12 +116,9 @@ class EventLog:
 
     def at(self, offsets: Collection[int]) -> dict[int, LoggedEvent]:
         """Return the events at these offsets, by offset."""
-        events: dict[int, LoggedEvent] = {}
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(offsets)):
-                query = select(*LOGGED).where(_EVENT.log_offset.in_(chunk))
-                events |= {one.offset: one for one in _events_of(connection, query)}
-        return events
+            texts, event_rows = Texts(connection), rows_by_key(connection, select(*LOGGED), _EVENT.log_offset, offsets)
+            return {row.log_offset: logged_event_of(row, texts) for row in event_rows}
 
     def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> BoundedList[LoggedEvent]:
         """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""

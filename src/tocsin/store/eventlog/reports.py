@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, func, insert, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.stored import CapturedEvent
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import change_event, entity
 
@@ -51,11 +51,8 @@ def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[st
 
 def _ids_with_reports(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
     """Return which of these entities have reported something."""
-    reporting = set[str]()
-    for chunk in chunks_of(entity_ids):
-        reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(chunk))
-        reporting.update(connection.execute(reported.distinct()).scalars())
-    return frozenset(reporting)
+    reported = select(status_report.c.entity_id).distinct()
+    return frozenset(row.entity_id for row in rows_by_key(connection, reported, status_report.c.entity_id, entity_ids))
 
 
 class Reports:
@@ -92,18 +89,12 @@ class Reports:
 
     def live(self, entity_ids: Sequence[str]) -> dict[str, str]:
         """Return the type of each of these entities that is not deleted."""
-        columns, types = entity.c, dict[str, str]()
+        query = select(entity.c.id, entity.c.entity_type).where(entity.c.deleted.is_(False))
         with reading(self._engine) as connection:
-            for chunk in chunks_of(entity_ids):
-                query = select(columns.id, columns.entity_type).where(columns.id.in_(chunk), columns.deleted.is_(False))
-                types |= {row.id: row.entity_type for row in connection.execute(query)}
-        return types
+            return {row.id: row.entity_type for row in rows_by_key(connection, query, entity.c.id, entity_ids)}
 
     def logged_ids(self, event_ids: Sequence[str]) -> set[str]:
         """Return which of these events the log has."""
-        ids = set[str]()
+        column = change_event.c.id
         with reading(self._engine) as connection:
-            for chunk in chunks_of(event_ids):
-                query = select(change_event.c.id).where(change_event.c.id.in_(chunk))
-                ids |= set(connection.execute(query).scalars())
-        return ids
+            return {row.id for row in rows_by_key(connection, select(column), column, event_ids)}

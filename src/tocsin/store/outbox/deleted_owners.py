@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
 _OWNERS = "owners"
@@ -24,18 +24,11 @@ def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) 
     """Return dispatches in whose events the owners who are deleted, softly or for good, are marked."""
     worded = [one for one in dispatches if one.message.channel in WORDED]
     owner_ids = {owner["id"] for one in worded for entry in one.entries for owner in _owners(entry)}
-    deleted = owner_ids - _live(connection, owner_ids)
+    live = select(entity.c.id).where(entity.c.deleted.is_(False))
+    deleted = owner_ids - {row.id for row in rows_by_key(connection, live, entity.c.id, owner_ids)}
     if not deleted:
         return list(dispatches)
     return [_with_marked_owners(one, deleted) if one.message.channel in WORDED else one for one in dispatches]
-
-
-def _live(connection: Connection, ids: Collection[str]) -> set[str]:
-    live_ids = set[str]()
-    for chunk in chunks_of(sorted(ids)):
-        query = select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted.is_(False))
-        live_ids.update(connection.scalars(query))
-    return live_ids
 
 
 def _owners(entry: Entry) -> list[Document]:

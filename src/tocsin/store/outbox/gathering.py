@@ -18,6 +18,7 @@ from tocsin.flow.schedule.decide import Slot
 from tocsin.flow.schedule.messages import ScheduledNotification, following, in_slot, next_slot, slot_order
 from tocsin.model.message import MessageStatus
 from tocsin.store.database.engine import inserting
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message, paced_time
 
 Group = tuple[str, str, str]
@@ -196,11 +197,8 @@ def _open(connection: Connection, notifications: Sequence[ScheduledNotification]
     insert = inserting(connection, message).on_conflict_do_nothing()
     connection.execute(insert, [new[one] for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
-    unclaimed_ids: set[str] = set()
-    for chunk in chunks_of(ids):
-        query = select(message.c.id).where(message.c.id.in_(chunk), message.c.attempt_count == 0, *untouched)
-        unclaimed_ids.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
-    return unclaimed_ids
+    query = select(message.c.id).where(message.c.attempt_count == 0, *untouched).order_by(message.c.id)
+    return {row.id for row in rows_by_key(connection, query.with_for_update(), message.c.id, ids)}
 
 
 def message_row(notification: ScheduledNotification) -> dict[str, object]:

@@ -10,11 +10,11 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.catalogue.relations import past
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import pipeline_progress
 
 KEPT_FROM = "match_results"
@@ -66,13 +66,11 @@ class MatchResults:
 
     def withheld_at(self, log_offset: int, subscription_ids: Collection[str]) -> dict[str, str | None]:
         """Return those of these alerts that have a result of an event, and the editor for whom it was withheld."""
-        row, editors_by_alert = match_result.c, dict[str, str | None]()
+        row = match_result.c
+        query = select(row.subscription_id, row.withheld_for).where(row.log_offset == log_offset)
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(subscription_ids)):
-                query = select(row.subscription_id, row.withheld_for).where(row.log_offset == log_offset)
-                results = connection.execute(query.where(row.subscription_id.in_(chunk)))
-                editors_by_alert |= {one.subscription_id: one.withheld_for for one in results}
-        return editors_by_alert
+            results = rows_by_key(connection, query, row.subscription_id, subscription_ids)
+            return {result.subscription_id: result.withheld_for for result in results}
 
     def withheld_counts(self, subscription_id: str) -> dict[str, int]:
         """Return how many matches of an alert were withheld because of each editor, among those that are kept."""

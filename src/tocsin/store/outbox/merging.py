@@ -19,6 +19,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import inserting
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
 from tocsin.store.outbox.firings import Fired
 from tocsin.store.outbox.gathering import message_row
@@ -123,22 +124,17 @@ def _delete_empty_messages(connection: Connection, ids: Collection[str]) -> None
 def _lock_notifications(connection: Connection, ids: Collection[str]) -> list[Any]:
     """Return the stored notifications of these ids, locked until the transaction ends."""
     columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
-    notifications: list[Any] = []
-    for chunk in chunks_of(sorted(ids)):
-        query = select(*columns).where(notification.c.id.in_(chunk)).order_by(notification.c.id)
-        notifications += connection.execute(query.with_for_update())
-    return notifications
+    query = select(*columns).order_by(notification.c.id).with_for_update()
+    return list(rows_by_key(connection, query, notification.c.id, ids))
 
 
 def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], set[str]]:
     """Return which of these messages nobody has claimed yet, and which were given up; locked as well."""
     taking, ended = set[str](), set[str]()
     free = and_(OPEN_MESSAGE, message.c.lease_owner.is_(None))
-    for chunk in chunks_of(sorted(ids)):
-        query = select(message.c.id, message.c.status).where(message.c.id.in_(chunk))
-        query = query.where(or_(free, message.c.status.in_(_GIVEN_UP))).order_by(message.c.id).with_for_update()
-        for row in connection.execute(query):
-            (ended if row.status in _GIVEN_UP else taking).add(row.id)
+    query = select(message.c.id, message.c.status).where(or_(free, message.c.status.in_(_GIVEN_UP)))
+    for row in rows_by_key(connection, query.order_by(message.c.id).with_for_update(), message.c.id, ids):
+        (ended if row.status in _GIVEN_UP else taking).add(row.id)
     return taking, ended
 
 

@@ -12,7 +12,6 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, Engine, Select, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
@@ -22,6 +21,7 @@ from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.alerts import incidents
 from tocsin.store.database.bulk import BulkInsert, Row, insert_new
 from tocsin.store.database.engine import inserting, is_sqlite, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message, notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.outbox import match_results
@@ -106,10 +106,9 @@ class Storing:
         """Return the notifications that were not there when this transaction began."""
         new = {one.draft.event.offset for one in notifications}.difference(self._known)
         self._known |= {offset: set() for offset in new}
-        for chunk in chunks_of(sorted(new)):
-            query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(chunk))
-            for offset, identity in self._connection.execute(query):
-                self._known[offset].add(identity)
+        query = select(notification.c.log_offset, notification.c.id)
+        for offset, identity in rows_by_key(self._connection, query, notification.c.log_offset, new):
+            self._known[offset].add(identity)
         return [one for one in notifications if one.id not in self._known[one.draft.event.offset]]
 
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.keys import rows_by_key
 
 _ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]
@@ -54,9 +54,8 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.subscription_id)
     query = query.where(_ROW.status == IncidentStatus.OPEN.value).order_by(_ROW.number)
     opened: dict[str, list[Opened]] = defaultdict(list)
-    for chunk in chunks_of(sorted(entity_ids)):
-        for row in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
-            opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
+    for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+        opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
     return opened
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, exists, select, update
@@ -22,10 +22,11 @@ from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
 from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import notification_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
 
-_ROW = notification_preference.c
+_ROW, _EVENT = notification_preference.c, change_event.c
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
 
@@ -63,12 +64,12 @@ class SqlPreferences:
         with reading(self._engine) as connection:
             if connection.scalar(select(_ROW.user_id).limit(1)) is None:
                 return NO_PREFERENCES
-            preference_rows = _preference_rows(connection, people)
+            preference_rows = list(_preference_rows(connection, people))
             preferences = {row.user_id: _preferences(row) for row in preference_rows}
             asking = {one for one, some in preferences.items() if some.categories}
             events = {draft.event.event_id for draft in drafts if draft.recipient_id in asking}
             versions = {row.user_id: row.updated_at_ms for row in preference_rows}
-            return Preferred(preferences, versions, dict(_categories(connection, events)))
+            return Preferred(preferences, versions, _categories(connection, events))
 
 
 def preferences_of(connection: Connection, user_ids: Collection[str]) -> dict[str, Preferences]:
@@ -80,22 +81,14 @@ def _preferences(row: Any) -> Preferences:  # Any: a row of SQLAlchemy's
     return Preferences.model_validate_json(row.document)
 
 
-def _preference_rows(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's
-    return [
-        row
-        for chunk in chunks_of(sorted(user_ids))
-        for row in connection.execute(select(notification_preference).where(_ROW.user_id.in_(chunk)))
-    ]
+def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's
+    return rows_by_key(connection, select(notification_preference), _ROW.user_id, user_ids)
 
 
-def _categories(connection: Connection, event_ids: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+def _categories(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the categories of the changes of each event."""
-    column = change_event.c
-    return [
-        (row.id, tuple(json.loads(row.derived).get("changeCategory") or ()))
-        for chunk in chunks_of(sorted(event_ids))
-        for row in connection.execute(select(column.id, column.derived).where(column.id.in_(chunk)))
-    ]
+    event_rows = rows_by_key(connection, select(_EVENT.id, _EVENT.derived), _EVENT.id, event_ids)
+    return {row.id: tuple(json.loads(row.derived).get("changeCategory") or ()) for row in event_rows}
 
 
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:

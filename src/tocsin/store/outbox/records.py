@@ -13,12 +13,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, func, or_, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import attempt, destination_status, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
@@ -35,11 +35,8 @@ class Records:
 
     def by_id(self, ids: Collection[str]) -> dict[str, NotificationRecord]:
         """Return those of these notifications that are stored."""
-        notification_rows: list[Row[Any]] = []
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(ids)):
-                notification_rows += connection.execute(select(notification).where(notification.c.id.in_(chunk)))
-            return _records(connection, notification_rows)
+            return _records(connection, list(rows_by_key(connection, select(notification), notification.c.id, ids)))
 
     def of_same_message(self, notification_id: str) -> list[NotificationRecord]:
         """Return the notifications that go out in the same message as this one, itself first."""
@@ -82,7 +79,9 @@ class Records:
 
 def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
     messages = _messages(connection, {row.message_id for row in notification_rows if row.message_id})
-    names = _user_names(connection, {row.recipient_id for row in notification_rows if row.recipient_id})
+    user_ids = {row.recipient_id for row in notification_rows if row.recipient_id}
+    people = rows_by_key(connection, select(person.c.user_id, person.c.name), person.c.user_id, user_ids)
+    names = {row.user_id: row.name for row in people}
     return {
         row.id: NotificationRecord(
             _notification(row), row.read_at_ms, messages.get(row.message_id), names.get(row.recipient_id)
@@ -91,28 +90,17 @@ def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> d
     }
 
 
-def _user_names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for chunk in chunks_of(sorted(user_ids)):
-        query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(chunk))
-        names |= {row.user_id: row.name for row in connection.execute(query)}
-    return names
-
-
 def _notification(row: Row[Any]) -> Notification:
     reasons = tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons))
     return Notification(reasons=reasons, **{name: getattr(row, name) for name in _MADE})
 
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:
-    message_rows: list[Row[Any]] = []
     status = destination_status.c
     same_destination = and_(
         status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id
     )
     query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, same_destination)
-    for chunk in chunks_of(sorted(message_ids)):
-        message_rows += connection.execute(query.where(message.c.id.in_(chunk)))
     tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
         row.id: MessageRecord(
@@ -122,27 +110,22 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
             is_stopped=row.stopped_at_ms is not None,
             **{name: getattr(row, name) for name in _SENT},
         )
-        for row in message_rows
+        for row in rows_by_key(connection, query, message.c.id, message_ids)
     }
 
 
 def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, int]:
     """Return how many notifications each of these messages carries."""
-    counts: dict[str, int] = {}
-    for chunk in chunks_of(sorted(message_ids)):
-        query = select(notification.c.message_id, func.count().label("carried")).group_by(notification.c.message_id)
-        count_rows = connection.execute(query.where(notification.c.message_id.in_(chunk)))
-        counts |= {row.message_id: row.carried for row in count_rows}
-    return counts
+    query = select(notification.c.message_id, func.count()).group_by(notification.c.message_id)
+    return {row[0]: row[1] for row in rows_by_key(connection, query, notification.c.message_id, message_ids)}
 
 
 def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for chunk in chunks_of(sorted(message_ids)):
-        query = select(attempt).where(attempt.c.message_id.in_(chunk)).order_by(attempt.c.message_id, attempt.c.number)
-        for row in connection.execute(query):
-            values = {name: getattr(row, name) for name in _TRIED}
-            tried[row.message_id].append(AttemptRecord(dropped=_parse_dropped(row.dropped), **values))
+    query = select(attempt).order_by(attempt.c.message_id, attempt.c.number)
+    for row in rows_by_key(connection, query, attempt.c.message_id, message_ids):
+        values = {name: getattr(row, name) for name in _TRIED}
+        tried[row.message_id].append(AttemptRecord(dropped=_parse_dropped(row.dropped), **values))
     return tried
 
 

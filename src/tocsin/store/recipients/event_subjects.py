@@ -13,13 +13,13 @@ from sqlalchemy import Engine, select
 from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
 from tocsin.access.visibility import Subject, subjects_of
-from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.alerts import editors
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event
 
@@ -57,14 +57,10 @@ class SqlEvents:
         return {offset: sight.parts_hidden(event, asset_of(offset)) for offset, event in events.items()}
 
     def _read(self, offsets: Collection[int]) -> dict[int, ChangeEvent]:
-        events: dict[int, ChangeEvent] = {}
+        column = change_event.c.log_offset
         with reading(self._engine) as connection:
-            event, texts = change_event.c, Texts(connection)
-            for chunk in chunks_of(sorted(offsets)):
-                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(chunk))
-                for row in connection.execute(query):
-                    events[row.log_offset] = ChangeEvent.model_validate_json(texts.of(row))
-        return events
+            texts, event_rows = Texts(connection), rows_by_key(connection, select(column, *EVENT_TEXT), column, offsets)
+            return {row.log_offset: ChangeEvent.model_validate_json(texts.of(row)) for row in event_rows}
 
     def creator_of(self, subscription_id: str) -> str | None:
         """Return the id of the creator of an alert, who may be gone; None for those that Tocsin made itself."""

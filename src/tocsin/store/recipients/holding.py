@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.withholding import AlertAssets
@@ -20,6 +19,7 @@ from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
 from tocsin.model.match_result import Pair
 from tocsin.store.database.alert_tables import alert_held_back, alert_incident, alert_incident_step
 from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
@@ -74,7 +74,7 @@ class Holding:
 
 def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Incident]:
     """Return the incidents of the alerts that these depend on, if they hold at the place of any of them, or may."""
-    upstream = sorted({one for each in waiting for one in each.depends_on})
+    upstream = {one for each in waiting for one in each.depends_on}
     offsets = [one.log_offset for one in waiting]
     first, last = min(offsets, default=0), max(offsets, default=0)
     by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
@@ -82,13 +82,8 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     ended = func.coalesce(_ROW.recovered_offset, by_hand.scalar_subquery())
     query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
     query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
-    return [
-        Incident(*row[:5], NO_END if row[5] is None else row[5])
-        for chunk in chunks_of(upstream)
-        for row in connection.execute(
-            query.where(_ROW.subscription_id.in_(chunk)).order_by(_ROW.opened_offset, _ROW.number)
-        )
-    ]
+    ordered = rows_by_key(connection, query.order_by(_ROW.opened_offset, _ROW.number), _ROW.subscription_id, upstream)
+    return [Incident(*row[:5], NO_END if row[5] is None else row[5]) for row in ordered]
 
 
 def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:
@@ -143,8 +138,5 @@ def _claim_first(connection: Connection, roots_by_pair: Mapping[Pair, Incident])
 
 
 def _first_behind(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
-    first_offsets: dict[tuple[str, str], int] = {}
-    for chunk in chunks_of(sorted(incident_ids)):
-        for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(chunk))):
-            first_offsets[row.incident_id, row.subscription_id] = row.log_offset
-    return first_offsets
+    first_matches = rows_by_key(connection, select(alert_held_back), _HELD.incident_id, incident_ids)
+    return {(row.incident_id, row.subscription_id): row.log_offset for row in first_matches}

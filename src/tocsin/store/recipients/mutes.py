@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select
+from sqlalchemy import Connection, Engine, Row, delete, func, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import announce_write
 from tocsin.store.recipients.subject_assets import find_subject_assets
@@ -56,25 +56,17 @@ class Mutes:
         """Return references to those of these alerts and assets that are there."""
         names = (entity.c.id, entity.c.entity_type.label("type"), entity.c.name)
         query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
-        muted_references: list[Document] = []
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(set(ids))):
-                muted_references += [
-                    dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(chunk)))
-                ]
-        return muted_references
+            return [dict(row._mapping) for row in rows_by_key(connection, query, entity.c.id, set(ids))]
 
     def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
         """Return per alert how many have muted it now, and how many of them by the link in a mail."""
         people = func.count(mute.c.who.distinct())
         by_link = func.count(mute.c.who.distinct()).filter(mute.c.unsubscribed)
         query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
-        counts_by_alert: dict[str, tuple[int, int]] = {}
         with reading(self._engine) as connection:
-            for chunk in chunks_of(sorted(alert_ids)):
-                for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(chunk))):
-                    counts_by_alert[about_id] = (muted - unsubscribed, unsubscribed)
-        return counts_by_alert
+            counts = rows_by_key(connection, query, mute.c.about_id, alert_ids)
+            return {about_id: (muted - unsubscribed, unsubscribed) for about_id, muted, unsubscribed in counts}
 
 
 def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
@@ -82,24 +74,20 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
 
     Most people have muted nothing, and are asked for it by themselves first.
     """
-    theirs = _rows(connection, mute.c.who, who) if len(who) <= len(about_ids) else None
+    theirs = list(rows_by_key(connection, select(mute), mute.c.who, who)) if len(who) <= len(about_ids) else None
     if theirs == []:
         return
     about: dict[str, list[str]] = {}
     for part_id, asset_id in find_subject_assets(connection, about_ids).items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
-    for row in _rows(connection, mute.c.about_id, ids) if theirs is None else theirs:
+    for row in rows_by_key(connection, select(mute), mute.c.about_id, ids) if theirs is None else theirs:
         if row.who in who and row.about_id in ids:
             asset_mute = _mute(row)
             yield from (
                 replace(asset_mute, about_id=muted_id)
                 for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
             )
-
-
-def _rows(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> list[Row[Any]]:  # Any: as below
-    return [row for some in chunks_of(sorted(keys)) for row in connection.execute(select(mute).where(column.in_(some)))]
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

@@ -20,6 +20,7 @@ from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.store.catalogue.relations.ancestry import ancestry
 from tocsin.store.catalogue.relations.past import ABOVE, DOWNSTREAM, MEMBER, OWNER
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
 
 Span = tuple[int, int]
@@ -184,17 +185,14 @@ def _effective(
 
 
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
-    entries: dict[str, Entry] = {}
-    for chunk in chunks_of(sorted(node_ids)):
-        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
-        entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
+    places = rows_by_key(connection, select(entity.c.id, entity.c.entity_type, entity.c.fqn), entity.c.id, node_ids)
+    entries: dict[str, Entry] = {row.id: (row.entity_type, row.fqn) for row in places}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     lines = ancestry(connection, entries.values())
     entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for chunk in chunks_of(sorted({above for line in lines.values() for above in line})):
-        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(chunk))
-        for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
-            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
+    for row in rows_by_key(connection, query, entity.c.fqn, {above for line in lines.values() for above in line}):
+        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
     now: dict[str, list[str]] = {node: [] for node in node_ids}
     for node, entry in entries.items():
         parent_types = types_above(entry[0])
@@ -210,9 +208,8 @@ def _past_ancestors(
     ancestors: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
-    for chunk in chunks_of(sorted(ids)):
-        for row in connection.execute(query.where(_PAST.entity_id.in_(chunk)).order_by(_PAST.relation)):
-            ancestors[row.entity_id][row.until_offset].append(row.other_id)
+    for row in rows_by_key(connection, query.order_by(_PAST.relation), _PAST.entity_id, ids):
+        ancestors[row.entity_id][row.until_offset].append(row.other_id)
     return {one: sorted(many.items()) for one, many in ancestors.items()}
 
 
@@ -233,11 +230,9 @@ def _deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, li
     column, is_deletion = change_event.c, change_event.c.event_type == EventType.ENTITY_SOFT_DELETED.value
     is_restoration = column.event_type == EventType.ENTITY_RESTORED.value
     turns: dict[str, list[tuple[int, bool]]] = defaultdict(list)
-    for chunk in chunks_of(sorted(ids)):
-        query = select(column.entity_id, column.log_offset, is_deletion)
-        query = query.where(column.entity_id.in_(chunk), is_deletion | is_restoration).order_by(column.log_offset)
-        for entity_id, offset, is_gone in connection.execute(query):
-            turns[entity_id].append((offset, bool(is_gone)))
+    query = select(column.entity_id, column.log_offset, is_deletion).where(is_deletion | is_restoration)
+    for entity_id, offset, is_gone in rows_by_key(connection, query.order_by(column.log_offset), column.entity_id, ids):
+        turns[entity_id].append((offset, bool(is_gone)))
     return {
         entity_id: [
             (offset + 1, following[0] if following else NO_END)

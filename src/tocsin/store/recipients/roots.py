@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.holding import Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.flow.schedule.roots import GroupedMatch, Root
 from tocsin.model.match_result import Pair
 from tocsin.model.status import is_failure
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import entity
 from tocsin.store.recipients.holding import Incident, Reached, incidents_of, reach_by_asset
@@ -118,17 +118,11 @@ def _reaches(incident: Incident, asset: str, at: int, context: _IncidentContext)
 
 def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
     """Return which of these events report a failure."""
-    failing: set[int] = set()
-    query = select(status_report.c.log_offset, status_report.c.verdict)
-    for chunk in chunks_of(sorted(offsets)):
-        reports = connection.execute(query.where(status_report.c.log_offset.in_(chunk)))
-        failing.update(row.log_offset for row in reports if row.verdict is not None and is_failure(row.verdict))
-    return failing
+    query = select(status_report.c.log_offset, status_report.c.verdict).where(status_report.c.verdict.is_not(None))
+    reports = rows_by_key(connection, query, status_report.c.log_offset, offsets)
+    return {row.log_offset for row in reports if is_failure(row.verdict)}
 
 
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for chunk in chunks_of(sorted(ids)):
-        query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(chunk))
-        names |= {row.id: row.fqn for row in connection.execute(query)}
-    return names
+    entities = rows_by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
+    return {row.id: row.fqn for row in entities}

@@ -14,7 +14,7 @@ from tocsin.chunks import chunks_of
 from tocsin.model import fqn
 from tocsin.store.catalogue.relations.past import ABOVE
 from tocsin.store.database.feed_tables import thread, tombstone_part
-from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.tables import change_event, entity, past_relation
 
 _TEST, _TABLE = "testCase", "table"
@@ -70,8 +70,6 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
 def _tables(connection: Connection, tested: Mapping[str, str]) -> dict[str, str]:
     """Return the table of each test case, given by id with its FQN: ``service.database.schema.table[.column].name``."""
     names = {test: fqn.join(fqn.split(name)[:_TABLE_PARTS]) for test, name in tested.items()}
-    ids: dict[str, str] = {}
-    for chunk in chunks_of(sorted(set(names.values()))):
-        query = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE, entity.c.fqn.in_(chunk))
-        ids |= {row.fqn: row.id for row in connection.execute(query)}
+    tables = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE)
+    ids = {row.fqn: row.id for row in rows_by_key(connection, tables, entity.c.fqn, set(names.values()))}
     return {test: ids[name] for test, name in names.items() if name in ids}

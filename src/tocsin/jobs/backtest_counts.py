@@ -24,16 +24,27 @@ Match = Mapping[str, Any]  # Any: a column of the matches, by its name
 RecipientRow = Mapping[str, Any]  # Any: a column of ``backtest_tasks.COUNTED``
 
 
-@dataclass(frozen=True)
+@dataclass
 class RecipientCount:
-    """One recipient over one channel: where it goes, who it is, how often, because of what and by which alerts."""
+    """One recipient over one channel: where it goes, who it is, how often, because of what and by which alerts.
+
+    ``ways`` is the number of reasons in all.
+    """
 
     channel: str
     target: str
     recipient_id: str | None
-    notified: int
-    kinds: frozenset[str]
-    alerts: frozenset[str]
+    notified: int = 0
+    ways: int = 0
+    kinds: set[str] = field(default_factory=set)
+    alerts: set[str] = field(default_factory=set)
+
+    def add(self, notified: int, ways: int, kinds: Iterable[str], alerts: Iterable[str]) -> None:
+        """Count further notifications and their reasons."""
+        self.notified += notified
+        self.ways += ways
+        self.kinds.update(kinds)
+        self.alerts.update(alerts)
 
 
 @dataclass
@@ -44,7 +55,6 @@ class BacktestTally:
     assets: Counter[str] = field(default_factory=Counter)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
     samples: list[int] = field(default_factory=list)
-    ways: int = 0
     notified_events: int = 0
     recipients: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
     notified_by: Counter[str] = field(default_factory=Counter)
@@ -66,25 +76,13 @@ class BacktestTally:
         """Count the would-be recipients; rows without a channel are numbers of events, or of notifications."""
         for row in recipients:
             if row["channel"]:
-                self._add(row)
+                recipient = RecipientCount(row["channel"], row["target"], row["recipient_id"])
+                recipient = self.recipients.setdefault((row["channel"], row["key"]), recipient)
+                recipient.add(row["notified"], row["ways"], row["kinds"], row["alerts"])
             elif row["key"]:
                 self.notified_by[row["key"]] += row["notified"]
             else:
                 self.notified_events += row["notified"]
-
-    def _add(self, row: RecipientRow) -> None:
-        at = (row["channel"], row["key"])
-        before = self.recipients.get(at)
-        counts = (before.notified, before.kinds, before.alerts) if before else (0, frozenset[str](), frozenset[str]())
-        self.recipients[at] = RecipientCount(
-            row["channel"],
-            row["target"],
-            row["recipient_id"],
-            counts[0] + row["notified"],
-            counts[1] | frozenset(row["kinds"]),
-            counts[2] | frozenset(row["alerts"]),
-        )
-        self.ways += row["ways"]
 
     def most_notified(self) -> list[RecipientCount]:
         """Return the recipients with the most would-be notifications."""
@@ -101,7 +99,7 @@ class BacktestTally:
             "assetCount": len(self.assets),
             "assets": [self._asset(entity_id, count) for entity_id, count in self.assets.most_common(MOST_ASSETS)],
             "notified": notified,
-            "merged": self.ways - notified,
+            "merged": sum(one.ways for one in self.recipients.values()) - notified,
             "recipientCount": len({one.recipient_id or one.target for one in self.recipients.values()}),
             "channels": self._channels(),
         }

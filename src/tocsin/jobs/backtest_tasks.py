@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -20,9 +20,10 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.pipeline import MATCHING, NOTIFYING, AlertFacts, Batch, Context, drafts_of, run
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting
 from tocsin.flow.resolve.only_visible import Events, RememberedEvents
+from tocsin.jobs.backtest_counts import RecipientCount
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, disposing, matched_events, open_resolving
 from tocsin.model.match_result import Pair
-from tocsin.model.notification_draft import NotificationDraft, Reasons
+from tocsin.model.notification_draft import NotificationDraft
 
 _TEXT, _NUMBER = StringType(), LongType()
 COUNTED = StructType(
@@ -35,7 +36,8 @@ COUNTED = StructType(
 """One row per task and (channel, key): ``notified`` events, ``ways`` (reasons in all), their ``kinds`` and ``alerts``.
 
 More rows per task have no ``channel``: one for each alert, its id as ``key`` and in ``notified`` the number of
-notifications with a reason of it; and one without ``key``, with the number of events that notify anybody.
+notifications with a reason of it; and one without ``key``, with the number of events that notify anybody. Their other
+columns are null.
 """
 
 
@@ -83,52 +85,26 @@ class _Counts:
 
     def __init__(self) -> None:
         self._offsets: set[int] = set()
-        self._recipients: dict[tuple[str, str], _Recipient] = {}
+        self._recipients: dict[tuple[str, str], RecipientCount] = {}
         self._by_alert = Counter[str]()
 
     def add(self, drafts: Sequence[NotificationDraft]) -> None:
         self._offsets.update(draft.event.offset for draft in drafts)
         for draft in drafts:
-            at = draft.channel.value, draft.key
+            at, reasons = (draft.channel.value, draft.key), draft.reasons
             if at not in self._recipients:
-                self._recipients[at] = _Recipient(draft.target, draft.recipient_id)
-            self._recipients[at].add(draft.reasons)
-            self._by_alert.update(draft.reasons.destination_ids.keys())
+                self._recipients[at] = RecipientCount(draft.channel.value, draft.target, draft.recipient_id)
+            self._recipients[at].add(1, len(reasons.in_order), reasons.kinds, reasons.destination_ids)
+            self._by_alert.update(reasons.destination_ids.keys())
 
     def rows(self) -> pa.RecordBatch:
         recipients = [
-            (
-                channel,
-                key,
-                recipient.target,
-                recipient.recipient_id,
-                recipient.notified,
-                recipient.ways,
-                sorted(recipient.kinds),
-                sorted(recipient.alerts),
-            )
-            for (channel, key), recipient in self._recipients.items()
+            {**vars(count), "key": key, "kinds": sorted(count.kinds), "alerts": sorted(count.alerts)}
+            for (_, key), count in self._recipients.items()
         ]
         counts = [(None, len(self._offsets)), *self._by_alert.items()]
-        counts_of_all = [*recipients, *((None, key, None, None, count, 0, [], []) for key, count in counts)]
-        named_counts = [dict(zip(COUNTED.names, row, strict=True)) for row in counts_of_all]
-        return pa.RecordBatch.from_pylist(named_counts, schema=to_arrow_schema(COUNTED))
-
-
-@dataclass
-class _Recipient:
-    target: str
-    recipient_id: str | None
-    notified: int = 0
-    ways: int = 0
-    kinds: set[str] = field(default_factory=set)
-    alerts: set[str] = field(default_factory=set)
-
-    def add(self, reasons: Reasons) -> None:
-        self.notified += 1
-        self.ways += len(reasons.in_order)
-        self.kinds.update(reasons.kinds)
-        self.alerts.update(reasons.destination_ids)
+        rows = [*recipients, *({"key": key, "notified": count} for key, count in counts)]
+        return pa.RecordBatch.from_pylist(rows, schema=to_arrow_schema(COUNTED))
 
 
 @dataclass(frozen=True)

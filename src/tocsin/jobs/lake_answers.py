@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.errors import InvalidInput, TooLarge
+from tocsin.jobs.isolation import TimeLimitExceeded, within
 from tocsin.jobs.lake import LakeParts, show_history
 from tocsin.spark.lake import VIEW
 from tocsin.spark.lake_sql import LakeSql
@@ -86,39 +83,13 @@ def _collect_rows(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]
         return []
     limited = frame.limit(bounds.row_count + 1)
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
-    with _time_limit(frame.sparkSession, bounds.seconds):
-        answers = texts.collect()
+    try:
+        answers = within(frame.sparkSession, bounds.seconds, texts.collect)
+    except TimeLimitExceeded as error:
+        raise TooLarge(f"The query took longer than {bounds.seconds:.0f} s; narrow it, e.g. by timestamp.") from error
     if len(answers) > bounds.row_count:
         raise TooLarge(f"The answer has more than {bounds.row_count:,} rows; add LIMIT or select less.")
     return [json.loads(row["row"]) for row in answers]
-
-
-@contextmanager
-def _time_limit(session: SparkSession, seconds: float) -> Iterator[None]:
-    """Cancel the Spark jobs of this thread if they take longer.
-
-    Raises
-    ------
-    TooLarge : they did
-    """
-    context, expired = session.sparkContext, threading.Event()
-    context.setJobGroup(JOBS, JOBS, interruptOnCancel=True)
-
-    def expire() -> None:
-        expired.set()
-        context.cancelJobGroup(JOBS)
-
-    timer = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        if expired.is_set():
-            raise TooLarge(f"The query took longer than {seconds:.0f} s; narrow it, e.g. by timestamp.") from error
-        raise
-    finally:
-        timer.cancel()
 
 
 def _error_text(error: PySparkException) -> str:

@@ -7,13 +7,14 @@ in either order of writing; entries not found in the catalogue are removed at th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
+from tocsin.chunks import chunks_of
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries
@@ -23,8 +24,6 @@ from tocsin.store.eventlog.log import EventLog
 
 ENTITIES_PER_TASK = 5_000
 TASKS_AT_ONCE = 4
-
-Ranges = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,8 @@ def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[i
     register_source(rebuild_session, CatalogueSource)
     as_of = EventLog(engine).readable_end()
     writes.forget_gone(as_of)
-    steps, written = list(_steps(writes.id_cuts(ENTITIES_PER_TASK))), 0
+    ranges_of_ids = pairwise(["", *writes.id_cuts(ENTITIES_PER_TASK)])
+    steps, written = list(chunks_of(ranges_of_ids, TASKS_AT_ONCE)), 0
     for number, ranges in enumerate(steps):
         report(number, len(steps))
         options = {"url": url, "ranges": json.dumps(ranges), "logOffset": str(as_of)}
@@ -60,10 +60,3 @@ def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[i
     removed = writes.sweep(as_of)
     report(1, 1)
     return Rebuilt(written, removed, writes.count())
-
-
-def _steps(cuts: list[str]) -> Iterator[Ranges]:
-    """Yield what to read at once: the ranges between cuts, a few tasks together."""
-    ranges = list(pairwise(["", *cuts]))
-    for start in range(0, len(ranges), TASKS_AT_ONCE):
-        yield ranges[start : start + TASKS_AT_ONCE]

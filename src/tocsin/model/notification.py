@@ -5,8 +5,10 @@ Next: ``model/message.py``.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha1
 from uuid import UUID
 
@@ -85,6 +87,12 @@ class Reason(WireModel):
         upstream = self.downstream_of or "an asset upstream"
         after = "" if self.downstream_of is None else f"; {upstream} failed first"
         return f"{because} (alert {self.subscription_name}{after}{until})"
+
+
+@lru_cache(maxsize=1_000)
+def reasons_of(text: str) -> tuple[Reason, ...]:
+    """Return reasons from JSON; those of one alert for one destination are the same text for every event."""
+    return tuple(Reason.model_validate(reason) for reason in json.loads(text))
 
 
 _SENTENCES = {

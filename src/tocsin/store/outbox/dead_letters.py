@@ -24,7 +24,8 @@ SHOWN_ENTRIES = 5
 """Notifications that are read of each dead letter of a page."""
 
 _OWN = "id subscription_id destination_id channel target status attempt_count created_at_ms updated_at_ms".split()
-_LAST = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
+IS_LAST = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
+"""Whether an attempt is the last one at its message."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ def conditions_of(selection: Selection) -> list[ColumnElement[bool]]:
 
 def joined_with_last(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
     """Return a query of messages joined with the last attempt of each."""
-    return query.join(attempt, _LAST)
+    return query.join(attempt, IS_LAST)
 
 
 def _with_last() -> Select[Any]:  # Any: the columns of a dead letter
     own_columns = (message.c[name] for name in _OWN)
     query = select(*own_columns, attempt.c.reason, attempt.c.status_code, attempt.c.detail)
-    return query.select_from(message).outerjoin(attempt, _LAST)
+    return query.select_from(message).outerjoin(attempt, IS_LAST)
 
 
 def _letter(row: Any) -> DeadLetter:  # Any: SQLAlchemy's row

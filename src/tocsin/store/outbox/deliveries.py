@@ -27,7 +27,7 @@ from tocsin.store.database.tables import (
     message,
     notification,
 )
-from tocsin.store.outbox.dead_letters import joined_with_last
+from tocsin.store.outbox.dead_letters import IS_LAST, joined_with_last
 
 MOST_COUNTED = 100_000
 """Failed or waiting events that are counted; more are not."""
@@ -177,7 +177,7 @@ class AlertDeliveries:
             .join(notification, note.log_offset == firing.c.log_offset)
             .join(change_event, _EVENT.log_offset == firing.c.log_offset)
             .outerjoin(message, row.id == note.message_id)
-            .outerjoin(attempt, and_(tried.message_id == row.id, tried.number == row.attempt_count))
+            .outerjoin(attempt, IS_LAST)
             .where(firing.c.subscription_id == subscription_id, _EVENT.timestamp_ms.between(*window_ms))
         )
         position = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
@@ -199,9 +199,8 @@ def _restrict_to_given_up(query: Select[Any]) -> Select[Any]:  # Any: whatever i
 
 def _unsent(offsets: Sequence[int]) -> Select[Any]:  # Any: an offset
     """Return a query for those of these events that have a message which did not arrive, and not on purpose."""
-    last = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
     query = select(notification.c.log_offset).join(message, message.c.id == notification.c.message_id)
-    query = query.outerjoin(attempt, last).where(notification.c.log_offset.in_(offsets)).distinct()
+    query = query.outerjoin(attempt, IS_LAST).where(notification.c.log_offset.in_(offsets)).distinct()
     suppressed = func.coalesce(attempt.c.reason.in_(sorted(SUPPRESSED)), False)
     return query.where(message.c.status != MessageStatus.DELIVERED.value, not_(suppressed))
 

@@ -8,7 +8,7 @@ in the transaction that writes: docs/decisions/0053-real-time-alerts-gather-wher
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
@@ -17,6 +17,8 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.decide import Slot
 from tocsin.flow.schedule.messages import ScheduledNotification, following, in_slot, next_slot, slot_order
 from tocsin.model.message import MessageStatus
+from tocsin.model.subscription import Channel
+from tocsin.store.database.bulk import BulkInsert, Row
 from tocsin.store.database.engine import inserting
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message, paced_time
@@ -24,6 +26,13 @@ from tocsin.store.database.tables import message, paced_time
 Group = tuple[str, str, str]
 """Channel, recipient and grouping key."""
 
+MESSAGES = BulkInsert(
+    message,
+    (
+        *("id", "channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id"),
+        *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
+    ),
+)
 _Groups = Mapping[Group, Sequence[ScheduledNotification]]
 
 _LOOK_BACK_MS = 86_400_000
@@ -192,31 +201,26 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
 
 def _open(connection: Connection, notifications: Sequence[ScheduledNotification]) -> set[str]:
     """Store the messages of these notifications where they are new; return those that nobody has claimed, locked."""
-    new = {timed.message_id: message_row(timed) for timed in notifications if timed.message_id}
+    new = {timed.message_id: timed for timed in notifications if timed.message_id}
     ids = sorted(new)
-    insert = inserting(connection, message).on_conflict_do_nothing()
-    connection.execute(insert, [new[one] for one in ids])
+    add_messages(connection, [new[one] for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
     query = select(message.c.id).where(message.c.attempt_count == 0, *untouched).order_by(message.c.id)
     return {row.id for row in rows_by_key(connection, query.with_for_update(), message.c.id, ids)}
 
 
-def message_row(notification: ScheduledNotification) -> dict[str, object]:
-    """Return the message of a notification as it is stored."""
-    draft, slot = notification.draft, notification.slot
-    subscription_id, destination_id = notification.sender
-    return {
-        "id": notification.message_id,
-        "channel": draft.channel.value,
-        "recipient": draft.key,
-        "recipient_id": draft.recipient_id,
-        "target": draft.target,
-        "subscription_id": subscription_id,
-        "destination_id": destination_id,
-        "grouping_key": slot.grouping_key,
-        "due_at_ms": slot.due_at_ms,
-        "wait_ms": notification.wait_ms,
-        "created_at_ms": notification.created_at_ms,
-        "updated_at_ms": notification.created_at_ms,
-        "status": MessageStatus.PENDING.value,
-    }
+def message_row(scheduled: ScheduledNotification) -> Row:
+    """Return the message of a notification, the columns of ``MESSAGES``."""
+    draft, slot, at_ms = scheduled.draft, scheduled.slot, scheduled.created_at_ms
+    is_queued = draft.channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
+    return (
+        *(scheduled.message_id, draft.channel.value, draft.key, draft.recipient_id, draft.target, *scheduled.sender),
+        *(slot.grouping_key, slot.due_at_ms, scheduled.wait_ms, at_ms, at_ms),
+        *((MessageStatus.QUEUED if is_queued else MessageStatus.PENDING).value, 0),
+    )
+
+
+def add_messages(connection: Connection, notifications: Iterable[ScheduledNotification]) -> None:
+    """Store the messages of a few notifications where they are new."""
+    message_rows = [dict(zip(MESSAGES.columns, message_row(one), strict=True)) for one in notifications]
+    connection.execute(inserting(connection, message).on_conflict_do_nothing(), message_rows)

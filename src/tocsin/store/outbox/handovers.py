@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Engine, Row, and_, exists, or_, select
+from sqlalchemy import Connection, Engine, Row, and_, or_, select
 
 from tocsin.model.notification import split_message_id
 from tocsin.store.database.engine import reading, writing
-from tocsin.store.database.tables import OPEN_MESSAGE, message, notification, worker_session
+from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import Pauses
+from tocsin.store.outbox.sessions import UNCLAIMED
 
 LATE_AFTER_MS = 5_000
 """A destination is behind if a message of it has been due for longer and nobody has claimed it."""
@@ -116,10 +117,7 @@ def _keys_in(reasons: str) -> tuple[DestinationKey, ...]:
 
 def _free(connection: Connection, message_ids: Collection[str]) -> Sequence[Row[Any]]:  # Any: columns of a message
     """Return those of these messages that wait and that no worker has claimed, locked."""
-    claimed = exists().where(worker_session.c.id == message.c.lease_owner).correlate(message)
-    query = select(message).where(
-        OPEN_MESSAGE, message.c.id.in_(sorted(message_ids)), or_(message.c.lease_owner.is_(None), ~claimed)
-    )
+    query = select(message).where(OPEN_MESSAGE, message.c.id.in_(sorted(message_ids)), UNCLAIMED)
     return connection.execute(query.order_by(message.c.id).with_for_update(skip_locked=True)).all()
 
 

@@ -16,13 +16,12 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.merge import reason_order
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, reasons_of
 from tocsin.model.subscription import Channel
-from tocsin.store.database.engine import inserting
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
 from tocsin.store.outbox.firings import Fired
-from tocsin.store.outbox.gathering import message_row
+from tocsin.store.outbox.gathering import add_messages
 
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _MERGE = (
@@ -67,7 +66,7 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
     stored_notifications = _lock_notifications(connection, new_by_id)
     taking, ended = _messages(connection, {one.message_id for one in stored_notifications if one.message_id})
     for stored in stored_notifications:
-        notification, reasons = new_by_id[stored.id], _parse_reasons(stored.reasons)
+        notification, reasons = new_by_id[stored.id], reasons_of(stored.reasons)
         draft, due_at_ms = notification.draft, notification.slot.due_at_ms
         stored_identities = {_identity(reason) for reason in reasons}
         new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]
@@ -82,10 +81,7 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
         text = _text([reason for reason in new if reason.subscription_id not in named_alerts])
         added.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
     if moved:
-        connection.execute(
-            inserting(connection, message).on_conflict_do_nothing(),
-            [message_row(notification) for _, notification in moved],
-        )
+        add_messages(connection, [notification for _, notification in moved])
     if changed:
         connection.execute(_MERGE, changed)
     if reopened:
@@ -136,10 +132,6 @@ def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], s
     for row in rows_by_key(connection, query.order_by(message.c.id).with_for_update(), message.c.id, ids):
         (ended if row.status in _GIVEN_UP else taking).add(row.id)
     return taking, ended
-
-
-def _parse_reasons(text: str) -> list[Reason]:
-    return [Reason.model_validate(one) for one in json.loads(text)]
 
 
 def _identity(reason: Reason) -> Reason:

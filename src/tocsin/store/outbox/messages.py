@@ -13,7 +13,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -30,7 +29,6 @@ from sqlalchemy import (
     func,
     literal,
     null,
-    or_,
     select,
 )
 
@@ -39,7 +37,7 @@ from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
-from tocsin.model.notification import Reason
+from tocsin.model.notification import reasons_of
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.statements import Prepared
@@ -57,6 +55,7 @@ from tocsin.store.outbox.deleted_owners import with_deleted_owners
 from tocsin.store.outbox.open_incidents import with_incidents
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
+from tocsin.store.outbox.sessions import UNCLAIMED
 from tocsin.store.outbox.status import Key, count_in, plan_again
 
 SHOWN_BYTES = 16 * 2**20
@@ -210,8 +209,7 @@ class Messages:
 
 def _is_claimable(which: Which) -> ColumnElement[bool]:
     """Return the condition for a message to be due at ``now_ms`` and claimed under no session."""
-    claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
-    return and_(which, message.c.due_at_ms <= bindparam("now_ms"), or_(message.c.lease_owner.is_(None), ~claimed))
+    return and_(which, message.c.due_at_ms <= bindparam("now_ms"), UNCLAIMED)
 
 
 def _destinations_of(which: Which) -> Select[tuple[str]]:
@@ -336,16 +334,10 @@ def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
         log_offset=row.log_offset,
         event=event.in_brief() if in_brief else event,
         in_brief=in_brief,
-        reasons=_reasons(row.reasons),
+        reasons=reasons_of(row.reasons),
         recipient_id=row.recipient_id,
         recipient_gone=row.recipient_id is not None and row.deleted is not False,
     )
-
-
-@lru_cache(maxsize=1_000)
-def _reasons(text: str) -> tuple[Reason, ...]:
-    """Return reasons from JSON; those of one alert for one destination are the same text for every event."""
-    return tuple(Reason.model_validate(reason) for reason in json.loads(text))
 
 
 def _attempt_row(finished: Finished) -> dict[str, object]:

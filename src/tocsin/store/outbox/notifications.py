@@ -16,17 +16,15 @@ from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
-from tocsin.model.message import MessageStatus
-from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.alerts import incidents
 from tocsin.store.database.bulk import BulkInsert, Row, insert_new
 from tocsin.store.database.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import message, notification, pipeline_progress
+from tocsin.store.database.tables import notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.outbox import match_results
 from tocsin.store.outbox.firings import Fired, FiringCounts
-from tocsin.store.outbox.gathering import gather
+from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
 from tocsin.store.outbox.merging import add_reasons
 
 _NOTIFICATIONS = BulkInsert(
@@ -36,13 +34,6 @@ _NOTIFICATIONS = BulkInsert(
         *("recipient", "message_id"),
     ),
     counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
-)
-_MESSAGES = BulkInsert(
-    message,
-    (
-        *("id", "channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id"),
-        *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
-    ),
 )
 _id = itemgetter(0)
 
@@ -88,12 +79,12 @@ class Storing:
         """Store those that are not there yet, with these messages; return how many that are."""
         unknown = self._unknown(notifications)
         notification_rows = sorted(map(_notification_row, notifications), key=_id)
-        work = ((_NOTIFICATIONS, notification_rows), (_MESSAGES, message_rows))
+        work = ((_NOTIFICATIONS, notification_rows), (MESSAGES, message_rows))
         if (is_sqlite(self._connection) or len(unknown) == len(notifications)) and insert_new(self._connection, work):
             self._firings.add(map(_firing_of, unknown))
             return len(unknown)
         counts = _NOTIFICATIONS.run(self._connection, notification_rows)
-        _MESSAGES.run(self._connection, message_rows)
+        MESSAGES.run(self._connection, message_rows)
         for *fired, count in counts:
             self._firings.add([tuple(fired)], count)
         return sum(count for *_, count in counts)
@@ -194,18 +185,7 @@ def _notification_row(scheduled: ScheduledNotification) -> Row:
 def _message_rows(notifications: Sequence[ScheduledNotification]) -> list[Row]:
     """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
     by_message = {one.message_id: one for one in notifications if one.message_id}
-    return [_message_row(by_message[identity]) for identity in sorted(by_message)]
-
-
-def _message_row(scheduled: ScheduledNotification) -> Row:
-    """Return the columns of ``_MESSAGES``."""
-    draft, slot, at_ms = scheduled.draft, scheduled.slot, scheduled.created_at_ms
-    is_queued = draft.channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
-    return (
-        *(scheduled.message_id, draft.channel.value, draft.key, draft.recipient_id, draft.target, *scheduled.sender),
-        *(slot.grouping_key, slot.due_at_ms, scheduled.wait_ms, at_ms, at_ms),
-        *((MessageStatus.QUEUED if is_queued else MessageStatus.PENDING).value, 0),
-    )
+    return [message_row(by_message[identity]) for identity in sorted(by_message)]
 
 
 def _firing_of(scheduled: ScheduledNotification) -> Fired:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, exists, func, select, tuple_
 
 from tocsin.errors import Conflict
 from tocsin.flow.track.attempts import Finished
@@ -21,8 +21,9 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
-from tocsin.store.database.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay, worker_session
-from tocsin.store.outbox.dead_letters import conditions_of, joined_with_last
+from tocsin.store.database.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay
+from tocsin.store.outbox.dead_letters import IS_LAST, conditions_of, joined_with_last
+from tocsin.store.outbox.sessions import UNCLAIMED
 
 MOST_OPEN = 5
 """Replays that one person may have under way."""
@@ -167,9 +168,7 @@ def _collect_portion(connection: Connection, row: Row[Any], now_ms: int) -> bool
 
 def _take_back_portion(connection: Connection, replay_id: str, now_ms: int) -> bool:
     """Take back a portion of what waits; return whether there may be more. What is being sent ends by itself."""
-    claimed = exists().where(worker_session.c.id == message.c.lease_owner).correlate(message)
-    free = or_(message.c.lease_owner.is_(None), ~claimed)
-    query = select(message.c.id).where(REPLAYED_MESSAGE, message.c.replay_id == replay_id, free)
+    query = select(message.c.id).where(REPLAYED_MESSAGE, message.c.replay_id == replay_id, UNCLAIMED)
     ids = list(connection.execute(query.limit(_AT_ONCE).with_for_update(skip_locked=True)).scalars())
     _take_back(connection, replay_id, ids, now_ms)
     _end(connection, [replay_id], now_ms)
@@ -180,8 +179,7 @@ def _take_back(connection: Connection, replay_id: str, ids: Collection[str], now
     """Give messages the status again that their last attempt left them in."""
     if not ids:
         return
-    last = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
-    outcome = select(attempt.c.outcome).where(last).correlate(message).scalar_subquery()
+    outcome = select(attempt.c.outcome).where(IS_LAST).correlate(message).scalar_subquery()
     status = case(
         (outcome == "delivered", MessageStatus.DELIVERED.value),
         (outcome == "retry", MessageStatus.RETRY_LIMIT_REACHED.value),

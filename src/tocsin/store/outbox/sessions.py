@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Delete, Engine, delete, select
+from sqlalchemy import Delete, Engine, delete, exists, literal, or_, select
 
 from tocsin.store.database.engine import inserting, reading, writing
-from tocsin.store.database.tables import worker_session
+from tocsin.store.database.tables import message, worker_session
 
 _AT = worker_session.c
+UNCLAIMED = or_(
+    message.c.lease_owner.is_(None), ~exists(literal(1)).where(_AT.id == message.c.lease_owner).correlate(message)
+)
+"""Whether no session holds a message."""
 
 
 @dataclass(frozen=True)

@@ -40,17 +40,6 @@ _CHANGE = Prepared(
     [one.name for one in destination_status.c if one not in _KEYS],
 )
 _PLAIN = tuple(one.name for one in fields(DestinationStatus) if one.name not in ("breaker", "failing"))
-_RESUMED = {
-    "failing_since_ms": None,
-    "failing_count": 0,
-    "failing_percent": 0,
-    "reported_percent": 0,
-    "stopped_at_ms": None,
-    "recent_attempts": None,
-    "opened_at_ms": None,
-    "probe_at_ms": None,
-    "next_attempt_ms": None,
-}
 _WAITING = (MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
 Key = tuple[str, str]
 _AT = destination_status.c
@@ -70,13 +59,14 @@ class DestinationStatuses:
 
     def resume(self, subscription_id: str, destination_id: str, *, now_ms: int) -> None:
         """Let a paused or stopped destination be sent to at once, and what awaits a retry there be due."""
-        column, status = message.c, destination_status.c
-        of_status = and_(status.subscription_id == subscription_id, status.destination_id == destination_id)
+        column = message.c
         of_messages = and_(column.destination_id == destination_id, column.subscription_id == subscription_id)
         waits = and_(of_messages, column.status.in_(_WAITING), column.due_at_ms > now_ms)
         with writing(self._engine) as connection:
             connection.execute(message.update().where(waits).values(due_at_ms=now_ms, wait_ms=0))
-            connection.execute(destination_status.update().where(of_status).values(**_RESUMED))
+            resumed = {**_health_columns(Breaker(), Failing()), "next_attempt_ms": None}
+            of_status = _here(subscription_id, destination_id)
+            connection.execute(destination_status.update().where(of_status).values(**resumed))
 
 
 def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: int) -> None:
@@ -154,9 +144,12 @@ def _row(key: Key, standing: DestinationStatus) -> Document:
 
 
 def _columns(standing: DestinationStatus) -> dict[str, object]:
-    breaker, failing = standing.breaker, standing.failing
+    plain = {name: getattr(standing, name) for name in _PLAIN}
+    return plain | _health_columns(standing.breaker, standing.failing)
+
+
+def _health_columns(breaker: Breaker, failing: Failing) -> dict[str, object]:
     return {
-        **{name: getattr(standing, name) for name in _PLAIN},
         "recent_attempts": json.dumps(breaker.slices) if breaker.slices else None,
         "opened_at_ms": breaker.opened_at_ms,
         "probe_at_ms": breaker.probe_at_ms,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType
 
 from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
@@ -24,14 +24,11 @@ from tocsin.jobs.backtest_counts import RecipientCount
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, disposing, matched_events, open_resolving
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft
+from tocsin.spark.schema import NUMBER, TEXT, struct_of
 
-_TEXT, _NUMBER = StringType(), LongType()
-COUNTED = StructType(
-    [
-        *(StructField(name, _TEXT) for name in ("channel", "key", "target", "recipient_id")),
-        *(StructField(name, _NUMBER) for name in ("notified", "ways")),
-        *(StructField(name, ArrayType(_TEXT)) for name in ("kinds", "alerts")),
-    ]
+COUNTED = struct_of(
+    *(("channel", TEXT), ("key", TEXT), ("target", TEXT), ("recipient_id", TEXT)),
+    *(("notified", NUMBER), ("ways", NUMBER), ("kinds", ArrayType(TEXT)), ("alerts", ArrayType(TEXT))),
 )
 """One row per task and (channel, key): ``notified`` events, ``ways`` (reasons in all), their ``kinds`` and ``alerts``.
 

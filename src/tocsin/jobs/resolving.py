@@ -21,7 +21,6 @@ from operator import itemgetter
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
-from pyspark.sql.types import LongType, StructField, StructType
 from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache
@@ -44,6 +43,7 @@ from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import EventHead
+from tocsin.spark.schema import NUMBER, struct_of
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.group_commit import PATIENT
@@ -59,7 +59,7 @@ T = TypeVar("T")
 OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
 """The columns of an event that its matches carry along; see ``spark/match.matches``."""
 
-COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in ("matched", "notified")])
+COUNTS = struct_of(("matched", NUMBER), ("notified", NUMBER), nullable=False)
 """One row per task: numbers of matches and of notifications."""
 
 EVENTS_AT_ONCE = 1_000

@@ -13,24 +13,16 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from tocsin.chunks import chunks_of
 from tocsin.jobs.alerts import Alerts
-from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, disposing, matched_events
+from tocsin.jobs.resolving import COUNTS, EVENTS_AT_ONCE, OF_EVENT, Notify, disposing, matched_events
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.spark.match import Index, matches, skipping
+from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
 from tocsin.spark.tasks import in_tasks
 
-_AT_ONCE = 1_000
-
-WITHHELD = StructType(
-    [
-        StructField("log_offset", LongType(), nullable=False),
-        StructField("subscription_id", StringType(), nullable=False),
-        StructField("editor_id", StringType(), nullable=False),
-    ]
-)
+WITHHELD = struct_of(("log_offset", NUMBER), ("subscription_id", TEXT), ("editor_id", TEXT), nullable=False)
 """One row per pair: ``editor_id`` is who may not view the event."""
 
 
@@ -90,13 +82,10 @@ class FindWithheld:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield rows of ``WITHHELD``."""
         resolving = self.notify.resolving()
         with disposing(resolving):
-            for events in chunks_of(matched_events(batches), _AT_ONCE):
+            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 withheld = self.notify.withheld(events, resolving)
                 records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
-                columns = zip(*records, strict=True) if records else ([], [], [])
-                types = (pa.int64(), pa.string(), pa.string())
-                arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, WITHHELD.names)
+                yield record_batch(records, WITHHELD)
 
 
 @dataclass(frozen=True)

@@ -10,40 +10,28 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StructType
 
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
+from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
 
-
-def _struct(*columns: tuple[str, type[LongType] | type[StringType] | type[IntegerType]]) -> StructType:
-    return StructType([StructField(name, kind()) for name, kind in columns])
-
-
-MATCHED = _struct(("log_offset", LongType), ("event_id", StringType), ("subscription_id", StringType))
-ALERTS = _struct(
-    *(("subscription_id", StringType), ("changed_at", LongType), ("done_through", LongType)),
-    ("asks_of_streaks", IntegerType),
-)
-MATCH_RESULTS = _struct(
-    *(("log_offset", LongType), ("subscription_id", StringType), ("notified_count", IntegerType)),
-    *(("relation_count", IntegerType), ("missing_count", IntegerType), ("triggered_by", StringType)),
-)
-NOTES = _struct(
-    *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
-    *(("channel", StringType), ("recipient", StringType), ("reasons", StringType), ("message_id", StringType)),
-)
-MESSAGES = _struct(
-    *(("id", StringType), ("status", StringType)),
-    *(("due_at_ms", LongType), ("delivered_count", LongType)),
-)
+_COUNT = IntegerType()
+MATCHED = struct_of(("log_offset", NUMBER), ("event_id", TEXT), ("subscription_id", TEXT))
 VIEWS: Mapping[str, StructType] = {
-    "audit_alerts": ALERTS,
-    "audit_match_results": MATCH_RESULTS,
-    "audit_notes": NOTES,
-    "audit_messages": MESSAGES,
+    "audit_alerts": struct_of(
+        *(("subscription_id", TEXT), ("changed_at", NUMBER), ("done_through", NUMBER), ("asks_of_streaks", _COUNT))
+    ),
+    "audit_match_results": struct_of(
+        *(("log_offset", NUMBER), ("subscription_id", TEXT), ("notified_count", _COUNT), ("relation_count", _COUNT)),
+        *(("missing_count", _COUNT), ("triggered_by", TEXT)),
+    ),
+    "audit_notes": struct_of(
+        *(("id", TEXT), ("log_offset", NUMBER), ("event_id", TEXT), ("channel", TEXT), ("recipient", TEXT)),
+        *(("reasons", TEXT), ("message_id", TEXT)),
+    ),
+    "audit_messages": struct_of(("id", TEXT), ("status", TEXT), ("due_at_ms", NUMBER), ("delivered_count", NUMBER)),
 }
 """The compared rows, by view; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
 
@@ -144,7 +132,8 @@ def lay_out(
     One row per alert, match result, notification and message.
     """
     for view, columns in VIEWS.items():
-        session.createDataFrame(_table_of(tuples_by_view[view], columns)).createOrReplaceTempView(view)
+        table = pa.Table.from_batches([record_batch(tuples_by_view[view], columns)])
+        session.createDataFrame(table).createOrReplaceTempView(view)
 
 
 def judgement_counts(session: SparkSession) -> DataFrame:
@@ -163,11 +152,3 @@ def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, ov
     events.createOrReplaceTempView("audit_events")
     matched.createOrReplaceTempView("audit_matched")
     return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms})
-
-
-def _table_of(tuples: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
-    """Return ``tuples`` (tuples in the order of ``columns``) as an Arrow table: one row per tuple."""
-    arrow = to_arrow_schema(columns)
-    parts = list(zip(*tuples, strict=True)) or [()] * len(columns)
-    arrays = [pa.array(part, field.type) for part, field in zip(parts, arrow, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=arrow)

@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
+from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
 from tocsin.spark.sources import connect, is_sqlite
 
 CATALOGUE_FORMAT = "tocsin_catalogue"
@@ -24,14 +24,7 @@ _ROWS_PER_ARROW_BATCH = 2_000
 _RANGE = "SELECT CAST({mark} AS BIGINT), id, entity_type, document FROM entity WHERE id > {mark} AND id <= {mark}"
 _RELABELLED = " AND id IN (SELECT entity_id FROM relabelling WHERE log_offset > {mark} AND log_offset <= {mark})"
 
-STORED = StructType(
-    [
-        StructField("log_offset", LongType()),
-        StructField("entity_id", StringType()),
-        StructField("entity_type", StringType()),
-        StructField("document", StringType()),
-    ]
-)
+STORED = struct_of(("log_offset", NUMBER), ("entity_id", TEXT), ("entity_type", TEXT), ("document", TEXT))
 """One row per entity; ``log_offset`` is the reader's option."""
 
 
@@ -82,16 +75,9 @@ class CatalogueReader(DataSourceReader):
         id_range = cast(IdRange, partition)
         statement = _RANGE + (_RELABELLED if self._relabelled else "")
         statement = statement.format(mark="?" if is_sqlite(self._url) else "%s")
-        schema = to_arrow_schema(STORED)
         with closing(connect(self._url)) as connection:
             cursor = connection.execute(
                 statement, (self._log_offset, id_range.after, id_range.through, *self._relabelled)
             )
             while entities := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
-                yield _to_arrow(entities, schema)
-
-
-def _to_arrow(entities: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:  # Any: a row's values
-    columns = zip(*entities, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+                yield record_batch(entities, STORED)

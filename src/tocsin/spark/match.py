@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType
 
 from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.match.extracted_paths import TakenPaths
@@ -26,6 +26,7 @@ from tocsin.spark.anchors import anchor_hashes
 from tocsin.spark.conditions import DOCUMENT, texts_at, with_document
 from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
 from tocsin.spark.programs import accepts
+from tocsin.spark.schema import NUMBER, TEXT, struct_of
 from tocsin.spark.signatures import Shapes
 
 _CANDIDATE = """
@@ -41,7 +42,7 @@ _IS_FIRST = "size(earlier) = 0 OR NOT arrays_overlap(earlier, keys)"
 SKIPPED = "skipped"
 """The column of events with the alerts that they are not matched with (``skipping``); without it, each is."""
 
-_SKIPPED = StructType([StructField("log_offset", LongType()), StructField(SKIPPED, ArrayType(StringType()))])
+_SKIPPED = struct_of(("log_offset", NUMBER), (SKIPPED, ArrayType(TEXT)))
 _APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0)) < 1"
 """Never true, and twice in the way of Spark's optimiser: the number of a partition keeps the residual conditions out of
 the join, a comparator keeps them out of the method that is compiled for a whole stage. By themselves they are compiled

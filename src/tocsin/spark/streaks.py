@@ -19,22 +19,16 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.pandas.functions import vectorized_udf  # type: ignore[attr-defined]  # its stubs leave it out
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 from pyspark.util import PythonEvalType
 
 from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import Facts, StatusReport, Streak, advance, report_in
-from tocsin.spark.schema import COLUMNS
+from tocsin.spark.schema import COLUMNS, NUMBER, TEXT, struct_of
 
-STREAK = StructType(
-    [
-        StructField("since_ms", LongType()),
-        StructField("verdict", StringType()),
-        StructField("length", LongType()),
-        StructField("failures", LongType()),
-        StructField("newest_ms", LongType()),
-        StructField("without_ms", LongType()),
-    ]
+STREAK = struct_of(
+    *(("since_ms", NUMBER), ("verdict", TEXT), ("length", NUMBER)),
+    *(("failures", NUMBER), ("newest_ms", NUMBER), ("without_ms", NUMBER)),
 )
 """``Streak``, field by field, as the state store keeps it."""
 

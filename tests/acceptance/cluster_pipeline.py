@@ -21,7 +21,8 @@ from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
+from tocsin.jobs.findings import finding_log
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.spark.session import interpreting, open_session
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions

@@ -222,14 +222,14 @@ def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     cleo_id, cleo = served.person("cleo")
     with ben:
         alert = create_entity(ben, PATH, **_alert("salary"))
-    job = editors.build(sqlite_engine)
-    assert editors.look(job) == 0, "of an alert as it was made there is nothing to tell"
+    job = editors.EditorsJob(sqlite_engine)
+    assert job.look() == 0, "of an alert as it was made there is nothing to tell"
     policy = restrict(administrator, user_id, _DENIED)
-    assert (editors.look(job), editors.look(job)) == (1, 0), "once"
+    assert (job.look(), job.look()) == (1, 0), "once"
     assert administrator.delete(f"/policies/{policy['id']}?hardDelete=true").is_success
-    assert editors.look(job) == 0, "more is no loss"
+    assert job.look() == 0, "more is no loss"
     assert administrator.delete(f"/users/{user_id}").is_success
-    assert editors.look(editors.build(sqlite_engine)) == 1
+    assert editors.EditorsJob(sqlite_engine).look() == 1
     narrowed = [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
     assert _narrowings(administrator, alert) == narrowed
     notify_all(sqlite_engine)

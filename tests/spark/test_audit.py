@@ -27,8 +27,8 @@ from tests.spark.test_streak_stream import has_read_all_reports as streaks_caugh
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
-from tocsin.alerts.events import FindingLog
 from tocsin.jobs.audit import Audited, AuditParts, audit
+from tocsin.jobs.findings import finding_log
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
@@ -37,7 +37,6 @@ from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.catalogue.alerts.audit import AuditRows
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import attempt, message, notification, past_relation
 from tocsin.store.eventlog.lake import Lake
@@ -69,9 +68,10 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
     log = EventLog(engine)
     place = HistoryLocation(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
-    finding_log = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
     sources = AuditRows(engine), Subscriptions(engine), log, Reports(engine), MatchResults(engine)
-    return AuditParts(history, *sources, finding_log, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
+    return AuditParts(
+        history, *sources, finding_log(engine, company.clock), window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS
+    )
 
 
 def notified_events(company: SmallCompany, count: int = 4) -> None:

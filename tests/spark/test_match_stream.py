@@ -23,7 +23,8 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import notifications_for
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
+from tocsin.jobs.findings import finding_log
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM

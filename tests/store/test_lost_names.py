@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 from tests.store.catalogues import add_tags, company
 
-from tocsin.jobs.lost_names import build, report_lost_names
+from tocsin.jobs.lost_names import report_lost_names
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -28,11 +28,10 @@ def test_a_lost_name_is_reported_once_on_the_alert(store_engine: Engine) -> None
         "destinations": [],
     }
     alert_id = shop.writes.create("eventsubscription", request, actor=SYSTEM).document["id"]
-    parts = build(store_engine)
-    assert report_lost_names(parts) == 0
+    assert report_lost_names(store_engine) == 0
     shop.writes.delete("classification", Key.by_name("Secret"), actor=SYSTEM, hard=True, recursive=True)
-    assert report_lost_names(parts) == 3
-    assert report_lost_names(parts) == 0
+    assert report_lost_names(store_engine) == 3
+    assert report_lost_names(store_engine) == 0
     findings = [one for one in shop.events_after(0) if one.event_type is EventType.AUDIT_FINDING]
     assert {one.entity_id for one in findings} == {alert_id}
     changes = [change for one in findings if one.change_description for change in one.change_description.fields_added]

@@ -23,6 +23,7 @@ from tocsin.alerts.events import FindingLog
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
+from tocsin.jobs.findings import finding_log
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.withheld_pairs import without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
@@ -33,7 +34,6 @@ from tocsin.spark.lake import between, is_between, status_events
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.catalogue.alerts.audit import AuditRows
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.match_results import MatchResults
@@ -80,15 +80,14 @@ class Audited:
 
 def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> AuditParts:
     """Build the audit from ``settings``, over the history and the store behind ``engine``."""
-    log = EventLog(engine)
     return AuditParts(
         history=history,
         audit_rows=AuditRows(engine),
         alerts=Subscriptions(engine),
-        log=log,
+        log=EventLog(engine),
         reports=Reports(engine),
         match_results=MatchResults(engine),
-        finding_log=FindingLog(SqlCatalogue(engine), history.clock, lambda one: log.find(one) is not None),
+        finding_log=finding_log(engine, history.clock),
         window_ms=round(settings.audit_window_hours * _HOUR_MS),
         allowance_ms=round(settings.audit_allowance_s * 1000),
     )
@@ -124,8 +123,8 @@ def _after(parts: AuditParts, since_ms: int, through: int) -> int:
 class _Subject:
     """What is judged: the alerts, ready to be matched.
 
-    ``alerts`` are rows of ``spark/audit.ALERTS``; ``at_reports`` holds the matches that depend on earlier reports,
-    None where no alert asks for any or nothing was reported.
+    ``alerts`` are rows of the view ``audit_alerts`` (``spark/audit.py``); ``at_reports`` holds the matches that depend
+    on earlier reports, None where no alert asks for any or nothing was reported.
     """
 
     index: Index

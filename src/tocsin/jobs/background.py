@@ -36,13 +36,12 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     stopping = threading.Event()
     grown_lake = lake.build(settings, session, engine)
     noticing, checked = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
-    lost_names_parts, narrowing = lost_names.build(engine), editors.build(engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
         Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
         Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
-        Job("editors", editors.EVERY_S, lambda: editors.look(narrowing)),
-        Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(lost_names_parts)),
+        Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
+        Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]
 
     def run_scheduled() -> None:

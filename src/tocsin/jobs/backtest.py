@@ -219,7 +219,7 @@ class _Run:
         return counts | ({"id": alert.id, "name": alert.name} if alert.id in visible_alerts else {})
 
     def _sees_all(self, policies: PolicySnapshot) -> bool:
-        return self.viewer.is_admin or (not self.viewer.is_bot and _is_all_open(policies))
+        return self.viewer.is_admin or (not self.viewer.is_bot and policies.are_all_open())
 
     def _sees(self, matched: pa.Table, policies: PolicySnapshot) -> list[bool]:
         subjects = self.parts.events.subjects(set(matched["log_offset"].to_pylist()))
@@ -283,10 +283,6 @@ def _hidden_assets_check(backtest: Backtest, alerts: Involved, parts: BacktestPa
         }
 
     return hidden_assets_of
-
-
-def _is_all_open(policies: PolicySnapshot) -> bool:
-    return policies.are_all_open()
 
 
 def _cores(session: SparkSession) -> int:

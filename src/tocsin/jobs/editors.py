@@ -5,9 +5,7 @@ The notification depends on policies alone, never on what an alert matched. Next
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import structlog
 from sqlalchemy import Engine
@@ -27,56 +25,37 @@ EVERY_S = 60.0
 _LOG = structlog.get_logger(__name__)
 
 
-@dataclass
-class EditorsParts:
-    """Parts of the job; ``seen_revisions`` are the revisions of alerts and policies at the last look."""
+class EditorsJob:
+    """The job over the store behind ``engine``; it remembers the revisions of alerts and policies at its last look."""
 
-    alerts: Subscriptions
-    editors: StoredAlertEditors
-    subjects: SqlSubjects
-    permission_cache: PermissionCache
-    narrowing_log: NarrowingLog
-    seen_revisions: tuple[int, int] | None = field(default=None)
+    def __init__(self, engine: Engine) -> None:
+        self._alerts, self._editors = Subscriptions(engine), StoredAlertEditors(engine)
+        self._subjects = SqlSubjects(engine)
+        self._permission_cache = PermissionCache(self._subjects)
+        self._narrowing_log = NarrowingLog(SqlCatalogue(engine), SystemClock())
+        self._seen_revisions: tuple[int, int] | None = None
 
+    def look(self) -> int:
+        """Tell owners what is new; return how many editors that concerns. Costs nothing while nothing changes."""
+        now = (self._alerts.revision(), self._subjects.revision())
+        if now == self._seen_revisions:
+            return 0
+        alerts = {one.id: one for one in self._alerts.list_all() if not one.is_of_tocsin}
+        editors = [one for one in self._editors.list_all() if one.subscription_id in alerts]
+        policies = self._permission_cache.now()
+        told_count = sum(self._tell(one, alerts[one.subscription_id], policies) for one in editors)
+        self._seen_revisions = now
+        return told_count
 
-def build(engine: Engine) -> EditorsParts:
-    """Wire the job over the store behind ``engine``."""
-    subjects = SqlSubjects(engine)
-    return EditorsParts(
-        alerts=Subscriptions(engine),
-        editors=StoredAlertEditors(engine),
-        subjects=subjects,
-        permission_cache=PermissionCache(subjects),
-        narrowing_log=NarrowingLog(SqlCatalogue(engine), SystemClock()),
-    )
-
-
-def look(parts: EditorsParts) -> int:
-    """Tell owners what is new; return how many editors that concerns. Costs nothing while nothing changes."""
-    now = (parts.alerts.revision(), parts.subjects.revision())
-    if now == parts.seen_revisions:
-        return 0
-    alerts = {one.id: one for one in parts.alerts.list_all() if not one.is_of_tocsin}
-    policies = parts.permission_cache.now()
-    told_count = sum(_tell(one, alerts[one.subscription_id], policies, parts) for one in _of(alerts, parts))
-    parts.seen_revisions = now
-    return told_count
-
-
-def _of(alerts: Iterable[str], parts: EditorsParts) -> list[AlertEditor]:
-    alert_ids = set(alerts)
-    return [one for one in parts.editors.list_all() if one.subscription_id in alert_ids]
-
-
-def _tell(editor: AlertEditor, alert: EventSubscription, policies: PolicySnapshot, parts: EditorsParts) -> bool:
-    resources = alert.filtering_rules.resources if alert.filtering_rules else ("all",)
-    extent = policies.view_extent(editor.user_id, resources)
-    if extent is editor.told_extent:
-        return False
-    is_lost = editor.is_untold(extent)
-    if is_lost:
-        with suppress(NotFound):
-            parts.narrowing_log.add(editor, extent)
-        _LOG.info("alert_narrowed", subscription_id=alert.id, editor_id=editor.user_id, may_view=extent.value)
-    parts.editors.set_told(editor, extent)
-    return is_lost
+    def _tell(self, editor: AlertEditor, alert: EventSubscription, policies: PolicySnapshot) -> bool:
+        resources = alert.filtering_rules.resources if alert.filtering_rules else ("all",)
+        extent = policies.view_extent(editor.user_id, resources)
+        if extent is editor.told_extent:
+            return False
+        is_lost = editor.is_untold(extent)
+        if is_lost:
+            with suppress(NotFound):
+                self._narrowing_log.add(editor, extent)
+            _LOG.info("alert_narrowed", subscription_id=alert.id, editor_id=editor.user_id, may_view=extent.value)
+        self._editors.set_told(editor, extent)
+        return is_lost

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import structlog
 from sqlalchemy import Engine
@@ -17,49 +16,32 @@ from sqlalchemy.exc import IntegrityError
 
 from tocsin.alerts.events import FindingLog
 from tocsin.catalogue.naming.alert_names import condition_names, receiver_names
-from tocsin.clock import SystemClock
 from tocsin.conditions.entity_names import REMEMBERED, Comparing, EntityName, Types
 from tocsin.errors import NotFound
+from tocsin.jobs.findings import finding_log
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.relations.names import Names
-from tocsin.store.eventlog.log import EventLog
 
 _LOG = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True)
-class LostNamesParts:
-    """What the job is made of; ``build`` puts it together."""
-
-    alerts: Subscriptions
-    names: Names
-    findings: FindingLog
-
-
-def build(engine: Engine) -> LostNamesParts:
-    """Build the job over the store behind ``engine``."""
-    log = EventLog(engine)
-    findings = FindingLog(SqlCatalogue(engine), SystemClock(), lambda one: log.find(one) is not None)
-    return LostNamesParts(Subscriptions(engine), Names(engine), findings)
-
-
-def report_lost_names(parts: LostNamesParts) -> int:
-    """Report every lost name once on its alert; return how many were new."""
+def report_lost_names(engine: Engine) -> int:
+    """Report every lost name in the store behind ``engine`` once on its alert; return how many were new."""
+    log = finding_log(engine)
     names_by_alert = {
         alert.id: [*receiver_names(document), *condition_names(document)]
-        for alert in parts.alerts.list_enabled()
+        for alert in Subscriptions(engine).list_enabled()
         for document in (alert.to_wire(),)
     }
-    lost_types = _lost_types(parts.names, [name for many in names_by_alert.values() for name in many])
+    lost_types = _lost_types(Names(engine), [name for many in names_by_alert.values() for name in many])
     findings = (
         AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert_id, f"{lost_types[key]} {name.text}")
         for alert_id, many in names_by_alert.items()
         for key, name in {_key(name): name for name in many}.items()
         if key in lost_types
     )
-    count = sum(_is_new(parts.findings, finding) for finding in findings)
+    count = sum(_is_new(log, finding) for finding in findings)
     if count:
         _LOG.info("lost_names_reported", count=count)
     return count

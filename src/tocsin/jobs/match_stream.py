@@ -24,6 +24,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
+from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
@@ -39,13 +40,11 @@ from tocsin.spark.session import session_of, with_fast_checkpoints
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.job_runs import ScheduledJobs
-from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.upkeep.high_water_marks import check_and_warn
 
@@ -98,12 +97,6 @@ def build(settings: Settings, engine: Engine) -> MatchStreamParts:
         match_limit_s=settings.pipeline_match_limit_s,
         max_event_age_ms=settings.max_event_age_ms(),
     )
-
-
-def finding_log(engine: Engine) -> FindingLog:
-    """Return what writes findings about alerts into the store behind ``engine``."""
-    log = EventLog(engine)
-    return FindingLog(SqlCatalogue(engine), SystemClock(), lambda event_id: log.find(event_id) is not None)
 
 
 def notify(events: DataFrame, parts: MatchStreamParts) -> int:

@@ -220,7 +220,7 @@ def test_damage_is_found_and_named(
         breaking(connection, shop)
     inspection = inspect(store_engine)
     assert set(inspection.counts) == damages, _found_damages(inspection)
-    assert all(one.mend and one.where and one.problem for one in inspection.findings)
+    assert all(one.damage.mend and one.where and one.problem for one in inspection.findings)
 
 
 @pytest.mark.parametrize(

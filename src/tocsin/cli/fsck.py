@@ -76,4 +76,5 @@ def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
 
 def _finding(inspection: Inspection, number: int) -> Document:
     finding = inspection.findings[number]
-    return {"damage": finding.damage.value, "where": finding.where, "what": finding.problem, "mend": finding.mend}
+    damage = finding.damage
+    return {"damage": damage.value, "where": finding.where, "what": finding.problem, "mend": damage.mend}

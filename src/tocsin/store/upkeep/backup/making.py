@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine
 
 from tocsin.clock import Clock
 from tocsin.errors import Conflict
-from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
 from tocsin.store.database.vault import KEY_FILE
 from tocsin.store.eventlog.lake import kept_ids
@@ -61,34 +60,21 @@ def back_up(
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(f"{folder} is not empty; a backup needs its own folder.")
     with _undone_on_error(folder):
-        copied = _copy_store(engine, folder, report)
-        segments = _copy_lake(copied.segments, settings, folder, report) if contents.with_lake else ()
-        manifest = Manifest(
-            tocsin=version("tocsin"),
+        of_store = _copy_store(engine, folder, report)
+        manifest = replace(
+            of_store,
+            segments=_copy_lake(of_store.segments, settings, folder, report) if contents.with_lake else (),
             made_at_ms=clock.now_ms(),
-            dialect=engine.dialect.name,
-            revision=copied.revision,
-            log=copied.log,
             key=_copy_key(settings, folder, is_wanted=contents.with_key),
-            segments=segments,
-            tables=copied.tables,
-            sequences=copied.sequences,
-            files={file.relative_to(folder).as_posix(): checksum(file) for file in files_in(folder)},
         )
+        files = {file.relative_to(folder).as_posix(): checksum(file) for file in files_in(folder)}
+        manifest = replace(manifest, files=files)
         manifest.write(folder)
     return manifest
 
 
-@dataclass(frozen=True)
-class _Copied:
-    revision: str
-    log: LogPosition
-    segments: tuple[str, ...]
-    tables: dict[str, list[str]]
-    sequences: dict[str, int]
-
-
-def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> _Copied:
+def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> Manifest:
+    """Copy the store; return the manifest of it alone, with all segments of its lake."""
     if engine.dialect.name != "sqlite":
         with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection, connection.begin():
             tables = folder / postgresql.FOLDER
@@ -103,11 +89,15 @@ def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> _Copied
         return _contents_of(connection, {})
 
 
-def _contents_of(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
+def _contents_of(connection: Connection, tables: dict[str, list[str]]) -> Manifest:
     """Return what the connection's snapshot holds."""
-    return _Copied(
+    return Manifest(
+        tocsin=version("tocsin"),
+        made_at_ms=0,
+        dialect=connection.dialect.name,
         revision=str(MigrationContext.configure(connection).get_current_revision()),
         log=last_position(connection),
+        key=KeyKept.NONE,
         segments=kept_ids(connection),
         tables=tables,
         sequences=postgresql.sequences(connection) if tables else {},

@@ -107,22 +107,11 @@ def _keep(
         except DAMAGED:
             yield Finding(Damage.UNREADABLE, where, f"event {event_id} cannot be read")
             continue
-        if (document.get("id"), document.get("entityId"), document.get("eventType")) != (
-            event_id,
-            entity_id,
-            event_type,
-        ):
+        if [document.get(key) for key in ("id", "entityId", "eventType")] != [event_id, entity_id, event_type]:
             yield Finding(Damage.WRONG_COLUMN, where, f"event {event_id} differs from its columns")
         if before != after:
-            changes.append(
-                {
-                    "log_offset": offset,
-                    "entity_id": entity_id,
-                    "event_type": event_type,
-                    "before": before,
-                    "after": after,
-                }
-            )
+            change = (offset, entity_id, event_type, before, after)
+            changes.append(dict(zip(logged.c.keys(), change, strict=True)))
     if changes:
         connection.execute(insert(logged), changes)
 

@@ -34,6 +34,10 @@ MOST_COUNTED = 100_000
 
 _LOOKED_AT = 200
 _EVENT = change_event.c
+_LOGGED = (
+    *("channel", "message_id", "destination_id", "status", "attempt_count"),
+    *("attempted_at_ms", "reason", "status_code"),
+)
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ class AlertDeliveries:
         query = (
             select(note.log_offset, note.id, note.channel, note.recipient, row.id.label("message_id"), row.target)
             .add_columns(row.destination_id, row.status, row.attempt_count)
-            .add_columns(tried.started_at_ms, tried.reason, tried.status_code, *EVENT_TEXT)
+            .add_columns(tried.started_at_ms.label("attempted_at_ms"), tried.reason, tried.status_code, *EVENT_TEXT)
             .select_from(firing)
             .join(notification, note.log_offset == firing.c.log_offset)
             .join(change_event, _EVENT.log_offset == firing.c.log_offset)
@@ -209,13 +213,6 @@ def _log_entry(row: Any, texts: Texts) -> LogEntry:  # Any: SQLAlchemy's row
     return LogEntry(
         place=DeliveryPlace(row.log_offset, row.id),
         event=ChangeEvent.model_validate_json(texts.of(row)),
-        channel=row.channel,
         recipient=row.target or row.recipient,
-        message_id=row.message_id,
-        destination_id=row.destination_id,
-        status=row.status,
-        attempt_count=row.attempt_count,
-        attempted_at_ms=row.started_at_ms,
-        reason=row.reason,
-        status_code=row.status_code,
+        **{name: getattr(row, name) for name in _LOGGED},
     )

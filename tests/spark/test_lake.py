@@ -22,7 +22,7 @@ from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Window
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
-from tocsin.jobs.lake_answers import LakeQueries, QueryLimits
+from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.spark.lake import HistoryLocation, folder_of, history, log_events, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source

@@ -12,8 +12,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 
 from tocsin.store.database.engine import open_engine
-from tocsin.store.eventlog.outage_file import NOTES_FILE, Wait, WaitNotes
-from tocsin.store.eventlog.outages import QueryHealth, Waits
+from tocsin.store.eventlog.outages import NOTES_FILE, QueryHealth, Wait, WaitNotes, Waits
 from tocsin.store.outbox.notifications import Notifications
 
 MATCH, SEARCH = "match_stream", "search_stream"

@@ -80,7 +80,7 @@ def query(
         answers = answered_by_the_pipeline(text)
     if answers is None:
         with _lake() as parts, waiting_for("Asking"):
-            from tocsin.jobs.lake_answers import LakeQueries
+            from tocsin.jobs.lake_queries import LakeQueries
 
             answers = LakeQueries(parts).answers(text)
     show_rows(answers, as_json=as_json)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest_runner, editors, lake, lake_answers, lake_queries, lost_names, silences
+from tocsin.jobs import audit, backtest_runner, editors, lake, lake_queries, lost_names, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -54,7 +54,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     work = {
         SCHEDULED: run_scheduled,
         BACKTESTS: lambda: runner.run(stopping),
-        lake_answers.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
+        lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):
         yield

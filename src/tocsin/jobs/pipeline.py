@@ -22,8 +22,7 @@ from tocsin.jobs.supervision import QueryEnvironment
 from tocsin.settings import Settings
 from tocsin.store.database.startup import may_pass, wait_for
 from tocsin.store.eventlog.job_runs import ScheduledJobs
-from tocsin.store.eventlog.outage_file import WaitNotes
-from tocsin.store.eventlog.outages import Waits
+from tocsin.store.eventlog.outages import WaitNotes, Waits
 
 _LOG = structlog.get_logger(__name__)
 

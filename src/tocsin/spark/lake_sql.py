@@ -3,7 +3,7 @@
 The statement is parsed first, for Spark runs commands and reads files while it analyses; what it may consist of then is
 a list. Its session has no other functions than those of ``FUNCTIONS``, under whatever name. The analysed plan is
 compared with the list once more, for keywords such as ``current_user`` are functions too.
-Next: ``jobs/lake_answers.py``.
+Next: ``jobs/lake_queries.py``.
 """
 
 from __future__ import annotations

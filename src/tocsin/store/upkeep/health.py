@@ -20,8 +20,7 @@ from tocsin.store.database.faults import Fault, fault_of, sentence_of
 from tocsin.store.database.folder import check_takes_files
 from tocsin.store.database.log_tables import scheduled_job
 from tocsin.store.database.tables import change_event, pipeline_progress, worker_session
-from tocsin.store.eventlog.outage_file import WaitNotes
-from tocsin.store.eventlog.outages import QueryHealth, Waits
+from tocsin.store.eventlog.outages import QueryHealth, WaitNotes, Waits
 
 PIPELINE = "pipeline"
 """The job whose heartbeat says that a pipeline runs and has read the log."""

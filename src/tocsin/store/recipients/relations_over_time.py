@@ -16,9 +16,9 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
-from tocsin.model.inheritance import Entry, types_above
+from tocsin.model.inheritance import Entry
 from tocsin.model.notification import ReasonKind
-from tocsin.store.catalogue.relations.ancestry import ancestry
+from tocsin.store.catalogue.relations.ancestry import ancestor_entities
 from tocsin.store.catalogue.relations.past import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
@@ -187,16 +187,8 @@ def _effective(
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
     places = rows_by_key(connection, select(entity.c.id, entity.c.entity_type, entity.c.fqn), entity.c.id, node_ids)
     entries: dict[str, Entry] = {row.id: (row.entity_type, row.fqn) for row in places}
-    types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
-    lines = ancestry(connection, entries.values())
-    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
-    for row in rows_by_key(connection, query, entity.c.fqn, {above for line in lines.values() for above in line}):
-        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
-    now: dict[str, list[str]] = {node: [] for node in node_ids}
-    for node, entry in entries.items():
-        parent_types = types_above(entry[0])
-        now[node] = [one for fqn in lines[entry] for one, kind in entities_by_fqn[fqn] if kind in parent_types]
+    above_now = ancestor_entities(connection, entries)
+    now = {node: [above_id for above_id, _ in above_now.get(node, ())] for node in node_ids}
     before = _past_ancestors(connection, {*node_ids, *(one for many in now.values() for one in many)}, from_offset)
     return {node: _Chain(node, above, before) for node, above in now.items()}
 

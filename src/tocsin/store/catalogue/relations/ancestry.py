@@ -6,11 +6,11 @@ Next: ``store/catalogue/relations/inheritance.py``, ``store/recipients/relations
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, select
 
-from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors
+from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors, types_above
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
@@ -28,3 +28,17 @@ def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, 
         parents = rows_by_key(connection, query.where(entity.c.entity_type == entity_type), entity.c.fqn, fqns)
         lines |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in parents}
     return lines
+
+
+def ancestor_entities(connection: Connection, entries: Mapping[str, Entry]) -> dict[str, list[tuple[str, str]]]:
+    """Return the ids and types of the ancestors of each of these entities, given by id, the nearest first."""
+    lines = ancestry(connection, entries.values())
+    types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
+    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
+    for row in rows_by_key(connection, query, entity.c.fqn, {above for line in lines.values() for above in line}):
+        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+    return {
+        entity_id: [one for fqn in lines[entry] for one in entities_by_fqn[fqn] if one[1] in types_above(entry[0])]
+        for entity_id, entry in entries.items()
+    }

@@ -29,13 +29,12 @@ from sqlalchemy import (
 from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import version_to_tenths
-from tocsin.model.inheritance import Entry, types_above
+from tocsin.model.inheritance import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
-from tocsin.store.catalogue.relations.ancestry import ancestry
+from tocsin.store.catalogue.relations.ancestry import ancestor_entities
 from tocsin.store.catalogue.relations.projections import members, owners
 from tocsin.store.database.documents import parent_of
-from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
 
@@ -235,20 +234,10 @@ def _relations(source: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
 
 def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
     """Yield the relation of each of these entities to each of its ancestors."""
-    lines = ancestry(connection, entries.values())
-    fqns = {above for line in lines.values() for above in line}
-    types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
-    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
-    for row in rows_by_key(connection, query, entity.c.fqn, fqns):
-        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
-    for entity_id, entry in entries.items():
-        parent_types, distance = types_above(entry[0]), 0
-        for fqn in lines[entry]:
-            for other_id, other_type in (one for one in entities_by_fqn[fqn] if one[1] in parent_types):
-                distance += 1
-                relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)
-                yield entity_id, dict(zip(_NAMES, relation, strict=True))
+    for entity_id, above in ancestor_entities(connection, entries).items():
+        for distance, (other_id, other_type) in enumerate(above, 1):
+            relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)
+            yield entity_id, dict(zip(_NAMES, relation, strict=True))
 
 
 def _since_of(connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:

@@ -23,10 +23,11 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.holding import Hidden
+from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
-from tocsin.jobs.backtest_tasks import COUNTED, Count, EventsOfAsker
+from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.access import Operation
@@ -175,7 +176,7 @@ class _Run:
         alert_id = self.alerts.own_id
         if alert_id in self.alerts.facts.of_tocsin:
             return []
-        events = EventsOfAsker(self.parts.events, self.request.requested_by)
+        events = RememberedEvents(self.parts.events, (self.request.requested_by,))
         return [
             offset
             for offset, _ in withheld(dict.fromkeys(offsets, (alert_id,)), self.alerts.facts.reads, policies, events)
@@ -270,10 +271,9 @@ def _run_of(backtest_request: Backtest, parts: BacktestParts) -> _Run:
 
 def _hidden_assets_check(backtest: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
     """Return what says which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
-    events = EventsOfAsker(parts.events, backtest.requested_by)
 
     def hidden_assets_of(assets: AlertAssets) -> AlertAssets:
-        policies = parts.permission_cache.now()
+        policies, events = parts.permission_cache.now(), RememberedEvents(parts.events, (backtest.requested_by,))
         of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.facts.of_tocsin}, policies, events)
         own_assets = {asset for alert, asset in assets if alert == alerts.own_id}
         asker, entities = policies.of(backtest.requested_by), events.entities(own_assets)

@@ -7,19 +7,17 @@ Next: ``jobs/backtest.py`` adds the counts up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType
 
-from tocsin.access.decide import Permissions
-from tocsin.access.visibility import Subject
 from tocsin.chunks import chunks_of
 from tocsin.flow.pipeline import MATCHING, NOTIFYING, AlertFacts, Batch, Context, drafts_of, run
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting
-from tocsin.flow.resolve.only_visible import Events, RememberedEvents
+from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.jobs.backtest_counts import RecipientCount
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, disposing, matched_events, open_resolving
 from tocsin.model.match_result import Pair
@@ -66,7 +64,7 @@ class Count:
         """Return what the stages share: rights as of now, incidents as they were."""
         lookups = replace(
             resolving.lookups(may_claim=False),
-            events=RememberedEvents(EventsOfAsker(resolving.events, self.asker_id)),
+            events=RememberedEvents(resolving.events, (self.asker_id,)),
             find_held_back=self._find_held_back,
         )
         return Context(self.alerts, lookups, now_ms=0)
@@ -102,28 +100,3 @@ class _Counts:
         counts = [(None, len(self._offsets)), *self._by_alert.items()]
         rows = [*recipients, *({"key": key, "notified": count} for key, count in counts)]
         return pa.RecordBatch.from_pylist(rows, schema=to_arrow_schema(COUNTED))
-
-
-@dataclass(frozen=True)
-class EventsOfAsker:
-    """The store's events; an alert that is not stored yet would be its asker's."""
-
-    events: Events
-    asker_id: str
-
-    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
-        """Return the subjects of each of these events."""
-        return self.events.subjects(offsets)
-
-    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
-        """Return these entities as they are now, or were last."""
-        return self.events.entities(entity_ids)
-
-    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
-        """Return the parts of each of these events that refer to what somebody may not view."""
-        return self.events.parts_hidden(offsets, permissions)
-
-    def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """Return the editors of each of these alerts, the asker of one that has none yet."""
-        editors = self.events.editors_of(subscription_ids)
-        return {alert: editors.get(alert) or (self.asker_id,) for alert in subscription_ids}

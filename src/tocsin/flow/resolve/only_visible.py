@@ -44,9 +44,13 @@ class Events(Protocol):
 
 @dataclass
 class RememberedEvents:
-    """Events of a part of the log: their subjects, and the editors of alerts, are looked up once."""
+    """Events of a part of the log: their subjects, and the editors of alerts, are looked up once.
+
+    ``default_editors`` are those of an alert that has none, such as one that is not stored yet.
+    """
 
     events: Events
+    default_editors: Sequence[str] = ()
     _subjects: dict[int, Sequence[Subject]] = field(default_factory=dict)
     _editors: dict[str, Sequence[str]] = field(default_factory=dict)
 
@@ -67,7 +71,8 @@ class RememberedEvents:
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts."""
         if unknown := set(subscription_ids) - self._editors.keys():
-            self._editors |= dict.fromkeys(unknown, ()) | dict(self.events.editors_of(unknown))
+            editors = self.events.editors_of(unknown)
+            self._editors |= {alert: editors.get(alert) or self.default_editors for alert in unknown}
         return {alert: self._editors[alert] for alert in subscription_ids}
 
 

@@ -24,7 +24,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import StoreSettings
-from tocsin.spark.session import interpreting
+from tocsin.spark.session import configure, interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -49,11 +49,9 @@ class SilenceParts:
 
 def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> SilenceParts:
     """Build the check from ``settings``, in a session separate from ``session``."""
-    silence_session, clock = interpreting(session), SystemClock()
-    for key, value in STATE_CONF.items():
-        silence_session.conf.set(key, value)
+    clock = SystemClock()
     return SilenceParts(
-        session=silence_session,
+        session=configure(interpreting(session), STATE_CONF),
         alerts=CurrentAlerts("silences", Subscriptions(engine), at_reports),
         log=EventLog(engine),
         reports=Reports(engine),

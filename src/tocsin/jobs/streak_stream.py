@@ -25,7 +25,7 @@ from tocsin.jobs.query_progress import MonitoredQuery, following_the_log, in_few
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import StoreSettings
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.session import interpreting
+from tocsin.spark.session import configure, interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -61,8 +61,7 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
 
 def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
     """Start the query; without a checkpoint it reads all reports, and notifies after ``done_offset``."""
-    for key, value in STATE_CONF.items():
-        parts.session.conf.set(key, value)
+    configure(parts.session, STATE_CONF)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 
     def process(batch: DataFrame, batch_id: int) -> None:

@@ -24,6 +24,7 @@ from tocsin.spark.lake_functions import (
     PLANS,
     TABLE_FUNCTIONS,
 )
+from tocsin.spark.session import configure
 
 LONGEST_SQL = 65_536
 """Characters of a statement."""
@@ -41,9 +42,7 @@ class LakeSql:
     """The statements that ``session``, which is for nothing else, may run over its view."""
 
     def __init__(self, session: SparkSession) -> None:
-        self.session = session
-        for key, value in _CONF.items():
-            session.conf.set(key, value)
+        self.session = configure(session, _CONF)
         self._jvm: Any = session._jvm  # Any: Java's packages by their names
         self._state: Node = session._jsparkSession.sessionState()
         _keep_only(self._state.functionRegistry(), FUNCTIONS, self._jvm)

@@ -161,10 +161,7 @@ def session_of(settings: PipelineSettings) -> SparkSession:
 
 def interpreting(session: SparkSession) -> SparkSession:
     """Return a session of the same Spark that runs large expressions as they are."""
-    new_session = session.newSession()
-    for key, value in _INTERPRETED.items():
-        new_session.conf.set(key, value)
-    return new_session
+    return configure(session.newSession(), _INTERPRETED)
 
 
 def with_fast_checkpoints(session: SparkSession) -> SparkSession:
@@ -173,10 +170,14 @@ def with_fast_checkpoints(session: SparkSession) -> SparkSession:
     By default, Hadoop starts a ``chmod`` process for each file and for its checksum. A query that keeps state needs
     those checksums; the checkpoint of one that keeps none is checked against the log (``jobs/checkpoint.py``).
     """
-    new_session = session.newSession()
-    for key, value in _FAST_CHECKPOINTS.items():
-        new_session.conf.set(key, value)
-    return new_session
+    return configure(session.newSession(), _FAST_CHECKPOINTS)
+
+
+def configure(session: SparkSession, conf: Mapping[str, str]) -> SparkSession:
+    """Return ``session`` with these settings."""
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session
 
 
 def work_in_background(session: SparkSession, group: str) -> None:

@@ -35,6 +35,8 @@ from tocsin.conditions.nodes import (
     Test,
     TextTest,
     Value,
+    innermost,
+    values_in,
 )
 from tocsin.conditions.normal_form import Fact, Group
 from tocsin.conditions.patterns import literal_inside
@@ -149,13 +151,13 @@ class ConditionSignature:
 
     def reads_document(self) -> bool:
         """Return whether a test of this signature reads the document."""
-        return any(_is_path(value) for value in _values_of(self.leaf))
+        return any(isinstance(innermost(value), PathValue) for value in values_in(self.leaf))
 
     def can_join(self) -> bool:
         """Return whether tests of this signature that must all pass can share one look at the values of their path."""
         match self.leaf:
-            case Compare(operator=Operator.EQ, left=value) | TextTest(value=value) | Contains(value=value):
-                return self.slot == "texts" and _is_path(value) and not self._is_pattern()
+            case Compare(operator=Operator.EQ) | TextTest() | Contains():
+                return self.slot == "texts" and self.reads_document() and not self._is_pattern()
             case _:
                 return False
 
@@ -312,24 +314,6 @@ def _stepless(value: Value, paths: list[str]) -> Value:
 def _path_placeholder(at: int, *, by_position: bool = False) -> Placeholder:
     """Return the placeholder for the path at ``at`` of a test; those of another kind are not equal."""
     return IndexPlaceholder(f"position {at}") if by_position else Placeholder(f"key {at}")
-
-
-def _values_of(leaf: Leaf) -> Iterable[Value]:
-    match leaf:
-        case Compare(left=left, right=right):
-            return left, right
-        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
-            return (value,)
-        case _:
-            return ()
-
-
-def _is_path(value: Value) -> bool:
-    match value:
-        case Lowered(value=inner) | Size(value=inner):
-            return _is_path(inner)
-        case _:
-            return isinstance(value, PathValue)
 
 
 _SLOTS = {Kind.TEXT: "texts", Kind.NUMBER: "numbers"}

@@ -27,7 +27,7 @@ from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
-from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import MonitoredQuery, Progress, Stream, following_the_log, log_options
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
 from tocsin.jobs.supervision import Supervised
 from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld, withheld_pairs, without_pairs
@@ -223,7 +223,7 @@ def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:
 def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
-    return following_the_log(parts.session, reported, lambda done: _start(parts, done))
+    return following_the_log(parts.session, reported, lambda done: _stream(parts, done))
 
 
 def supervised_query(parts: MatchStreamParts) -> Supervised:
@@ -231,16 +231,11 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
+def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
 
     def process(batch: DataFrame, batch_id: int) -> None:
         count = notify(batch, parts)
         _LOG.debug("batch_notified", batch_id=batch_id, notifications=count)
 
-    return (
-        events.writeStream.queryName(QUERY_NAME)
-        .foreachBatch(in_few_words(process))
-        .option("checkpointLocation", parts.checkpoint)
-        .start()
-    )
+    return events, process

@@ -55,6 +55,9 @@ _LOG = structlog.get_logger(__name__)
 BatchFunction = Callable[[DataFrame, int], None]
 """What a query does with a micro-batch and its number."""
 
+Stream = tuple[DataFrame, BatchFunction]
+"""A streaming frame over the log, and what is done with its micro-batches."""
+
 
 class BatchError(RuntimeError):
     """Spark could not work on a micro-batch."""
@@ -108,24 +111,32 @@ def log_options(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def following_the_log(
-    session: SparkSession, reported: MonitoredQuery, start: Callable[[int], StreamingQuery]
+    session: SparkSession, reported: MonitoredQuery, stream: Callable[[int], Stream], *, every: str | None = None
 ) -> Iterator[StreamingQuery]:
-    """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end.
+    """Run a query in the background, reported, and yield it; it is stopped at the end.
 
-    A checkpoint that is damaged, or of another log, is set aside. ``start`` is given the offset that a query without a
-    checkpoint begins after.
+    A checkpoint that is damaged, or of another log, is set aside. ``stream`` is given the offset that a query without a
+    checkpoint begins after; ``every`` is the interval between micro-batches, None for none.
     """
     register_source(session, LogSource)
     set_aside_if_damaged(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
     position = _position_of(reported)
     with reporting(session, reported, position):
-        query = start_query(lambda: start(position.offset))
+        query = start_query(lambda: _start(stream(position.offset), reported, every))
         try:
             yield query
         finally:
             with unless_spark_has_ended():
                 query.stop()
+
+
+def _start(stream: Stream, reported: MonitoredQuery, every: str | None) -> StreamingQuery:
+    frame, work = stream
+    writer = frame.writeStream.queryName(reported.query_name).foreachBatch(in_few_words(work))
+    if every is not None:
+        writer = writer.trigger(processingTime=every)
+    return writer.option("checkpointLocation", reported.checkpoint).start()
 
 
 def _leave_another_log(reported: MonitoredQuery) -> None:

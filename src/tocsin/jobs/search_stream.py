@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import MonitoredQuery, Progress, Stream, following_the_log, log_options
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
@@ -85,10 +85,11 @@ def supervised_query(parts: SearchParts) -> Supervised:
 def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
-    return following_the_log(parts.session, reported, lambda done: _start(parts, done))
+    every = f"{parts.every_s} seconds"
+    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), every=every)
 
 
-def _start(parts: SearchParts, done_offset: int) -> StreamingQuery:
+def _stream(parts: SearchParts, done_offset: int) -> Stream:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
     register_source(parts.session, CatalogueSource)
     carriers = _Carriers(parts, done_offset)
@@ -100,14 +101,7 @@ def _start(parts: SearchParts, done_offset: int) -> StreamingQuery:
             count = parts.entries.put(states) + carriers.index(max(row["log_offset"] for row in states))
         _LOG.debug("batch_indexed", batch_id=batch_id, entries=count)
 
-    return (
-        entries(search_events(events))
-        .writeStream.queryName(QUERY_NAME)
-        .trigger(processingTime=f"{parts.every_s} seconds")
-        .foreachBatch(in_few_words(index_batch))
-        .option("checkpointLocation", parts.checkpoint)
-        .start()
-    )
+    return entries(search_events(events)), index_batch
 
 
 class _Carriers:

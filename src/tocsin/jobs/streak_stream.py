@@ -21,7 +21,7 @@ from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import MatchStreamParts, notify
-from tocsin.jobs.query_progress import MonitoredQuery, following_the_log, in_few_words
+from tocsin.jobs.query_progress import MonitoredQuery, Stream, following_the_log
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import StoreSettings
 from tocsin.spark.schema import EVENTS
@@ -51,7 +51,7 @@ def build(settings: StoreSettings, first: MatchStreamParts, engine: Engine) -> M
 def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
-    return following_the_log(parts.session, reported, lambda done: _start(parts, done))
+    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), every=_EVERY)
 
 
 def supervised_query(parts: MatchStreamParts) -> Supervised:
@@ -59,8 +59,8 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
-    """Start the query; without a checkpoint it reads all reports, and notifies after ``done_offset``."""
+def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
+    """Return the reports and what is done with them; without a checkpoint all are read, those after ``done_offset`` notify."""
     configure(parts.session, STATE_CONF)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 
@@ -70,11 +70,4 @@ def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
         count = notify(parts.session.createDataFrame(reports, EVENTS), parts) if reports.num_rows else 0
         _LOG.debug("batch_notified", query=QUERY_NAME, batch_id=batch_id, notifications=count)
 
-    return (
-        kept_streaks(reports)
-        .writeStream.queryName(QUERY_NAME)
-        .trigger(processingTime=_EVERY)
-        .foreachBatch(in_few_words(process))
-        .option("checkpointLocation", parts.checkpoint)
-        .start()
-    )
+    return kept_streaks(reports), process

@@ -139,10 +139,8 @@ class EventLog:
 
     def progress(self, query_name: str) -> int:
         """Return the offset up to which a streaming query has processed every event."""
-        progress_row = tables.pipeline_progress.c
         with reading(self._engine) as connection:
-            query = select(progress_row.log_offset).where(progress_row.query_name == query_name)
-            return int(connection.execute(query).scalar_one_or_none() or 0)
+            return progress_of(connection, query_name)
 
     def reported_at_ms(self, query_name: str) -> int | None:
         """Return when a streaming query last reported how far it is (epoch milliseconds), or None if it never did."""
@@ -184,6 +182,13 @@ def _append_postgresql(connection: Connection, event_rows: list[Row]) -> list[in
     numbered = zip(offsets, event_rows, strict=True)
     _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets
+
+
+def progress_of(connection: Connection, query_name: str, *, is_locked: bool = False) -> int:
+    """Return the offset up to which a query has processed every event; 0 for one that never ran."""
+    progress_row = tables.pipeline_progress.c
+    query = select(progress_row.log_offset).where(progress_row.query_name == query_name)
+    return int(connection.execute(query.with_for_update() if is_locked else query).scalar_one_or_none() or 0)
 
 
 def readable_end(connection: Connection) -> int:

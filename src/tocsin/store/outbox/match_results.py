@@ -16,6 +16,7 @@ from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import pipeline_progress
+from tocsin.store.eventlog.log import progress_of
 
 KEPT_FROM = "match_results"
 """The row of ``pipeline_progress`` with the offset after which match results are kept."""
@@ -60,9 +61,8 @@ class MatchResults:
 
     def last_forgotten_offset(self) -> int:
         """Return the offset after which every match has its result."""
-        query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
         with reading(self._engine) as connection:
-            return int(connection.execute(query).scalar_one_or_none() or 0)
+            return progress_of(connection, KEPT_FROM)
 
     def withheld_at(self, log_offset: int, subscription_ids: Collection[str]) -> dict[str, str | None]:
         """Return those of these alerts that have a result of an event, and the editor for whom it was withheld."""

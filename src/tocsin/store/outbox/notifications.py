@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 
-from sqlalchemy import Connection, Engine, Select, select
+from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.schedule.messages import ScheduledNotification
@@ -21,7 +21,7 @@ from tocsin.store.database.bulk import BulkInsert, Row, insert_new
 from tocsin.store.database.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification, pipeline_progress
-from tocsin.store.eventlog.log import check_holds, holds
+from tocsin.store.eventlog.log import check_holds, holds, progress_of
 from tocsin.store.outbox import match_results
 from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
@@ -138,7 +138,7 @@ class Notifications:
     def processed_offset(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""
         with reading(self._engine) as connection:
-            return connection.execute(_offset_of(query_name)).scalar_one_or_none() or 0
+            return progress_of(connection, query_name)
 
     def holds(self, position: LogPosition) -> bool:
         """Return whether the log is the one that was read up to ``position``."""
@@ -152,17 +152,12 @@ class Notifications:
         ------
         LogDiverged : the log does not hold ``event_id``, the last event up to there: it was read from another store
         """
-        progress = _offset_of(query_name)
         with writing(self._engine) as connection:
             check_holds(connection, LogPosition(log_offset if event_id else 0, event_id))
-            before = connection.execute(progress.with_for_update()).scalar_one_or_none() or 0
+            before = progress_of(connection, query_name, is_locked=True)
             row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
-
-
-def _offset_of(query_name: str) -> Select[int]:
-    return select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
 
 
 def _without(

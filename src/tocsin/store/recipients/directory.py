@@ -76,7 +76,7 @@ class SqlDirectory:
                 root: assets.of(root) for root in entity_ids
             }  # the ways of threads and tests begin at their asset
             steps = list(relations_over_time.reach(connection, starts, depth, self._from))
-            names = _names(connection, {node for _, node, *_ in steps})
+            names = full_names_of(connection, {node for _, node, *_ in steps})
         for root in (root for root, start in starts.items() if root != start):
             yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)
         for root, node, hops, (since, until), last_name in steps:
@@ -174,7 +174,7 @@ class SqlDirectory:
         """Return the people of each team, nested teams included; cycles of teams end."""
         with reading(self._engine) as connection:
             memberships = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
-            names = _names(connection, team_ids)
+            names = full_names_of(connection, team_ids)
         for team_id, user_id, (since, until) in memberships:
             yield Member(team_id, names.get(team_id, team_id), user_id, since, until)
 
@@ -244,6 +244,7 @@ def _by_key(
         yield from connection.execute(statement.where(is_one_of(connection, column, chunk))).all()
 
 
-def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+def full_names_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    """Return the full names of those of these entities that are there, by id."""
     entities = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
     return {row.id: row.fqn for row in entities}

@@ -19,7 +19,7 @@ from tocsin.model.status import is_failure
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.tables import entity
+from tocsin.store.recipients.directory import full_names_of
 from tocsin.store.recipients.holding import Incident, Reached, incidents_of, reach_by_asset
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
@@ -56,7 +56,7 @@ class Roots:
                 hidden=hidden({(one.subscription_id, one.entity_id) for one in context.incidents})
             )
             upstream = {pair: one for pair, one in _upstream(matched, failing, context).items() if one is not None}
-            names = _names(connection, set(upstream.values()))
+            names = full_names_of(connection, set(upstream.values()))
         roots: dict[int, dict[str, Root]] = {}
         for offset, entity_id, alert in matched:
             root = upstream.get((offset, alert))
@@ -121,8 +121,3 @@ def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
     query = select(status_report.c.log_offset, status_report.c.verdict).where(status_report.c.verdict.is_not(None))
     reports = rows_by_key(connection, query, status_report.c.log_offset, offsets)
     return {row.log_offset for row in reports if is_failure(row.verdict)}
-
-
-def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    entities = rows_by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
-    return {row.id: row.fqn for row in entities}

@@ -25,6 +25,7 @@ from tocsin.store.database import people_tables as people_tables
 from tocsin.store.database import search_tables as search_tables
 from tocsin.store.database.engine import is_sqlite, writing
 from tocsin.store.database.faults import fault_of
+from tocsin.store.database.tables import METADATA as METADATA
 
 HEAD = "head"
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")

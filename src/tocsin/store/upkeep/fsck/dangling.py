@@ -6,86 +6,61 @@ Next: ``store/upkeep/fsck/inspection.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from sqlalchemy import Column, Connection, func, select, text
-from sqlalchemy import Table as SqlTable
+from sqlalchemy import Connection, func, select, text
 
 from tocsin.store.database.engine import is_sqlite
-from tocsin.store.database.entity_tables import entity_reference
-from tocsin.store.database.feed_tables import task_number, thread, thread_part, thread_post
-from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.observation_tables import (
-    attachment,
-    entity_usage,
-    incident_status,
-    series,
-    suite_member,
-    suite_run,
-)
-from tocsin.store.database.tables import (
-    attempt,
-    change_event,
-    credential,
-    entity,
-    entity_tag,
-    follow,
-    lineage_carrier,
-    lineage_edge,
-    membership,
-    message,
-    notification,
-    ownership,
-    person,
-    pipeline_progress,
-)
+from tocsin.store.database.schema import METADATA
+from tocsin.store.database.tables import change_event, pipeline_progress
 from tocsin.store.eventlog.log import readable_end
 from tocsin.store.upkeep.fsck.finding import Advance, Damage, Finding
 
-Pointer = tuple[SqlTable, str, Column[Any]]  # Any: an id or an offset
-_ID = entity.c.id
+Pointer = tuple[str, str, str]
+_ID = "entity.id"
 _LAST = select(func.max(change_event.c.log_offset))
 _TAKEN = text("SELECT last_value FROM change_event_log_offset_seq")
 
 POINTERS: tuple[Pointer, ...] = (
-    (entity, "parent_id", _ID),
-    (entity_tag, "entity_id", _ID),
-    (ownership, "entity_id", _ID),
-    (ownership, "owner_id", _ID),
-    (entity_reference, "entity_id", _ID),
-    (entity_reference, "target_id", _ID),
-    (membership, "team_id", _ID),
-    (membership, "member_id", _ID),
-    (follow, "entity_id", _ID),
-    (follow, "user_id", _ID),
-    (person, "user_id", _ID),
-    (credential, "user_id", _ID),
-    (lineage_edge, "from_id", _ID),
-    (lineage_edge, "to_id", _ID),
-    (lineage_carrier, "carrier_id", _ID),
-    (series, "entity_id", _ID),
-    (attachment, "entity_id", _ID),
-    (entity_usage, "entity_id", _ID),
-    (incident_status, "test_case_id", _ID),
-    (suite_member, "suite_id", _ID),
-    (suite_member, "test_case_id", _ID),
-    (suite_run, "suite_id", _ID),
-    (thread, "about_id", _ID),
-    (thread_post, "thread_id", thread.c.id),
-    (thread_part, "thread_id", thread.c.id),
-    (task_number, "thread_id", thread.c.id),
-    (status_report, "log_offset", change_event.c.log_offset),
-    (notification, "event_id", change_event.c.id),
-    (notification, "message_id", message.c.id),
-    (message, "id", notification.c.message_id),
-    (attempt, "message_id", message.c.id),
+    ("entity", "parent_id", _ID),
+    ("entity_tag", "entity_id", _ID),
+    ("ownership", "entity_id", _ID),
+    ("ownership", "owner_id", _ID),
+    ("entity_reference", "entity_id", _ID),
+    ("entity_reference", "target_id", _ID),
+    ("membership", "team_id", _ID),
+    ("membership", "member_id", _ID),
+    ("follow", "entity_id", _ID),
+    ("follow", "user_id", _ID),
+    ("person", "user_id", _ID),
+    ("credential", "user_id", _ID),
+    ("lineage_edge", "from_id", _ID),
+    ("lineage_edge", "to_id", _ID),
+    ("lineage_carrier", "carrier_id", _ID),
+    ("series", "entity_id", _ID),
+    ("attachment", "entity_id", _ID),
+    ("entity_usage", "entity_id", _ID),
+    ("incident_status", "test_case_id", _ID),
+    ("suite_member", "suite_id", _ID),
+    ("suite_member", "test_case_id", _ID),
+    ("suite_run", "suite_id", _ID),
+    ("thread", "about_id", _ID),
+    ("thread_post", "thread_id", "thread.id"),
+    ("thread_part", "thread_id", "thread.id"),
+    ("task_number", "thread_id", "thread.id"),
+    ("status_report", "log_offset", "change_event.log_offset"),
+    ("notification", "event_id", "change_event.id"),
+    ("notification", "message_id", "message.id"),
+    ("message", "id", "notification.message_id"),
+    ("attempt", "message_id", "message.id"),
 )
 """(table, column, what its values must be): every column that points somewhere, but to snapshots.
 
 A document without its snapshot is found where it cannot be read.
 """
 
-_WITH_ENTITY = frozenset({(entity_tag, "entity_id"), (ownership, "entity_id"), (entity_reference, "entity_id")})
+_WITH_ENTITY = frozenset(
+    {"entity_tag.entity_id", "ownership.entity_id", "entity_reference.entity_id", "person.user_id"}
+)
 """Rows that say what a document says, so that they can go when it is gone."""
 
 
@@ -97,15 +72,15 @@ def follow_pointers(connection: Connection, advance: Advance) -> Iterator[Findin
 
 
 def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
-    table, column, to = pointer
-    target, key = to.table.alias("target"), table.c[column]
-    match = key == target.c[to.name]
-    primary_key = tuple(table.primary_key.columns)
-    query = select(key, *primary_key).outerjoin(target, match).where(key.is_not(None), target.c[to.name].is_(None))
-    for value, *row in connection.execute(query):
-        repairable = str(value) if (table, column) in _WITH_ENTITY or table is person else None
-        where = f"{table.name} {' '.join(map(str, row))}"
-        yield Finding(Damage.DANGLING, where, f"{column} {value} does not exist in {to.table.name}", repairable)
+    name, column, to = pointer
+    target_name, _, target_column = to.partition(".")
+    table, target = METADATA.tables[name], METADATA.tables[target_name].alias("target")
+    key, target_key = table.c[column], target.c[target_column]
+    query = select(key, *table.primary_key.columns).outerjoin(target, key == target_key)
+    for value, *row in connection.execute(query.where(key.is_not(None), target_key.is_(None))):
+        repairable = str(value) if f"{name}.{column}" in _WITH_ENTITY else None
+        where = f"{name} {' '.join(map(str, row))}"
+        yield Finding(Damage.DANGLING, where, f"{column} {value} does not exist in {target_name}", repairable)
 
 
 def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:

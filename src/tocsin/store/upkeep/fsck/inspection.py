@@ -18,7 +18,8 @@ from sqlalchemy.exc import DBAPIError
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.database.documents import entity_row
 from tocsin.store.database.engine import is_sqlite, writing
-from tocsin.store.database.tables import METADATA, change_event, entity, entity_version
+from tocsin.store.database.schema import METADATA
+from tocsin.store.database.tables import change_event, entity, entity_version
 from tocsin.store.upkeep.fsck import dangling, entities, events, rebuilding, values
 from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
 from tocsin.store.upkeep.high_water_marks import UseTrace, losses

@@ -15,7 +15,7 @@ from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import DatabaseError
 
 from tocsin.store.database.engine import is_sqlite
-from tocsin.store.database.tables import METADATA
+from tocsin.store.database.schema import METADATA
 from tocsin.store.upkeep.fsck.finding import Advance, Damage, Finding
 
 _BY_PARTS = {"yield_per": 1_000}

@@ -112,11 +112,11 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
             assert audit(parts).findings == ()
         until(lambda: has_caught_up(company.engine), within_s=120)
     audited = audit(parts)
-    assert (audited.findings, audited.through) == ((), parts.log.readable_end())
+    assert (audited.findings, audited.through) == ((), parts.history.log.readable_end())
     assert audited.judged >= 2 * 3
     grow(parts.history)
     assert audit(parts).findings == ()
-    assert findings_in(parts.log) == []
+    assert findings_in(parts.history.log) == []
 
 
 def test_what_is_withheld_is_not_judged_and_its_condition_is_not_evaluated(
@@ -249,13 +249,13 @@ def test_each_thing_that_is_broken_is_named_and_reported_once(company: SmallComp
         broken_kinds += kinds_to_break
         assert sorted(kinds(audited)) == sorted(broken_kinds)
         assert audited.notified == len(kinds_to_break)
-    events = [one.event for one in findings_in(parts.log)]
+    events = [one.event for one in findings_in(parts.history.log)]
     assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
     reported = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
     assert sorted(one["kind"] for one in reported) == sorted(broken_kinds)
-    assert all(parts.log.find(one["eventId"]) for one in reported)
+    assert all(parts.history.log.find(one["eventId"]) for one in reported)
     assert audit(parts).notified == 0
-    assert len(findings_in(parts.log)) == len(BROKEN)
+    assert len(findings_in(parts.history.log)) == len(BROKEN)
 
 
 def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log(
@@ -279,7 +279,9 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     with running(spark, company.engine, tmp_path / "match"):
         until(lambda: has_caught_up(company.engine), within_s=120)
     late = audit(parts)
-    assert (late.findings, late.through) == ((), parts.log.readable_end()), "who tells of reports has yet to come to it"
+    assert (late.findings, late.through) == ((), parts.history.log.readable_end()), (
+        "who tells of reports has yet to come to it"
+    )
     assert (late.judged > notified.judged, late.unjudged) == (True, notified.unjudged)
 
     change(
@@ -298,7 +300,7 @@ def test_whoever_has_an_alert_on_findings_is_notified_of_them(company: SmallComp
     company.clock.advance(1)
     assert audit(parts).notified == 1
     notify_all(company.engine, now_ms=company.clock.now_ms())
-    (event,) = findings_in(parts.log)
+    (event,) = findings_in(parts.history.log)
     assert [row[3] for row in stored_notifications(company.engine).values() if row[0] == event.event.id] == [
         company.ids["dia"]
     ]
@@ -312,7 +314,7 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(company: Sma
     notify_all(company.engine, now_ms=company.clock.now_ms())
     parts = replace(parts, allowance_ms=30 * 24 * HOUR_MS)  # nobody delivers here
     audited = audit(parts)
-    assert (audited.findings, audited.after) == ((), parts.log.readable_end() - 1)
+    assert (audited.findings, audited.after) == ((), parts.history.log.readable_end() - 1)
     assert parts.match_results.last_forgotten_offset() == audited.after
     change(company.engine, delete(notification).where(notification.c.log_offset <= audited.after))
     assert audit(parts).findings == ()

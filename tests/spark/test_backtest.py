@@ -366,7 +366,7 @@ def test_no_condition_is_evaluated_on_what_somebody_may_not_view(company: SmallC
     index = index_of([replace(plan_of(alert_of(stored_alert(company, "schema"), created_at_ms=0)), enabled=True)])
     extent, _ = parts.history.extent_of(ALWAYS)
     (step,) = extent.steps(ALWAYS, 10_000)
-    events = part(parts.session, parts.history.place, step, ALWAYS)
+    events = part(parts.history.session, parts.history.place, step, ALWAYS)
     is_of_orders = F.col("entity_id") == company.ids["orders"]
 
     def viewable(candidates: pa.Table) -> Iterator[pa.Table]:

@@ -34,7 +34,6 @@ from tocsin.spark.lake import between, is_between, status_events
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.catalogue.alerts.audit import AuditRows
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.match_results import MatchResults
 
@@ -53,7 +52,6 @@ class AuditParts:
     history: LakeParts
     audit_rows: AuditRows
     alerts: Subscriptions
-    log: EventLog
     reports: Reports
     match_results: MatchResults
     finding_log: FindingLog
@@ -84,7 +82,6 @@ def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> Aud
         history=history,
         audit_rows=AuditRows(engine),
         alerts=Subscriptions(engine),
-        log=EventLog(engine),
         reports=Reports(engine),
         match_results=MatchResults(engine),
         finding_log=finding_log(engine, history.clock),
@@ -96,7 +93,7 @@ def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> Aud
 def audit(parts: AuditParts) -> Audited:
     """Audit the window once, and record the findings on their alerts."""
     now_ms = parts.history.clock.now_ms()
-    through = parts.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
+    through = parts.history.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)
     subject = _subject(parts, after, through)
     findings: list[AuditFinding] = []
@@ -134,7 +131,7 @@ class _Subject:
 
 def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     # Read first, and bounded by the next report: notifications written from here on are not part of this run.
-    coming = parts.reports.first_between(parts.log.progress(STREAK_STREAM), through)
+    coming = parts.reports.first_between(parts.history.log.progress(STREAK_STREAM), through)
     judged_through = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
     changed_at = (

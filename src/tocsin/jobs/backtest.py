@@ -18,7 +18,6 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.visibility import may_view
-from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
@@ -60,7 +59,6 @@ ReportProgress = Callable[[int, int], None]
 class BacktestParts:
     """What backtests are made of; ``build`` puts it together."""
 
-    session: SparkSession
     history: LakeParts
     store: StoreAddress
     permission_cache: PermissionCache
@@ -69,14 +67,12 @@ class BacktestParts:
     catalogue: SqlCatalogue
     subscriptions: Subscriptions
     holding: Holding
-    clock: Clock
     events_per_step: int = EVENTS_PER_STEP
 
 
 def build(history: LakeParts, engine: Engine) -> BacktestParts:
     """Wire backtests over the history and the store behind ``engine``."""
     return BacktestParts(
-        session=history.session,
         history=history,
         store=StoreAddress(engine.url.render_as_string(hide_password=False)),
         permission_cache=PermissionCache(SqlSubjects(engine)),
@@ -85,7 +81,6 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
         catalogue=SqlCatalogue(engine),
         subscriptions=Subscriptions(engine),
         holding=Holding(engine),
-        clock=history.clock,
     )
 
 
@@ -97,21 +92,21 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     NotFound : the requester no longer exists
     InvalidInput : the alert is none that can be matched
     """
-    run = _run_of(request, parts)
-    extent, count = parts.history.extent_of(run.window)
+    run, history = _run_of(request, parts), parts.history
+    extent, count = history.extent_of(run.window)
     steps = list(extent.steps(run.window, parts.events_per_step))
     total, done_count = sum(step.event_count for step in steps), 0
-    began_ms = parts.clock.now_ms()
+    began_ms = history.clock.now_ms()
     report(done_count, total)
     for step in steps:
-        events = part(parts.session, parts.history.place, step, run.window).coalesce(_cores(parts.session))
+        events = part(history.session, history.place, step, run.window).coalesce(_cores(history.session))
         run.count(events, run.index, lambda: report(done_count, total))  # noqa: B023  called now
         done_count += step.event_count
         report(done_count, total)
     if run.at_reports is not None:
-        reports = status_events(parts.session, parts.history.place, extent.log_end, run.window)
+        reports = status_events(history.session, history.place, extent.log_end, run.window)
         run.count(reports, run.at_reports, lambda: report(done_count, total))
-    return run.result(count) | {"tookMs": parts.clock.now_ms() - began_ms}
+    return run.result(count) | {"tookMs": history.clock.now_ms() - began_ms}
 
 
 def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table], Iterator[pa.Table]]) -> DataFrame:
@@ -184,12 +179,10 @@ class _Run:
 
     def _count_recipients(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
-        parts = self.parts
-        work = Count(parts.store, self.alerts.facts, self.request.requested_by, held_back)
-        frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
-        counted: list[RecipientRow] = (
-            in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()
-        )
+        session = self.parts.history.session
+        work = Count(self.parts.store, self.alerts.facts, self.request.requested_by, held_back)
+        frame = session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
+        counted: list[RecipientRow] = in_tasks(frame.coalesce(_cores(session)), work, COUNTED).toArrow().to_pylist()
         return counted
 
     def result(self, count: int) -> Document:

@@ -269,7 +269,7 @@ def within(
     TimeLimitExceeded : it took longer.
     """
     tag = f"tocsin-limit-{next(_TAGS)}"
-    with _job_tag(session, tag), _cancelling(session, tag, limit_s, unless) as is_late:
+    with _cancelling(session, tag, limit_s, unless) as is_late:
         try:
             return work()
         except (Py4JError, PySparkException) as error:
@@ -279,19 +279,10 @@ def within(
 
 
 @contextmanager
-def _job_tag(session: SparkSession, tag: str) -> Iterator[None]:
-    session.sparkContext.addJobTag(tag)
-    try:
-        yield
-    finally:
-        session.sparkContext.removeJobTag(tag)
-
-
-@contextmanager
 def _cancelling(
     session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
 ) -> Iterator[Callable[[], bool]]:
-    """Cancel the jobs with ``tag`` once ``limit_s`` have passed, and those that are submitted late, until it ends."""
+    """Tag the jobs of the block; cancel them once ``limit_s`` have passed, and those that are submitted late."""
     is_over, late = threading.Event(), threading.Event()
 
     def cancel() -> None:
@@ -304,9 +295,11 @@ def _cancelling(
                 return
 
     thread = threading.Thread(target=cancel, name=tag, daemon=True)
+    session.sparkContext.addJobTag(tag)
     thread.start()
     try:
         yield late.is_set
     finally:
         is_over.set()
         thread.join()
+        session.sparkContext.removeJobTag(tag)

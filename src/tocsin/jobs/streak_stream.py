@@ -60,7 +60,7 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
 
 
 def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
-    """Return the reports and what is done with them; without a checkpoint all are read, those after ``done_offset`` notify."""
+    """Return the reports, all of them where there is no checkpoint; those after ``done_offset`` notify."""
     configure(parts.session, STATE_CONF)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 

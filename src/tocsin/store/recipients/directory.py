@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
 from tocsin.model.mute import Mute
@@ -238,9 +239,7 @@ def _by_key(
     connection: Connection, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]
 ) -> Iterator[Row[Any]]:
     """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
-    ordered = sorted(keys)
-    for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
-        chunk = ordered[start : start + _KEYS_PER_STATEMENT]
+    for chunk in chunks_of(sorted(keys), _KEYS_PER_STATEMENT):
         yield from connection.execute(statement.where(is_one_of(connection, column, chunk))).all()
 
 

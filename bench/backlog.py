@@ -25,7 +25,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import Dependencies, notifications_for
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
-from tocsin.jobs.resolving import resolving_of
+from tocsin.jobs.resolving import Resolving
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -121,7 +121,7 @@ def _check_sample(engine: Engine, offsets: range) -> None:
     """Check that a random sample of events has exactly the recipients of ``flow/once``."""
     alerts = Subscriptions(engine).list_enabled()
     plans = [(one, plan_of(one)) for one in alerts]
-    log, lookups = EventLog(engine), resolving_of(engine).lookups(may_claim=False)
+    log, lookups = EventLog(engine), Resolving(engine).lookups(may_claim=False)
     dependencies = Dependencies(log.find, alerts, lookups, FixedClock(0))
     for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
         (logged,) = log.read(offset - 1, 1)

@@ -15,7 +15,7 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import Dependencies
 from tocsin.flow.pipeline import MATCHING, Batch, Context, alert_facts_of, drafts_of, run, schedule
 from tocsin.flow.track.alert_incidents import IncidentWork
-from tocsin.jobs.resolving import resolving_of
+from tocsin.jobs.resolving import Resolving
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription
@@ -34,7 +34,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     subscriptions = Subscriptions(engine)
     alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=log.progress(MATCH_STREAM))
     at_ms = now_ms or clock.now_ms()
-    context = Context(alert_facts_of(alerts), resolving_of(engine).lookups(may_claim=False), at_ms)
+    context = Context(alert_facts_of(alerts), Resolving(engine).lookups(may_claim=False), at_ms)
     hidden: dict[Pair, str] = {}
     drafts: list[NotificationDraft] = []
     pairs: list[Pair] = []
@@ -58,7 +58,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
 
 def dependencies_of(engine: Engine, alerts: Sequence[EventSubscription], clock: Clock) -> Dependencies:
     """Return what ``flow/once`` needs of a store."""
-    lookups = resolving_of(engine).lookups(may_claim=False)
+    lookups = Resolving(engine).lookups(may_claim=False)
     return Dependencies(EventLog(engine).find, alerts, lookups, clock, earlier=Reports(engine).before)
 
 

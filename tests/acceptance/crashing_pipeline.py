@@ -25,7 +25,7 @@ from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
 from tocsin.jobs.query_progress import Progress
-from tocsin.jobs.resolving import Notify, Resolving, resolving_of
+from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.match_result import Pair
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
@@ -61,7 +61,9 @@ class DyingNotify(Notify):
         notifications = DyingNotifications(engine, self.point, self.pipeline)
         if self.point == "before-commit":
             event.listen(engine, "commit", lambda _connection: notifications.die())
-        return replace(resolving_of(engine), notifications=notifications)
+        resolving = Resolving(engine)
+        resolving.notifications = notifications
+        return resolving
 
 
 class DyingNotifications(Notifications):

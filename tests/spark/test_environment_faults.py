@@ -31,7 +31,7 @@ from tests.waiting import until
 
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import supervised_query
-from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress, resolving_of
+from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress
 from tocsin.jobs.supervision import QueryEnvironment, keep_running
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
@@ -187,7 +187,7 @@ class Bound(Notify):
     def resolving(self) -> Resolving:
         engine = open_engine(self.store.url, synchronous="NORMAL")
         bind(engine, self.fault, self.has_fault)
-        return resolving_of(engine)
+        return Resolving(engine)
 
 
 @pytest.mark.timeout(600)

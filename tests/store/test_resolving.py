@@ -18,7 +18,7 @@ from tocsin.flow.match.plan import Plan, plan_of, recovery_plan
 from tocsin.flow.pipeline import AlertFacts, Context, alert_facts_of
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import timings_of
-from tocsin.jobs.resolving import Notify, Resolving, StoreAddress, matched_events, resolving_of
+from tocsin.jobs.resolving import Notify, Resolving, StoreAddress, matched_events
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -41,7 +41,7 @@ class NotifyAlone(Notify):
     """Opens the store for itself, as in a process of its own."""
 
     def resolving(self) -> Resolving:
-        return resolving_of(open_engine(self.store.url))
+        return Resolving(open_engine(self.store.url))
 
 
 class NotifyInSmallPortions(NotifyAlone):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from tocsin.flow.pipeline import MATCHING, NOTIFYING, AlertFacts, Batch, Context
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.jobs.backtest_counts import RecipientCount
-from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, disposing, matched_events, open_resolving
+from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, matched_events, open_resolving
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.spark.schema import NUMBER, TEXT, struct_of
@@ -51,8 +52,8 @@ class Count:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
-        resolving, counts = open_resolving(self.store), _Counts()
-        with disposing(resolving):
+        counts = _Counts()
+        with closing(open_resolving(self.store)) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 context = self._context(resolving)
                 batch = run((*MATCHING, *NOTIFYING), Batch(events), context)

@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, groupby
@@ -84,18 +84,19 @@ class StoreAddress:
     synchronous: str = "FULL"
 
 
-@dataclass(frozen=True)
 class Resolving:
     """What resolving asks: the store's relations, permissions and events, and where notifications go."""
 
-    engine: Engine
-    directory: SqlDirectory
-    permission_cache: PermissionCache
-    events: SqlEvents
-    notifications: Notifications
-    preferences: SqlPreferences
-    holding: Holding
-    roots: Roots
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.directory, self.events = SqlDirectory(engine), SqlEvents(engine)
+        self.permission_cache = PermissionCache(SqlSubjects(engine))
+        self.notifications, self.preferences = Notifications(engine), SqlPreferences(engine)
+        self.holding, self.roots = Holding(engine), Roots(engine)
+
+    def close(self) -> None:
+        """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
+        self.engine.dispose()
 
     def lookups(self, *, may_claim: bool) -> Lookups:
         """Return what the stages look up, with the policies as they are now.
@@ -115,25 +116,7 @@ class Resolving:
 @lru_cache(maxsize=8)
 def open_resolving(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
-    engine = open_engine(store.url, synchronous=store.synchronous, pool_size=3, writers=_WRITERS)
-    return resolving_of(engine)
-
-
-def resolving_of(engine: Engine) -> Resolving:
-    """Return what resolving asks of the store behind ``engine``."""
-    permission_cache, events = PermissionCache(SqlSubjects(engine)), SqlEvents(engine)
-    of_incidents = (Holding(engine), Roots(engine))
-    people = (SqlDirectory(engine), permission_cache, events, Notifications(engine), SqlPreferences(engine))
-    return Resolving(engine, *people, *of_incidents)
-
-
-@contextmanager
-def disposing(resolving: Resolving) -> Iterator[None]:
-    """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
-    try:
-        yield
-    finally:
-        resolving.engine.dispose()
+    return Resolving(open_engine(store.url, synchronous=store.synchronous, pool_size=3, writers=_WRITERS))
 
 
 class _Rehearsed(Exception):  # a signal, never an error
@@ -158,8 +141,8 @@ class Notify:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
-        resolving, matched, notified = self.resolving(), 0, 0
-        with disposing(resolving):
+        matched = notified = 0
+        with closing(self.resolving()) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 matched += sum(len(one.answers_by_alert.keys() - {RECOVERY}) for one in events)
                 with _tuned_interpreter():
@@ -216,8 +199,7 @@ class SettleIncidents:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take the matches that ``notify`` takes, and yield one row of ``COUNTS``: zeros."""
-        resolving = self.notify.resolving()
-        with disposing(resolving):
+        with closing(self.notify.resolving()) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 self.notify.settle(events, resolving)
         yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])

@@ -9,6 +9,7 @@ Next: ``jobs/match_stream.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from tocsin.chunks import chunks_of
 from tocsin.jobs.alerts import Alerts
-from tocsin.jobs.resolving import COUNTS, EVENTS_AT_ONCE, OF_EVENT, Notify, disposing, matched_events
+from tocsin.jobs.resolving import COUNTS, EVENTS_AT_ONCE, OF_EVENT, Notify, matched_events
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.spark.match import Index, matches, skipping
 from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
@@ -80,8 +81,7 @@ class FindWithheld:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield rows of ``WITHHELD``."""
-        resolving = self.notify.resolving()
-        with disposing(resolving):
+        with closing(self.notify.resolving()) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 withheld = self.notify.withheld(events, resolving)
                 records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
@@ -96,8 +96,7 @@ class RecordWithheld:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take rows of ``WITHHELD``, and yield one row of ``COUNTS``: zeros."""
-        resolving = self.notify.resolving()
-        with disposing(resolving):
+        with closing(self.notify.resolving()) as resolving:
             for batch in batches:
                 withheld = {(row["log_offset"], row["subscription_id"]): row["editor_id"] for row in batch.to_pylist()}
                 results = MatchCounts(()).results(now_ms=self.notify.now_ms, withheld=withheld)

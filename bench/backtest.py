@@ -22,7 +22,7 @@ from bench.running import open_store, settings_in
 from bench.traffic import append_events
 from tocsin.flow.eventlog.lake import ALWAYS, Segment
 from tocsin.jobs import lake
-from tocsin.jobs.backtest import backtest, build
+from tocsin.jobs.backtest import BacktestParts, backtest
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.entity import Document
@@ -74,7 +74,7 @@ def _measure_backtest(
 ) -> Measurement:
     """Measure one alert over all there is, in turns with a bare scan of the same."""
     extent, total = parts.extent_of(ALWAYS)
-    backtest_parts, admin = build(parts, engine), People(engine).by_name("admin")
+    backtest_parts, admin = BacktestParts(parts, engine), People(engine).by_name("admin")
     if admin is None:
         raise AssertionError("there is no administrator")
     name, definition = alert

@@ -6,7 +6,6 @@ Where a test is about damage, the Python engine notifies; what the pipeline itse
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,21 +27,16 @@ from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.jobs.audit import Audited, AuditParts, audit
-from tocsin.jobs.findings import finding_log
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.catalogue.alerts.audit import AuditRows
-from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import attempt, message, notification, past_relation
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.eventlog.reports import Reports
-from tocsin.store.outbox.match_results import MatchResults
 
 __all__ = ["store_url"]
 
@@ -65,13 +59,9 @@ def company(store_engine: Engine) -> SmallCompany:
 def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditParts:
     engine, session = company.engine, spark.newSession()
     register_source(session, LogSource)
-    log = EventLog(engine)
     place = HistoryLocation(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
-    history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
-    sources = AuditRows(engine), Subscriptions(engine), log, Reports(engine), MatchResults(engine)
-    return AuditParts(
-        history, *sources, finding_log(engine, company.clock), window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS
-    )
+    history = LakeParts(session, EventLog(engine), Lake(engine), place, company.clock, events_per_segment=30)
+    return AuditParts(history, engine, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
 
 
 def notified_events(company: SmallCompany, count: int = 4) -> None:
@@ -312,7 +302,7 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(company: Sma
     company.clock.advance(3 * 24 * HOUR_MS)
     company.describe("orders", "much later")
     notify_all(company.engine, now_ms=company.clock.now_ms())
-    parts = replace(parts, allowance_ms=30 * 24 * HOUR_MS)  # nobody delivers here
+    parts.allowance_ms = 30 * 24 * HOUR_MS  # nobody delivers here
     audited = audit(parts)
     assert (audited.findings, audited.after) == ((), parts.history.log.readable_end() - 1)
     assert parts.match_results.last_forgotten_offset() == audited.after

@@ -38,7 +38,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import notifications_for
-from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build, without_hidden
+from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, without_hidden
 from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import JOB, Backtest, BacktestState
@@ -73,7 +73,7 @@ def history(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakePa
 
 @pytest.fixture
 def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
-    return replace(build(history, store_engine), events_per_step=40)  # two steps
+    return BacktestParts(history, store_engine, events_per_step=40)  # two steps
 
 
 def backtest_of(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
@@ -237,7 +237,7 @@ def test_what_asks_of_earlier_reports_counts_as_it_is_reported(
     grow(history)
     notes = stored_notifications(store_engine).values()
     for name in ("began", "first", "third", "resolved"):
-        result = ran(reported, build(history, store_engine), stored_alert(reported, name))
+        result = ran(reported, BacktestParts(history, store_engine), stored_alert(reported, name))
         notified = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
         assert result["notified"] == notified > 0
         assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
@@ -297,7 +297,8 @@ def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_st
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in stored_rows)
     reasons = Counter(one for row in stored_rows for one in {reason["subscriptionName"] for reason in row[4]})
     for steps in (2, 40):  # many parts, and few
-        result = ran(linked, replace(parts, events_per_step=steps), stored_alert(linked, "tables"))
+        parts.events_per_step = steps
+        result = ran(linked, parts, stored_alert(linked, "tables"))
         assert counts_by_recipient(result) == by_pipeline
         assert (result["matched"], result["heldBack"], result["notifiedNobody"]) == (5, 2, 0)
         assert {one["name"]: (one["notified"], one["heldBack"]) for one in result["triggered"]} == {

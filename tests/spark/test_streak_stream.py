@@ -24,7 +24,6 @@ from tests.spark.test_match_stream import (
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
-from tocsin.catalogue.observations.silences import Silences
 from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import match_stream
@@ -35,7 +34,7 @@ from tocsin.jobs.streak_stream import QUERY_NAME, supervised_query
 from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
-from tocsin.spark.streaks import STATE_CONF, streaks
+from tocsin.spark.streaks import streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import notification
@@ -222,18 +221,7 @@ def test_nothing_that_happened_before_an_alert_notifies_anybody(
 
 
 def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
-    session = interpreting(spark)
-    for key, value in STATE_CONF.items():
-        session.conf.set(key, value)
-    return SilenceParts(
-        session=session,
-        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(company.engine), at_reports),
-        log=EventLog(company.engine),
-        reports=Reports(company.engine),
-        silences=Silences(company.writes),
-        clock=company.clock,
-        checkpoint=str(checkpoint),
-    )
+    return SilenceParts(interpreting(spark), company.engine, str(checkpoint), company.clock)
 
 
 def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_there_is_a_success(

@@ -19,7 +19,6 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.alerts.events import FindingLog
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
@@ -45,18 +44,14 @@ _HOUR_MS = 3_600_000
 _LOG = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True)
 class AuditParts:
-    """What the audit is made of; ``build`` puts it together."""
+    """What the audit is made of, over the history and the store behind ``engine``."""
 
-    history: LakeParts
-    audit_rows: AuditRows
-    alerts: Subscriptions
-    reports: Reports
-    match_results: MatchResults
-    finding_log: FindingLog
-    window_ms: int
-    allowance_ms: int
+    def __init__(self, history: LakeParts, engine: Engine, *, window_ms: int, allowance_ms: int) -> None:
+        self.history, self.window_ms, self.allowance_ms = history, window_ms, allowance_ms
+        self.audit_rows, self.alerts = AuditRows(engine), Subscriptions(engine)
+        self.reports, self.match_results = Reports(engine), MatchResults(engine)
+        self.finding_log = finding_log(engine, history.clock)
 
 
 @dataclass(frozen=True)
@@ -78,16 +73,8 @@ class Audited:
 
 def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> AuditParts:
     """Build the audit from ``settings``, over the history and the store behind ``engine``."""
-    return AuditParts(
-        history=history,
-        audit_rows=AuditRows(engine),
-        alerts=Subscriptions(engine),
-        reports=Reports(engine),
-        match_results=MatchResults(engine),
-        finding_log=finding_log(engine, history.clock),
-        window_ms=round(settings.audit_window_hours * _HOUR_MS),
-        allowance_ms=round(settings.audit_allowance_s * 1000),
-    )
+    window_ms, allowance_ms = round(settings.audit_window_hours * _HOUR_MS), round(settings.audit_allowance_s * 1000)
+    return AuditParts(history, engine, window_ms=window_ms, allowance_ms=allowance_ms)
 
 
 def audit(parts: AuditParts) -> Audited:

@@ -55,33 +55,15 @@ ReportProgress = Callable[[int, int], None]
 """Called with the number of processed events and of all events; may raise to end it."""
 
 
-@dataclass(frozen=True)
 class BacktestParts:
-    """What backtests are made of; ``build`` puts it together."""
+    """What backtests are made of, over the history and the store behind ``engine``."""
 
-    history: LakeParts
-    store: StoreAddress
-    permission_cache: PermissionCache
-    events: SqlEvents
-    people: People
-    catalogue: SqlCatalogue
-    subscriptions: Subscriptions
-    holding: Holding
-    events_per_step: int = EVENTS_PER_STEP
-
-
-def build(history: LakeParts, engine: Engine) -> BacktestParts:
-    """Wire backtests over the history and the store behind ``engine``."""
-    return BacktestParts(
-        history=history,
-        store=StoreAddress(engine.url.render_as_string(hide_password=False)),
-        permission_cache=PermissionCache(SqlSubjects(engine)),
-        events=SqlEvents(engine),
-        people=People(engine),
-        catalogue=SqlCatalogue(engine),
-        subscriptions=Subscriptions(engine),
-        holding=Holding(engine),
-    )
+    def __init__(self, history: LakeParts, engine: Engine, *, events_per_step: int = EVENTS_PER_STEP) -> None:
+        self.history, self.events_per_step = history, events_per_step
+        self.store = StoreAddress(engine.url.render_as_string(hide_password=False))
+        self.permission_cache = PermissionCache(SqlSubjects(engine))
+        self.events, self.people, self.catalogue = SqlEvents(engine), People(engine), SqlCatalogue(engine)
+        self.subscriptions, self.holding = Subscriptions(engine), Holding(engine)
 
 
 def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) -> Document:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock
-from tocsin.jobs.backtest import ReportProgress, backtest, build
+from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import JOB, Backtest
@@ -61,7 +61,7 @@ class _Progress:
 
 def runner(history: LakeParts, engine: Engine) -> Runner:
     """Wire a runner over the history and the store behind ``engine``."""
-    parts = build(history, engine)
+    parts = BacktestParts(history, engine)
 
     def compute(request: Backtest, report: ReportProgress) -> Document:
         return backtest(request, parts, report)

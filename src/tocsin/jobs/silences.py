@@ -6,7 +6,6 @@ Each silence is written to the log once, as an event, which ``jobs/streak_stream
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -34,31 +33,19 @@ from tocsin.store.eventlog.reports import Reports
 _LOG = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True)
 class SilenceParts:
-    """Parts of the silence job, wired by ``build``."""
+    """Parts of the silence job over the store behind ``engine``; ``session`` is for nothing else."""
 
-    session: SparkSession
-    alerts: CurrentAlerts
-    log: EventLog
-    reports: Reports
-    silences: Silences
-    clock: Clock
-    checkpoint: str
+    def __init__(self, session: SparkSession, engine: Engine, checkpoint: str, clock: Clock) -> None:
+        self.session, self.checkpoint, self.clock = configure(session, STATE_CONF), checkpoint, clock
+        self.alerts = CurrentAlerts("silences", Subscriptions(engine), at_reports)
+        self.log, self.reports = EventLog(engine), Reports(engine)
+        self.silences = Silences(Writes(SqlCatalogue(engine), clock))
 
 
 def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> SilenceParts:
     """Build the check from ``settings``, in a session separate from ``session``."""
-    clock = SystemClock()
-    return SilenceParts(
-        session=configure(interpreting(session), STATE_CONF),
-        alerts=CurrentAlerts("silences", Subscriptions(engine), at_reports),
-        log=EventLog(engine),
-        reports=Reports(engine),
-        silences=Silences(Writes(SqlCatalogue(engine), clock)),
-        clock=clock,
-        checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
-    )
+    return SilenceParts(interpreting(session), engine, str(settings.checkpoint_dir() / QUERY_NAME), SystemClock())
 
 
 def look(parts: SilenceParts) -> int:

@@ -38,19 +38,10 @@ _END = text(POSTGRESQL_END)
 _TAKEN = text(POSTGRESQL_TAKEN)
 _LAST_EVENT = text(LAST_EVENT.format(mark=":log_offset"))
 _LAST = select(func.max(_EVENT.log_offset))
-_COLUMNS = (
-    "id",
-    "event_type",
-    "entity_type",
-    "entity_id",
-    "entity_fqn",
-    "user_name",
-    "timestamp_ms",
-    "derived",
-    *(column.name for column in EVENT_TEXT),
+_INSERT_EVENT = Prepared(
+    insert(tables.change_event), [column.name for column in _EVENT if column is not _EVENT.log_offset]
 )
-_INSERT_EVENT = Prepared(insert(tables.change_event), _COLUMNS)
-_INSERT_AT_OFFSET = Prepared(insert(tables.change_event), ("log_offset", *_COLUMNS))
+_INSERT_AT_OFFSET = Prepared(insert(tables.change_event), _EVENT.keys())
 
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:

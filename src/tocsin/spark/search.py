@@ -37,13 +37,7 @@ def search_events(events: DataFrame) -> DataFrame:
     the entity itself, does not carry its document.
     """
     read = F.from_json("event", StructType([StructField("entity", _DOCUMENT)])).getField("entity")
-    states = events.where(F.col("entity_type").isin(*SEARCHED)).select(
-        "log_offset",
-        "entity_id",
-        "entity_type",
-        (F.col("event_type") == "entityDeleted").alias("is_gone"),
-        read.alias("document"),
-    )
+    states = _states(events, is_gone=F.col("event_type") == "entityDeleted", document=read)
     return states.where(F.col("document.id") == F.col("entity_id"))
 
 
@@ -59,13 +53,13 @@ def last_of(batch: DataFrame) -> DataFrame:
 
 def entities_to_index(entities: DataFrame) -> DataFrame:
     """Return the same for the catalogue's entities: one row per indexed entity, from ``catalogue.STORED``."""
-    return entities.where(F.col("entity_type").isin(*SEARCHED)).select(
-        "log_offset",
-        "entity_id",
-        "entity_type",
-        F.lit(False).alias("is_gone"),
-        F.from_json("document", _DOCUMENT).alias("document"),
-    )
+    return _states(entities, is_gone=F.lit(False), document=F.from_json("document", _DOCUMENT))
+
+
+def _states(frame: DataFrame, *, is_gone: Column, document: Column) -> DataFrame:
+    """Return the columns that ``entries`` needs of the rows about indexed entities."""
+    columns = ("log_offset", "entity_id", "entity_type", is_gone.alias("is_gone"), document.alias("document"))
+    return frame.where(F.col("entity_type").isin(*SEARCHED)).select(*columns)
 
 
 def entries(states: DataFrame) -> DataFrame:

@@ -55,26 +55,19 @@ def _warm_up(parts: MatchStreamParts) -> None:
 
 
 def _run(settings: Settings, parts: MatchStreamParts, engine: Engine, stopping: threading.Event) -> None:
-    works = threading.Event()
+    """Run all queries until ``stopping`` is set."""
+    works = threading.Event()  # set once the main query has read the log
     with beating(ScheduledJobs(engine), parts.clock, works):
         _warm_up(parts)
-        _follow_log(settings, parts, engine, (stopping, works))
-
-
-def _follow_log(
-    settings: Settings, parts: MatchStreamParts, engine: Engine, signals: tuple[threading.Event, threading.Event]
-) -> None:
-    """Run all queries until the first of ``signals`` is set; the second is set once the main one has read the log."""
-    stopping, works = signals
-    notes = WaitNotes(settings.data_dir.absolute())
-    notes.make_room()
-    environment = QueryEnvironment(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
-    search = search_stream.supervised_query(search_stream.build(settings, parts.session, engine))
-    streaks = streak_stream.supervised_query(streak_stream.build(settings, parts, engine))
-    _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
-    with (
-        supervision.running_alongside(search, environment, works),
-        supervision.running_alongside(streaks, environment, works),
-        background.running(settings, parts.session, engine),
-    ):
-        supervision.keep_running(match_stream.supervised_query(parts), environment, stopping, works)
+        notes = WaitNotes(settings.data_dir.absolute())
+        notes.make_room()
+        environment = QueryEnvironment(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
+        search = search_stream.supervised_query(search_stream.build(settings, parts.session, engine))
+        streaks = streak_stream.supervised_query(streak_stream.build(settings, parts, engine))
+        _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
+        with (
+            supervision.running_alongside(search, environment, works),
+            supervision.running_alongside(streaks, environment, works),
+            background.running(settings, parts.session, engine),
+        ):
+            supervision.keep_running(match_stream.supervised_query(parts), environment, stopping, works)

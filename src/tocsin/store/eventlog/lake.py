@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import takewhile
-from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
 
 from tocsin.flow.eventlog.lake import Segment
 from tocsin.flow.eventlog.position import LogPosition
@@ -36,7 +35,7 @@ class Lake:
         """Return the segments that make up the lake, in the order of the log; together they leave no gap."""
         with reading(self._engine) as connection:
             query = select(*_SEGMENT).where(_ROW.state == _KEPT).order_by(_ROW.after_offset)
-            return tuple(_segment(row) for row in connection.execute(query))
+            return tuple(Segment(*row) for row in connection.execute(query))
 
     def end(self) -> int:
         """Return the offset up to which the lake is complete; 0 when it is empty."""
@@ -76,7 +75,9 @@ class Lake:
                 return False
             retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
             connection.execute(retired)
-            connection.execute(update(lake_segment).where(_ROW.id == written.id).values(_values_of(written, now_ms)))
+            measured = {name: getattr(written, name) for name in ("event_count", "first_ms", "last_ms")}
+            kept = update(lake_segment).where(_ROW.id == written.id)
+            connection.execute(kept.values(state=_KEPT, changed_at_ms=now_ms, **measured))
         return True
 
     def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:
@@ -129,17 +130,3 @@ def _end(connection: Connection) -> int:
 def _are_kept(connection: Connection, ids: Collection[str]) -> bool:
     query = select(func.count()).where(_ROW.id.in_(list(ids)), _ROW.state == _KEPT)
     return int(connection.execute(query).scalar_one()) == len(ids)
-
-
-def _values_of(written: Segment, now_ms: int) -> dict[str, object]:
-    return {
-        "state": _KEPT,
-        "event_count": written.event_count,
-        "first_ms": written.first_ms,
-        "last_ms": written.last_ms,
-        "changed_at_ms": now_ms,
-    }
-
-
-def _segment(row: Row[*tuple[Any, ...]]) -> Segment:  # Any: a column's value
-    return Segment(row.id, row.after_offset, row.through_offset, row.event_count, row.first_ms, row.last_ms)

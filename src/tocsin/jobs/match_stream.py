@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -28,7 +29,7 @@ from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, Stream, following_the_log, log_options
-from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
+from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, Shared, StoreAddress, settle_incidents
 from tocsin.jobs.supervision import Supervised
 from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld, withheld_pairs, without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
@@ -214,7 +215,7 @@ def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:
     matched = matches(events, index, columns=OF_EVENT)
     settles = work.alerts.value.reads_incidents and not work.is_rehearsal
     if settles and events.rdd.getNumPartitions() > 1:
-        in_tasks(matched, SettleIncidents(work), COUNTS).toArrow()
+        in_tasks(matched, partial(settle_incidents, work), COUNTS).toArrow()
         work = replace(work, are_incidents_settled=True)
     counts = in_tasks(matched, work, COUNTS).toArrow()
     return {name: sum(counts[name].to_pylist()) for name in COUNTS.names}

@@ -85,10 +85,6 @@ class MonitoredQuery:
     progress: Progress
     clock: Clock
 
-    def processed_offset(self) -> int:
-        """Return how far the query has come."""
-        return self.progress.processed_offset(self.query_name)
-
     def advance(self, position: LogPosition) -> None:
         """Note how far the query has come; what it read of another log counts for nothing."""
         now_ms = self.clock.now_ms()
@@ -149,10 +145,8 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
 
 def _position_of(reported: MonitoredQuery) -> LogPosition:
     """Return how far the query is: what it committed last may have come too late to be reported."""
-    recorded, checkpointed = (
-        LogPosition(reported.processed_offset()),
-        read_committed_position(Path(reported.checkpoint)),
-    )
+    recorded = LogPosition(reported.progress.processed_offset(reported.query_name))
+    checkpointed = read_committed_position(Path(reported.checkpoint))
     return checkpointed if checkpointed is not None and checkpointed.offset > recorded.offset else recorded
 
 

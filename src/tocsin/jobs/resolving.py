@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ from tocsin.flow.pipeline import (
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
-from tocsin.model.match_result import MatchCounts, Pair
+from tocsin.model.match_result import MatchCounts
 from tocsin.model.notification_draft import EventHead
 from tocsin.spark.schema import NUMBER, struct_of
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -128,7 +128,7 @@ class Notify:
     """The work of a task of the pipeline, for ``spark/tasks.in_tasks``: from matches to stored notifications.
 
     ``now_ms`` is the moment at which the micro-batch began; events before ``oldest_ms`` notify nobody, but count as
-    matched. ``are_incidents_settled``: ``SettleIncidents`` has run on the same matches. ``is_rehearsal``: what is
+    matched. ``are_incidents_settled``: ``settle_incidents`` has run on the same matches. ``is_rehearsal``: what is
     stored is taken back, and no incident is opened.
     """
 
@@ -181,28 +181,17 @@ class Notify:
                 raise _Rehearsed
         return counts.row_count
 
-    def settle(self, events: Sequence[MatchedEvent], resolving: Resolving) -> None:
-        """Open and resolve the incidents that these events mean; doing it again changes nothing."""
-        batch = run((withhold, note_incidents), Batch(events), self.context(resolving))
-        _settle(batch.incident_work, _last_of(events), resolving)
 
-    def withheld(self, events: Sequence[MatchedEvent], resolving: Resolving) -> Mapping[Pair, str]:
-        """Return which of these matches are withheld, and because of which editor, as rights are now."""
-        return withhold(Batch(events), self.context(resolving)).withheld
+def settle_incidents(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Open and resolve, in a task, the incidents that its matches mean; yield one row of ``COUNTS``: zeros.
 
-
-@dataclass(frozen=True)
-class SettleIncidents:
-    """The work of a task before that of ``notify``, where its tasks read the incidents of each other's events."""
-
-    notify: Notify
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take the matches that ``notify`` takes, and yield one row of ``COUNTS``: zeros."""
-        with closing(self.notify.resolving()) as resolving:
-            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
-                self.notify.settle(events, resolving)
-        yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
+    It runs before that of ``work``, where tasks read the incidents of each other's events. Again, it changes nothing.
+    """
+    with closing(work.resolving()) as resolving:
+        for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
+            batch = run((withhold, note_incidents), Batch(events), work.context(resolving))
+            _settle(batch.incident_work, _last_of(events), resolving)
+    yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
 
 
 def _last_of(events: Sequence[MatchedEvent]) -> LogPosition:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tocsin.chunks import chunks_of
+from tocsin.flow.pipeline import Batch, withhold
 from tocsin.jobs.alerts import Alerts
 from tocsin.jobs.resolving import COUNTS, EVENTS_AT_ONCE, OF_EVENT, Notify, matched_events
 from tocsin.model.match_result import MatchCounts, Pair
@@ -48,7 +50,7 @@ def withheld_pairs(events: DataFrame, index: Index, work: Notify) -> dict[Pair, 
     ``events`` have one row per event. Pairs that do not match by the facts are left out; no condition is evaluated.
     """
     candidates = matches(events, index.by_facts(), columns=OF_EVENT)
-    withheld = in_tasks(candidates, FindWithheld(work), WITHHELD).toArrow()
+    withheld = in_tasks(candidates, partial(find_withheld, work), WITHHELD).toArrow()
     columns = (withheld[name].to_pylist() for name in WITHHELD.names)
     return {(offset, alert): editor_id for offset, alert, editor_id in zip(*columns, strict=True)}
 
@@ -58,7 +60,7 @@ def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notif
     if withheld:
         records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
         frame = events.sparkSession.createDataFrame(records, WITHHELD)
-        in_tasks(frame, RecordWithheld(work), COUNTS).toArrow()
+        in_tasks(frame, partial(store_withheld, work), COUNTS).toArrow()
 
 
 def without_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
@@ -73,36 +75,25 @@ def only_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
     return skipping(events, skipped, with_others=False)
 
 
-@dataclass(frozen=True)
-class FindWithheld:
-    """The work of a task that asks which of its matches are withheld."""
+def find_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield, in a task, which of its matches are withheld as rights are now, as rows of ``WITHHELD``.
 
-    notify: Notify
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield rows of ``WITHHELD``."""
-        with closing(self.notify.resolving()) as resolving:
-            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
-                withheld = self.notify.withheld(events, resolving)
-                records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
-                yield record_batch(records, WITHHELD)
+    ``batches`` are matches, rows of ``spark/match.matches`` with ``OF_EVENT``.
+    """
+    with closing(work.resolving()) as resolving:
+        for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
+            withheld = withhold(Batch(events), work.context(resolving)).withheld
+            yield record_batch([(*pair, editor_id) for pair, editor_id in sorted(withheld.items())], WITHHELD)
 
 
-@dataclass(frozen=True)
-class RecordWithheld:
-    """The work of a task that stores which pairs are withheld."""
-
-    notify: Notify
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take rows of ``WITHHELD``, and yield one row of ``COUNTS``: zeros."""
-        with closing(self.notify.resolving()) as resolving:
-            for batch in batches:
-                withheld = {(row["log_offset"], row["subscription_id"]): row["editor_id"] for row in batch.to_pylist()}
-                results = MatchCounts(()).results(now_ms=self.notify.now_ms, withheld=withheld)
-                with resolving.notifications.storing([]) as under_way:
-                    under_way.finish(results)
-        yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
+def store_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Store, in a task, that the pairs in rows of ``WITHHELD`` are withheld; yield one row of ``COUNTS``: zeros."""
+    with closing(work.resolving()) as resolving:
+        for batch in batches:
+            withheld = {(row["log_offset"], row["subscription_id"]): row["editor_id"] for row in batch.to_pylist()}
+            with resolving.notifications.storing([]) as under_way:
+                under_way.finish(MatchCounts(()).results(now_ms=work.now_ms, withheld=withheld))
+    yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
 
 
 def _by_offset(pairs: Collection[Pair]) -> dict[int, set[str]]:

@@ -219,6 +219,13 @@ def _end(connection: Connection) -> int:
     return max(readable_end(connection), int(connection.execute(_LAST).scalar_one() or 0))
 
 
+def events_at(connection: Connection, offsets: Collection[int]) -> dict[int, ChangeEvent]:
+    """Return the events at these offsets, by offset, without what is derived from them."""
+    query, texts = select(_EVENT.log_offset, *EVENT_TEXT), Texts(connection)
+    event_rows = rows_by_key(connection, query, _EVENT.log_offset, offsets)
+    return {row.log_offset: ChangeEvent.model_validate_json(texts.of(row)) for row in event_rows}
+
+
 def _events_of(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
     texts = Texts(connection)
     return [logged_event_of(row, texts) for row in connection.execute(query)]

@@ -27,6 +27,7 @@ from tocsin.store.database.tables import (
     message,
     notification,
 )
+from tocsin.store.eventlog.log import events_at
 from tocsin.store.outbox.dead_letters import IS_LAST, joined_with_last
 
 MOST_COUNTED = 100_000
@@ -161,11 +162,7 @@ class AlertDeliveries:
                     break
                 before = matched[-1]
             page = arrived[skip : skip + limit]
-            event_rows = connection.execute(
-                select(_EVENT.log_offset, *EVENT_TEXT).where(_EVENT.log_offset.in_(page))
-            ).all()
-            texts = Texts(connection)
-            events = {one.log_offset: ChangeEvent.model_validate_json(texts.of(one)) for one in event_rows}
+            events = events_at(connection, page)
         return [events[offset] for offset in page if offset in events]
 
     def log(

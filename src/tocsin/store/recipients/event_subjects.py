@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
@@ -19,9 +19,7 @@ from tocsin.model.thread import THREAD
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.alerts import editors
 from tocsin.store.database.engine import reading
-from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.snapshots import EVENT_TEXT, Texts
-from tocsin.store.database.tables import change_event
+from tocsin.store.eventlog.log import events_at
 
 
 class SqlEvents:
@@ -57,10 +55,8 @@ class SqlEvents:
         return {offset: sight.parts_hidden(event, asset_of(offset)) for offset, event in events.items()}
 
     def _read(self, offsets: Collection[int]) -> dict[int, ChangeEvent]:
-        column = change_event.c.log_offset
         with reading(self._engine) as connection:
-            texts, event_rows = Texts(connection), rows_by_key(connection, select(column, *EVENT_TEXT), column, offsets)
-            return {row.log_offset: ChangeEvent.model_validate_json(texts.of(row)) for row in event_rows}
+            return events_at(connection, offsets)
 
     def creator_of(self, subscription_id: str) -> str | None:
         """Return the id of the creator of an alert, who may be gone; None for those that Tocsin made itself."""

@@ -51,8 +51,7 @@ from tocsin.store.database.tables import (
     notification,
     worker_session,
 )
-from tocsin.store.outbox.deleted_owners import with_deleted_owners
-from tocsin.store.outbox.open_incidents import with_incidents
+from tocsin.store.outbox.current_state import with_deleted_owners, with_incidents
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.sessions import UNCLAIMED

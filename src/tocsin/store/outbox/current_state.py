@@ -1,12 +1,13 @@
-"""Incidents that messages about failures belong to, found for all messages of a claim at once.
+"""State of now in messages for people: the open incidents of failures, and which owners have been deleted.
 
-Asked only where a message for people tells of a failure. Next: ``delivery/links/acknowledge.py``.
+Days may pass between an event and its message. Incidents are found for all messages of a claim at once, and asked only
+where one tells of a failure. Next: ``delivery/links/acknowledge.py``, ``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection, select
@@ -15,10 +16,13 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.channels import WORDED
+from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import entity
 
+_OWNERS = "owners"
 _ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]
 """An incident, and the place of its first failure in the log."""
@@ -37,16 +41,11 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         return list(dispatches)
     opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
     incidents_by_notification = {entry.notification_id: _of(entry, opened) for entry in failing}
-    return [
-        replace(
-            dispatch,
-            entries=tuple(
-                replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
-                for entry in dispatch.entries
-            ),
-        )
-        for dispatch in dispatches
-    ]
+
+    def with_own(entry: Entry) -> Entry:
+        return replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
+
+    return [replace(dispatch, entries=tuple(map(with_own, dispatch.entries))) for dispatch in dispatches]
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
@@ -66,3 +65,35 @@ def _of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> tuple[OpenIncid
         for offset, incident in opened.get(entry.event.entity_id, ())
         if offset <= entry.log_offset and incident.subscription_id in alerts
     )
+
+
+def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+    """Return dispatches in whose events the owners who are deleted, softly or for good, are marked."""
+    worded = [one for one in dispatches if one.message.channel in WORDED]
+    owner_ids = {owner["id"] for one in worded for entry in one.entries for owner in _owners(entry)}
+    live = select(entity.c.id).where(entity.c.deleted.is_(False))
+    deleted = owner_ids - {row.id for row in rows_by_key(connection, live, entity.c.id, owner_ids)}
+    if not deleted:
+        return list(dispatches)
+    return [
+        replace(one, entries=tuple(_with_marked_owners(entry, deleted) for entry in one.entries))
+        if one.message.channel in WORDED
+        else one
+        for one in dispatches
+    ]
+
+
+def _owners(entry: Entry) -> list[Document]:
+    owners = (entry.event.entity or {}).get(_OWNERS)
+    if not isinstance(owners, list):
+        return []
+    return [one for one in owners if isinstance(one, dict) and isinstance(one.get("id"), str)]
+
+
+def _with_marked_owners(entry: Entry, deleted: Collection[str]) -> Entry:
+    owners = _owners(entry)
+    if not any(one["id"] in deleted for one in owners):
+        return entry
+    marked = [one | {"deleted": True} if one["id"] in deleted else one for one in owners]
+    document = (entry.event.entity or {}) | {_OWNERS: marked}
+    return replace(entry, event=entry.event.model_copy(update={"entity": document}))

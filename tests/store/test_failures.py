@@ -23,7 +23,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.pauses import NO_PAUSES
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.outbox.status import DestinationFailures, DestinationStatuses
+from tocsin.store.outbox.status import DestinationStatuses
 
 AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
 HOUR_MS = 3_600_000
@@ -113,7 +113,7 @@ def test_what_is_stopped_waits_without_attempts_until_it_is_resumed(failing: Fai
     DestinationStatuses(failing.engine).resume(SUBSCRIPTION, "d", now_ms=failing.clock.now_ms())
     assert failing.messages.pauses(failing.clock.now_ms()) == NO_PAUSES
     assert len(failing.messages.claim("a", 64, now_ms=failing.clock.now_ms())) == 13
-    assert DestinationFailures(failing.engine).unreported_failures() == []
+    assert DestinationStatuses(failing.engine).unreported_failures() == []
 
 
 @pytest.mark.parametrize("outcome", [Delivered(200), AWAY])
@@ -136,7 +136,7 @@ def test_a_success_in_between_begins_anew(failing: Failing) -> None:
     failing.fail_until(4)
     failing.clock.advance(HOUR_MS)
     assert failing.probe(Delivered(200))
-    assert DestinationFailures(failing.engine).unreported_failures() == []
+    assert DestinationStatuses(failing.engine).unreported_failures() == []
     assert percents(failing.destination_events()) == [("destinationFailing", 50, 60)]
 
 
@@ -163,7 +163,7 @@ def test_of_an_alert_that_is_gone_nobody_is_told(failing: Failing) -> None:
     with writing(failing.engine) as connection:
         connection.execute(entity.delete().where(entity.c.id == SUBSCRIPTION))
     assert failing.reports.report() == 0
-    assert DestinationFailures(failing.engine).unreported_failures() == []
+    assert DestinationStatuses(failing.engine).unreported_failures() == []
 
 
 class _Conflicting:

@@ -23,7 +23,7 @@ from tocsin.model.subscription import Channel
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, BROKEN_ALERTS
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, message, notification
-from tocsin.store.outbox.status import DestinationFailures, DestinationStatuses
+from tocsin.store.outbox.status import DestinationStatuses
 
 __all__ = ["receiver"]
 
@@ -89,7 +89,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         ("ActivityFeed", company.ids["dia"]): 1,
         ("ActivityFeed", company.ids["root"]): 1,
     }
-    assert DestinationFailures(store_engine).unreported_failures() == []
+    assert DestinationStatuses(store_engine).unreported_failures() == []
 
 
 def is_reported(engine: Engine, alert: str) -> bool:

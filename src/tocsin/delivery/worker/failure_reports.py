@@ -16,7 +16,7 @@ from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.status import DestinationFailures
+from tocsin.store.outbox.status import DestinationStatuses
 
 _log = structlog.get_logger("tocsin.worker")
 
@@ -25,7 +25,7 @@ _log = structlog.get_logger("tocsin.worker")
 class FailureReports:
     """Reports what ``failures`` finds to ``log``."""
 
-    failures: DestinationFailures
+    failures: DestinationStatuses
     log: FailureLog
 
     def report(self) -> int:
@@ -49,4 +49,4 @@ def failure_reports(engine: Engine, clock: Clock) -> FailureReports:
     """Return the reports of one store."""
     events = EventLog(engine)
     log = FailureLog(SqlCatalogue(engine), clock, lambda event_id: events.find(event_id) is not None)
-    return FailureReports(DestinationFailures(engine), log)
+    return FailureReports(DestinationStatuses(engine), log)

@@ -20,7 +20,6 @@ MOST_SAMPLES = 10
 
 _DAY_MS = 86_400_000
 
-Match = Mapping[str, Any]  # Any: a column of the matches, by its name
 RecipientRow = Mapping[str, Any]  # Any: a column of ``backtest_tasks.COUNTED``
 
 

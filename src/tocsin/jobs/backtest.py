@@ -9,7 +9,7 @@ Next: ``jobs/backtest_runner.py`` runs requested backtests.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,10 +21,9 @@ from tocsin.access.visibility import may_view
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
-from tocsin.flow.resolve.holding import Hidden
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
-from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, alerts_involved_in
+from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
@@ -33,7 +32,6 @@ from tocsin.model.access import Operation
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
-from tocsin.model.people import Person
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription, alert_of
 from tocsin.spark.lake import part, status_events
@@ -74,7 +72,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     NotFound : the requester no longer exists
     InvalidInput : the alert is none that can be matched
     """
-    run, history = _run_of(request, parts), parts.history
+    run, history = _Run(request, parts), parts.history
     extent, count = history.extent_of(run.window)
     steps = list(extent.steps(run.window, parts.events_per_step))
     total, done_count = sum(step.event_count for step in steps), 0
@@ -104,19 +102,21 @@ def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table
     return skipping(events, dict.fromkeys(hidden_offsets, alerts)) if hidden_offsets else events
 
 
-@dataclass(frozen=True)
 class _Run:
     """One backtest under way; ``at_reports`` is for what depends on earlier reports, if the alert asks for that."""
 
-    request: Backtest
-    parts: BacktestParts
-    window: Window
-    viewer: Person
-    index: Index
-    at_reports: Index | None
-    alerts: Involved
-    held_back_matches: HeldBackMatches
-    tally: BacktestTally
+    def __init__(self, request: Backtest, parts: BacktestParts) -> None:
+        viewer = parts.people.by_id(request.requested_by)
+        if viewer is None:
+            raise NotFound("The requester of the backtest no longer exists.")
+        (alert,) = parts.subscriptions.with_past_names([alert_of(request.alert)], after=0)
+        plan = replace(plan_of(alert), enabled=True)
+        self.request, self.parts, self.viewer, self.tally = request, parts, viewer, BacktestTally()
+        self.window = Window(request.since_ms, request.until_ms)
+        self.index = index_of(between_reports([plan]))
+        self.at_reports = index_of(at_reports([plan])) if plan.asks_of_streaks else None
+        self.alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
+        self.held_back_matches = HeldBackMatches(parts.holding, self.alerts.facts.depending, self._hidden_assets)
 
     def count(self, events: DataFrame, index: Index, report: Callable[[], None]) -> None:
         """Count the matches of ``events`` (one row per event) and would-be notifications, a bounded part at a time."""
@@ -147,6 +147,17 @@ class _Run:
                 )
             if visible_matches.num_rows:
                 yield visible_matches
+
+    def _hidden_assets(self, assets: AlertAssets) -> AlertAssets:
+        """Return which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
+        policies, own_id = self.parts.permission_cache.now(), self.alerts.own_id
+        events = RememberedEvents(self.parts.events, (self.request.requested_by,))
+        of_tocsin = self.alerts.facts.of_tocsin
+        of_alerts = hidden_assets({one for one in assets if one[0] not in of_tocsin}, policies, events)
+        own_assets = {asset for alert, asset in assets if alert == own_id}
+        asker, entities = policies.of(self.request.requested_by), events.entities(own_assets)
+        visible_assets = {one for one, subject in entities.items() if asker.may(Operation.VIEW_BASIC, *subject)}
+        return of_alerts | {(own_id, asset) for asset in own_assets - visible_assets if policies.is_limited(asker)}
 
     def _withheld_offsets(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
         """Return those of these events that the alert would not match because an editor may not view them."""
@@ -226,38 +237,6 @@ class _Run:
         if not logged or logged[0].offset != offset:
             return None
         return logged[0].event.model_copy(update={"entity": None}).to_wire()
-
-
-def _run_of(backtest_request: Backtest, parts: BacktestParts) -> _Run:
-    viewer = parts.people.by_id(backtest_request.requested_by)
-    if viewer is None:
-        raise NotFound("The requester of the backtest no longer exists.")
-    (alert,) = parts.subscriptions.with_past_names([alert_of(backtest_request.alert)], after=0)
-    plan = replace(plan_of(alert), enabled=True)
-    window = Window(backtest_request.since_ms, backtest_request.until_ms)
-    index = index_of(between_reports([plan]))
-    reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
-    alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
-    held_back = HeldBackMatches(
-        parts.holding, alerts.facts.depending, _hidden_assets_check(backtest_request, alerts, parts)
-    )
-    return _Run(backtest_request, parts, window, viewer, index, reporting, alerts, held_back, BacktestTally())
-
-
-def _hidden_assets_check(backtest: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
-    """Return what says which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
-
-    def hidden_assets_of(assets: AlertAssets) -> AlertAssets:
-        policies, events = parts.permission_cache.now(), RememberedEvents(parts.events, (backtest.requested_by,))
-        of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.facts.of_tocsin}, policies, events)
-        own_assets = {asset for alert, asset in assets if alert == alerts.own_id}
-        asker, entities = policies.of(backtest.requested_by), events.entities(own_assets)
-        visible_assets = {one for one, subject in entities.items() if asker.may(Operation.VIEW_BASIC, *subject)}
-        return of_alerts | {
-            (alerts.own_id, asset) for asset in own_assets - visible_assets if policies.is_limited(asker)
-        }
-
-    return hidden_assets_of
 
 
 def _cores(session: SparkSession) -> int:

@@ -6,6 +6,9 @@ Next: ``spark/conditions.py``, ``spark/anchors.py``.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # the name everybody knows it by
 
@@ -120,10 +123,7 @@ def _change_parts_column(places: tuple[int, ...]) -> Column:
         return [F.split_part(change, F.lit(SEPARATOR), F.lit(at + 1)) for at in places]
 
     def is_whole(change: Column) -> Column:
-        first, *other_parts = (part != "" for part in choose_parts(change))
-        for other_part in other_parts:
-            first = first & other_part
-        return first
+        return reduce(and_, (part != "" for part in choose_parts(change)))
 
     stored = F.coalesce(column_of(CHANGES), no_texts())
     return F.transform(F.filter(stored, is_whole), lambda change: F.concat_ws(SEPARATOR, *choose_parts(change)))

@@ -6,34 +6,19 @@ long as no earlier failure becomes known. Next: ``flow/schedule/roots.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.resolve.holding import Hidden, Waiting, nothing_hidden
-from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.flow.schedule.roots import GroupedMatch, Root
-from tocsin.model.match_result import Pair
 from tocsin.model.status import is_failure
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.recipients.directory import full_names_of
-from tocsin.store.recipients.holding import Incident, Reached, incidents_of, reach_by_asset
-from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
-
-
-class _IncidentContext(NamedTuple):
-    """The open incidents, the assets of what is asked about, and what lies downstream of these incidents.
-
-    ``hidden`` are the alerts with assets that are hidden from them.
-    """
-
-    incidents: Sequence[Incident]
-    assets: SubjectAssets
-    reached: Reached
-    hidden: AlertAssets = frozenset()
+from tocsin.store.recipients.holding import Incident, incidents_of, reach_by_asset
+from tocsin.store.recipients.subject_assets import find_subject_assets
 
 
 class Roots:
@@ -51,69 +36,61 @@ class Roots:
             return {}
         with reading(self._engine) as connection:
             failing = _failing(connection, {one.log_offset for one in matched})
-            context = _incident_context(connection, matched, failing)
-            context = context._replace(
-                hidden=hidden({(one.subscription_id, one.entity_id) for one in context.incidents})
-            )
-            upstream = {pair: one for pair, one in _upstream(matched, failing, context).items() if one is not None}
+            incidents = _OpenIncidents(connection, matched, failing, hidden)
+            failures = [match for match in matched if match.log_offset in failing]
+            upstream = {
+                (failure.log_offset, failure.subscription_id): root
+                for failure in failures
+                if (root := incidents.root_of(failure)) is not None
+            }
             names = full_names_of(connection, set(upstream.values()))
         roots: dict[int, dict[str, Root]] = {}
         for offset, entity_id, alert in matched:
             root = upstream.get((offset, alert))
-            own_root = Root(context.assets.of(entity_id))
+            own_root = Root(incidents.assets.of(entity_id))
             roots.setdefault(offset, {})[alert] = own_root if root is None else Root(root, names.get(root, ""))
         return roots
 
 
-def _incident_context(
-    connection: Connection, matched: Sequence[GroupedMatch], failing: Collection[int]
-) -> _IncidentContext:
-    waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
-    incidents = incidents_of(connection, waiting) if waiting else []
-    begun = {one.entity_id for one in incidents}
-    assets = find_subject_assets(connection, begun | {one.entity_id for one in matched})
-    first = min(one.log_offset for one in matched)
-    return _IncidentContext(incidents, assets, reach_by_asset(connection, begun, assets, first) if incidents else {})
+class _OpenIncidents:
+    """The open incidents of the alerts of these failures, but for assets hidden from them, and what lies downstream.
 
+    ``assets`` are those that the matches are about.
+    """
 
-def _upstream(
-    matched: Sequence[GroupedMatch], failing: Collection[int], context: _IncidentContext
-) -> Mapping[Pair, str | None]:
-    """Return the asset upstream under which each failure is grouped; None where there is none."""
-    return {
-        (match.log_offset, match.subscription_id): _root_of(match, context)
-        for match in matched
-        if match.log_offset in failing
-    }
+    def __init__(
+        self, connection: Connection, matched: Sequence[GroupedMatch], failing: Collection[int], hidden: Hidden
+    ) -> None:
+        waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
+        incidents = incidents_of(connection, waiting) if waiting else []
+        begun = {one.entity_id for one in incidents}
+        self.assets = find_subject_assets(connection, begun | {one.entity_id for one in matched})
+        first = min(one.log_offset for one in matched)
+        self._reached = reach_by_asset(connection, begun, self.assets, first) if incidents else {}
+        hidden_assets = hidden({(one.subscription_id, one.entity_id) for one in incidents})
+        self._incidents = [one for one in incidents if (one.subscription_id, one.entity_id) not in hidden_assets]
 
+    def root_of(self, match: GroupedMatch) -> str | None:
+        """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle.
 
-def _root_of(match: GroupedMatch, context: _IncidentContext) -> str | None:
-    """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle."""
-    own_asset, at = context.assets.of(match.entity_id), match.log_offset
-    open_then = [
-        incident
-        for incident in context.incidents
-        if incident.subscription_id == match.subscription_id
-        and incident.since < at <= incident.until
-        and (incident.subscription_id, incident.entity_id) not in context.hidden
-    ]
-    above = [incident for incident in open_then if _reaches(incident, own_asset, at, context)]
-    highest = [incident for incident in above if not _is_downstream_of_others(incident, above, at, context)]
-    oldest = min(highest or above, key=lambda incident: incident.since, default=None)
-    asset = own_asset if oldest is None else context.assets.of(oldest.entity_id)
-    return None if asset == own_asset else asset
+        None where no failure is upstream.
+        """
+        own_asset, at = self.assets.of(match.entity_id), match.log_offset
+        of_alert = [one for one in self._incidents if one.subscription_id == match.subscription_id]
+        open_then = [incident for incident in of_alert if incident.since < at <= incident.until]
+        above = [incident for incident in open_then if self._reaches(incident, own_asset, at)]
+        highest = [incident for incident in above if not self._is_downstream_of_others(incident, above, at)]
+        oldest = min(highest or above, key=lambda incident: incident.since, default=None)
+        asset = own_asset if oldest is None else self.assets.of(oldest.entity_id)
+        return None if asset == own_asset else asset
 
+    def _is_downstream_of_others(self, incident: Incident, incidents: Sequence[Incident], at: int) -> bool:
+        asset = self.assets.of(incident.entity_id)
+        return any(self.assets.of(each.entity_id) != asset and self._reaches(each, asset, at) for each in incidents)
 
-def _is_downstream_of_others(
-    incident: Incident, incidents: Sequence[Incident], at: int, context: _IncidentContext
-) -> bool:
-    asset = context.assets.of(incident.entity_id)
-    return any(context.assets.of(each.entity_id) != asset and _reaches(each, asset, at, context) for each in incidents)
-
-
-def _reaches(incident: Incident, asset: str, at: int, context: _IncidentContext) -> bool:
-    spans = context.reached.get(asset, {}).get(incident.entity_id, ())
-    return any(since <= at <= until for since, until in spans)
+    def _reaches(self, incident: Incident, asset: str, at: int) -> bool:
+        spans = self._reached.get(asset, {}).get(incident.entity_id, ())
+        return any(since <= at <= until for since, until in spans)
 
 
 def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:

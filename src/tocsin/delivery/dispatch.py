@@ -170,7 +170,11 @@ def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch 
     dropped: list[DroppedReason] = []
     for entry in dispatch.entries:
         raised = [(reason, objection(entry, reason)) for reason in entry.reasons]
-        dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised if why]
+        dropped += [
+            DroppedReason(notification_id=entry.notification_id, reason=reason, because=why[0], says=why[1])
+            for reason, why in raised
+            if why
+        ]
         reasons = tuple(reason for reason, why in raised if why is None)
         entries += [_with_reasons(entry, reasons)] if reasons else []
     if not entries:

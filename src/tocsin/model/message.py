@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 
@@ -136,8 +137,7 @@ class Entry:
     in_brief: bool = False
 
 
-@dataclass(frozen=True)
-class DroppedReason:
+class DroppedReason(WireModel):
     """A reason of a notification that an attempt did not send, and why; ``says`` is a sentence for people."""
 
     notification_id: str

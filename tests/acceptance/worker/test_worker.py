@@ -590,8 +590,11 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
 
         def now(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
             """Return nothing, as for somebody who may see nothing of it."""
-            refused = (OutcomeReason.MAY_NOT_VIEW, "a policy hides it")
-            return None, tuple(DroppedReason("n", reason, *refused) for reason in dispatch.reasons)
+            because, says = OutcomeReason.MAY_NOT_VIEW, "a policy hides it"
+            return None, tuple(
+                DroppedReason(notification_id="n", reason=reason, because=because, says=says)
+                for reason in dispatch.reasons
+            )
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
     (message_id,) = add_messages(sqlite_engine, 1)

@@ -36,7 +36,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
-from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
+from tocsin.model.message import Delivered, Entry, Message, MessageStatus
 from tocsin.model.notification import reasons_of
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
@@ -351,7 +351,7 @@ def _attempt_row(finished: Finished) -> dict[str, object]:
         "status_code": outcome.status_code,
         "detail": _storable(outcome.detail),
         "remote_id": _storable(outcome.remote_id or "") or None if isinstance(outcome, Delivered) else None,
-        "dropped": json.dumps([_dropped_row(each) for each in finished.attempt.dropped])
+        "dropped": json.dumps([each.to_wire() for each in finished.attempt.dropped])
         if finished.attempt.dropped
         else None,
         "template_error": _storable(finished.attempt.template_error),
@@ -361,15 +361,6 @@ def _attempt_row(finished: Finished) -> dict[str, object]:
 def _storable(text: str) -> str:
     """Return what a receiver says without what no store takes: one such outcome would keep all others from it."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
-def _dropped_row(dropped: DroppedReason) -> dict[str, object]:
-    return {
-        "notificationId": dropped.notification_id,
-        "reason": dropped.reason.to_wire(),
-        "because": dropped.because.value,
-        "says": dropped.says,
-    }
 
 
 def _step_row(finished: Finished, now_ms: int) -> dict[str, object]:

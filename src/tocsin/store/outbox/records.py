@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, func, or_, select
 
-from tocsin.model.message import DroppedReason, OutcomeReason
-from tocsin.model.notification import Notification, Reason, reasons_of
+from tocsin.model.message import DroppedReason
+from tocsin.model.notification import Notification, reasons_of
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
@@ -124,17 +124,6 @@ def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str,
     query = select(attempt).order_by(attempt.c.message_id, attempt.c.number)
     for row in rows_by_key(connection, query, attempt.c.message_id, message_ids):
         values = {name: getattr(row, name) for name in _TRIED}
-        tried[row.message_id].append(AttemptRecord(dropped=_parse_dropped(row.dropped), **values))
+        dropped = tuple(map(DroppedReason.model_validate, json.loads(row.dropped or "[]")))
+        tried[row.message_id].append(AttemptRecord(dropped=dropped, **values))
     return tried
-
-
-def _parse_dropped(text: str | None) -> tuple[DroppedReason, ...]:
-    return tuple(
-        DroppedReason(
-            dropped["notificationId"],
-            Reason.model_validate(dropped["reason"]),
-            OutcomeReason(dropped["because"]),
-            dropped["says"],
-        )
-        for dropped in json.loads(text or "[]")
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, exists, func, select, tuple_
@@ -34,7 +34,6 @@ _ROW = replay.c
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _ENDED = frozenset({MessageStatus.DELIVERED, MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED})
 _IS_SENT_BY_WORKERS = message.c.channel != Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value
-_COUNTS = ("total_count", "delivered_count", "failed_count", "taken_back_count")
 _REPLAYED = {
     "status": MessageStatus.AWAITING_REPLAY.value,
     "attempts_before": message.c.attempt_count,
@@ -224,29 +223,16 @@ def _why_not(connection: Connection, message_id: str) -> str:
 
 
 def _values(new_replay: Replay) -> dict[str, object]:
-    return {
-        "id": new_replay.id,
-        "requested_by": new_replay.requested_by,
-        "requested_at_ms": new_replay.requested_at_ms,
-        "selection": json.dumps(asdict(new_replay.selection), default=sorted),
-        "state": new_replay.state.value,
-        **{name: getattr(new_replay, name) for name in _COUNTS},
-    }
+    selection = json.dumps(asdict(new_replay.selection), default=sorted)
+    return {**vars(new_replay), "selection": selection, "state": new_replay.state.value}
 
 
 def _selection(row: Row[Any]) -> Selection:  # Any: a column's value
-    fields = json.loads(row.selection)
-    ids = fields.pop("subscription_ids")
-    return Selection(subscription_ids=None if ids is None else frozenset(ids), **fields)
+    selection = json.loads(row.selection)
+    ids = selection.pop("subscription_ids")
+    return Selection(subscription_ids=None if ids is None else frozenset(ids), **selection)
 
 
 def _replay(row: Row[Any]) -> Replay:  # Any: a column's value
-    return Replay(
-        id=row.id,
-        requested_by=row.requested_by,
-        requested_at_ms=row.requested_at_ms,
-        selection=_selection(row),
-        state=ReplayState(row.state),
-        ended_at_ms=row.ended_at_ms,
-        **{name: getattr(row, name) for name in _COUNTS},
-    )
+    plain = {field.name: getattr(row, field.name) for field in fields(Replay)}
+    return Replay(**{**plain, "selection": _selection(row), "state": ReplayState(row.state)})

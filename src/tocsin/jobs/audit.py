@@ -172,16 +172,8 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
         matched = matched.union(of_reports.where(is_between(*span)))
     frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
-    for row in sorted(frame.collect()):
-        yield AuditFinding(
-            FindingKind(row.kind),
-            row.event_id,
-            row.log_offset,
-            row.subscription_id,
-            row.about,
-            int(row.expected),
-            int(row.found),
-        )
+    for kind, event_id, offset, alert_id, about, expected, actual in sorted(frame.collect()):
+        yield AuditFinding(FindingKind(kind), event_id, offset, alert_id, about, int(expected), int(actual))
 
 
 def _report(parts: AuditParts, finding: AuditFinding) -> bool:

@@ -80,10 +80,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         parts = build(settings, pipeline_engine(settings))
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
-        stores = [
-            stack.enter_context(_counting_store(path, Here(AlertFacts(alerts.recipient_rules, alerts.timings))))
-            for path in (few, many)
-        ]
+        stores = [stack.enter_context(_counting_store(path, Here(alerts.facts))) for path in (few, many)]
         batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))
         for number, batch in enumerate(batches):
             report(number, len(batches))

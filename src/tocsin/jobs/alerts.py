@@ -17,7 +17,6 @@ from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of
 from tocsin.flow.pipeline import AlertFacts, dependencies_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
-from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import timings_of
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
@@ -60,28 +59,20 @@ class SubscriptionStore(Protocol):
 
 @dataclass(frozen=True)
 class Alerts:
-    """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
+    """The alerts at one revision: match index, what the stages need, and times without success that are asked for.
 
-    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
-    notify that may gather or wait; ``opening`` are those whose failures open incidents,
-    ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own,
-    ``reads`` the parts of events that the condition of each reads.
-    ``costs`` are those of the plans, ``creators`` who made those that are not of administrators, ``too_costly`` why
-    some are not in the index: all together would cost too much.
+    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``links`` which of them
+    trigger which. ``costs`` are those of the plans, ``creators`` who made those that are not of administrators,
+    ``too_costly`` why some are not in the index: all together would cost too much.
     """
 
     revision: int
     index: Index
-    recipient_rules: dict[str, tuple[RecipientRule, ...]] = field(repr=False)
+    facts: AlertFacts = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
-    timings: dict[str, Timing] = field(repr=False, default_factory=dict)
-    opening: frozenset[str] = field(repr=False, default=frozenset())
     links: dict[str, Links] = field(repr=False, default_factory=dict)
-    depending: dict[str, tuple[str, ...]] = field(repr=False, default_factory=dict)
-    of_tocsin: frozenset[str] = field(repr=False, default=frozenset())
-    reads: dict[str, frozenset[str]] = field(repr=False, default_factory=dict)
     costs: dict[str, PlanCost] = field(repr=False, default_factory=dict)
     creators: dict[str, str] = field(repr=False, default_factory=dict)
     too_costly: dict[str, str] = field(repr=False, default_factory=dict)
@@ -95,16 +86,7 @@ class Alerts:
     def broadcast(self, session: SparkSession) -> Broadcast[AlertFacts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            facts = AlertFacts(
-                self.recipient_rules,
-                self.timings,
-                self.opening,
-                cascades_of(self.links),
-                self.depending,
-                self.of_tocsin,
-                self.reads,
-            )
-            self._shared.append(session.sparkContext.broadcast(facts))
+            self._shared.append(session.sparkContext.broadcast(self.facts))
         return self._shared[0]
 
     def forget(self) -> None:
@@ -129,7 +111,7 @@ class CurrentAlerts:
         """Return the current alerts."""
         revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
         if self._alerts is None or self._alerts.revision != revision:
-            before = self._alerts or Alerts(0, index_of(()), {})
+            before = self._alerts or Alerts(0, index_of(()), AlertFacts({}, {}))
             self._alerts = self._read_changes(before, revision)
             before.forget()
         return self._alerts
@@ -144,26 +126,31 @@ class CurrentAlerts:
         index = self._build_index(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
         costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
-        of_tocsin = before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin}
+        earlier = before.facts
+        of_tocsin = set(earlier.of_tocsin) - changed | {one.id for one in sound if one.is_of_tocsin}
         of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
         creators = _without(before.creators, changed) | of_people
         too_costly = plans_left_out(costs, creators, of_tocsin)
+        links = _without(before.links, changed) | {one.id: links_of(one) for one in sound}
+        facts = AlertFacts(
+            rules=_without(earlier.rules, changed) | {one: each.rules for one, each in planned.items()},
+            timings=_without(earlier.timings, changed) | timings_of(sound),
+            opening=self._opening(before, changed, planned),
+            cascades=cascades_of(links),
+            depending=_without(earlier.depending, changed) | dependencies_of(sound),
+            of_tocsin=frozenset(of_tocsin),
+            reads=_without(earlier.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
+        )
         now = Alerts(
             revision=revision,
             index=index.with_plans(too_costly, ()) if too_costly else index,
-            recipient_rules=_without(before.recipient_rules, changed)
-            | {one: each.rules for one, each in planned.items()},
+            facts=facts,
             durations=_without(before.durations, changed)
             | {one: each.plan.durations_ms for one, each in planned.items() if each.plan.durations_ms},
             marks=marks,
             unreadable=_without(before.unreadable, changed) | unreadable,
-            timings=_without(before.timings, changed) | timings_of(sound),
-            opening=self._opening(before, changed, planned),
-            of_tocsin=of_tocsin,
+            links=links,
             creators=creators,
-            reads=_without(before.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
-            depending=_without(before.depending, changed) | dependencies_of(sound),
-            links=_without(before.links, changed) | {one.id: links_of(one) for one in sound},
             costs=costs,
             too_costly=too_costly,
         )
@@ -194,7 +181,9 @@ class CurrentAlerts:
 
     def _opening(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
         selected = self._select([each.plan for each in planned.values()])
-        return before.opening.difference(changed).union(one.subscription_id for one in selected if one.opens_incidents)
+        return before.facts.opening.difference(changed).union(
+            one.subscription_id for one in selected if one.opens_incidents
+        )
 
     def _log(self, now: Alerts, changed_count: int) -> None:
         unindexed = now.index.unindexed_ids()
@@ -202,14 +191,14 @@ class CurrentAlerts:
             "alerts_loaded",
             query=self._query,
             revision=now.revision,
-            count=len(now.recipient_rules),
+            count=len(now.facts.rules),
             changed=changed_count,
             unindexed=len(unindexed),
             unindexed_first=unindexed[:_NAMED],
         )
 
 
-def _without(values_by_id: dict[str, _Known], ids: Collection[str]) -> dict[str, _Known]:
+def _without(values_by_id: Mapping[str, _Known], ids: Collection[str]) -> dict[str, _Known]:
     return {one: value for one, value in values_by_id.items() if one not in ids}
 
 

@@ -167,7 +167,7 @@ def _processing(events: DataFrame, alerts: Alerts, work: Notify) -> Processing[i
         match=match,
         rehearse=lambda index: _counts(events, index, rehearsal)["matched"],
         costs={one: cost.weight for one, cost in alerts.costs.items()},
-        own_alert_ids=alerts.of_tocsin | {RECOVERY},
+        own_alert_ids=frozenset({RECOVERY, *alerts.facts.of_tocsin}),
     )
 
 

@@ -102,10 +102,10 @@ def test_alerts_come_and_go() -> None:
     current.read()
     shelf.put(subscription(2, "userName != 'ann'"))
     assert current.read().index.unindexed_ids() == []
-    assert {one for one, rules in current.read().recipient_rules.items() if rules} == {"00001", "00002"}
+    assert {one for one, rules in current.read().facts.rules.items() if rules} == {"00001", "00002"}
     shelf.put(subscription(1, "owners == 'ann'", enabled=False))
     assert {row["subscription_id"] for row in current.read().index.table.to_pylist()} == {"00002"}
-    assert "00001" not in current.read().recipient_rules
+    assert "00001" not in current.read().facts.rules
     del shelf.known["00002"]
     shelf.written["00002"] += 1
     assert current.read().index.table.num_rows == 0
@@ -120,7 +120,7 @@ def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no
         update={"trigger": Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 8 15 * 2")}
     )
     read = CurrentAlerts("query", AlertsInMemory(subscription(1, "fieldChanged == 'tags'"), stale)).read()
-    assert set(read.recipient_rules) == {"00001"}
+    assert set(read.facts.rules) == {"00001"}
     assert "write ? for one of them" in read.unreadable["00002"]
 
 
@@ -139,7 +139,7 @@ def _with_rules(number: int, conditions: list[str]) -> EventSubscription:
 def test_a_stored_alert_that_costs_too_much_is_unreadable_and_the_others_are_matched() -> None:
     shelf = AlertsInMemory(subscription(1, "owners == 'ann'"), _with_rules(2, _kinds(0, 60)))
     now = CurrentAlerts("match_stream", shelf).read()
-    assert set(now.recipient_rules) == {"00001"}
+    assert set(now.facts.rules) == {"00001"}
     assert "kinds of test" in now.unreadable["00002"]
 
 
@@ -163,7 +163,7 @@ def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matche
     now = CurrentAlerts("match_stream", shelf, select_or_fail).read()
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]
-    assert set(now.recipient_rules) == {"00000", "00001", "00003"}
+    assert set(now.facts.rules) == {"00000", "00001", "00003"}
 
 
 def test_an_alert_that_cannot_be_parsed_is_unreadable_and_the_others_are_matched() -> None:

@@ -6,9 +6,8 @@ Next: ``jobs/background.py``, ``server/bootstrap.py``.
 from __future__ import annotations
 
 from sqlalchemy import Engine, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.log_tables import scheduled_job
 
 
@@ -41,6 +40,5 @@ class ScheduledJobs:
 
     def _note(self, name: str, column: str, now_ms: int) -> None:
         with writing(self._engine) as connection:
-            dialect = sqlite if is_sqlite(connection) else postgresql
-            upsert = dialect.insert(scheduled_job).values({"name": name, column: now_ms})
+            upsert = inserting(connection, scheduled_job).values({"name": name, column: now_ms})
             connection.execute(upsert.on_conflict_do_update(index_elements=["name"], set_={column: now_ms}))

@@ -7,11 +7,11 @@ Next: ``store/recipients/directory.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVarTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, cast, func, literal, select
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, cast, func, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.chunks import chunks_of
@@ -29,6 +29,16 @@ def rows_by_key(
     """Yield the rows of ``query`` whose ``column`` is one of ``keys``, in one statement per portion of the keys."""
     for chunk in chunks_of(sorted(keys)):
         yield from connection.execute(query.where(column.in_(chunk)))
+
+
+def pages_of(
+    connection: Connection, query: Select[*Columns], *keys: Column[Any], size: int
+) -> Iterator[Sequence[Row[*Columns]]]:
+    """Yield all rows of ``query``, which has the columns ``keys``, in their order, at most ``size`` at a time."""
+    ordered, after = query.order_by(*keys).limit(size), None
+    while page := connection.execute(ordered if after is None else ordered.where(tuple_(*keys) > after)).all():
+        yield page
+        after = tuple(page[-1]._mapping[key.name] for key in keys)
 
 
 def is_one_of(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> ColumnElement[bool]:

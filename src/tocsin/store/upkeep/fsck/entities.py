@@ -19,6 +19,7 @@ from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.label_names import NewNames, new_names, with_new_names
 from tocsin.store.database.documents import Row, entity_row
+from tocsin.store.database.keys import pages_of
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.tables import entity, entity_version
 from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
@@ -29,9 +30,11 @@ _COLUMNS = ("fqn", "name", "parent_id", "version_tenths", "updated_at_ms", "upda
 
 def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find entities that differ from their documents or versions, or whose rows do."""
-    after, texts = "", Texts(connection)
-    while entity_rows := _next(connection, after):
-        after = entity_rows[-1]["id"]
+    version, texts = entity_version.c, Texts(connection)
+    match = and_(version.entity_id == entity.c.id, version.version_tenths == entity.c.version_tenths)
+    query = select(*entity.c, *(column.label(f"kept_{column.name}") for column in VERSION_TEXT))
+    for page in pages_of(connection, query.outerjoin(entity_version, match), entity.c.id, size=_AT_ONCE):
+        entity_rows = [dict(row._mapping) for row in page]
         readable: list[Stored] = []
         renamed_labels = new_names(connection, [row["id"] for row in entity_rows])
         for row in entity_rows:
@@ -52,14 +55,6 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
         yield from _names(connection, readable)
         yield from _rows(connection, readable)
         advance(len(entity_rows))
-
-
-def _next(connection: Connection, after: str) -> Sequence[Row]:
-    version = entity_version.c
-    match = and_(version.entity_id == entity.c.id, version.version_tenths == entity.c.version_tenths)
-    query = select(*entity.c, *(column.label(f"kept_{column.name}") for column in VERSION_TEXT))
-    page = query.outerjoin(entity_version, match).where(entity.c.id > after).order_by(entity.c.id).limit(_AT_ONCE)
-    return [dict(row) for row in connection.execute(page).mappings()]
 
 
 def readable_entity(row: Row) -> Stored | None:

@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from tocsin.model.change import EventType
 from tocsin.store.database.documents import tenths_of
+from tocsin.store.database.keys import pages_of
 from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity_version
 from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
@@ -54,13 +55,9 @@ logged = Table(
 def gather(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Fill the temporary table from the log; find events that cannot be read or are not what their columns say."""
     logged.create(connection)
-    event, after = change_event.c, 0
-    columns = (event.log_offset, event.id, event.event_type, event.entity_id, *EVENT_TEXT)
-    texts = Texts(connection)
-    while event_rows := connection.execute(
-        select(*columns).where(event.log_offset > after).order_by(event.log_offset).limit(_AT_ONCE)
-    ).all():
-        after = event_rows[-1].log_offset
+    event, texts = change_event.c, Texts(connection)
+    query = select(event.log_offset, event.id, event.event_type, event.entity_id, *EVENT_TEXT)
+    for event_rows in pages_of(connection, query, event.log_offset, size=_AT_ONCE):
         yield from _keep(connection, event_rows, texts)
         advance(len(event_rows))
     connection.exec_driver_sql("CREATE INDEX fsck_logged_at ON fsck_logged (entity_id, after)")
@@ -75,17 +72,8 @@ def compare(connection: Connection, advance: Advance) -> Iterator[Finding]:
 
 def read_versions(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find versions that cannot be read or are not what their columns say."""
-    version, after = entity_version.c, ("", 0)
-    columns, texts = (version.entity_id, version.version_tenths, *VERSION_TEXT), Texts(connection)
-    while version_rows := connection.execute(
-        select(*columns)
-        .where(
-            or_(version.entity_id > after[0], and_(version.entity_id == after[0], version.version_tenths > after[1]))
-        )
-        .order_by(version.entity_id, version.version_tenths)
-        .limit(_AT_ONCE)
-    ).all():
-        after = (version_rows[-1].entity_id, version_rows[-1].version_tenths)
+    keys, texts = (entity_version.c.entity_id, entity_version.c.version_tenths), Texts(connection)
+    for version_rows in pages_of(connection, select(*keys, *VERSION_TEXT), *keys, size=_AT_ONCE):
         for row in version_rows:
             if finding := _wrong_version(row, texts):
                 yield finding

@@ -19,6 +19,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.catalogue.relations.label_names import new_names
 from tocsin.store.database.documents import from_text
+from tocsin.store.database.keys import pages_of
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity_version
 from tocsin.store.eventlog.log import LOGGED, logged_event_of
@@ -29,10 +30,9 @@ _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
 
 def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find versions that differ from what the events of their entity make of them."""
-    after = ""
-    while ids := _next_ids(connection, after):
-        after = ids[-1]
-        event = change_event.c
+    event = change_event.c
+    for page in pages_of(connection, select(event.entity_id).distinct(), event.entity_id, size=_AT_ONCE):
+        ids = [row.entity_id for row in page]
         query = select(event.entity_id, *LOGGED).where(event.entity_id.in_(ids))
         event_rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
         for entity_id, group in groupby(event_rows, key=lambda row: str(row.entity_id)):
@@ -49,12 +49,6 @@ def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> 
     except DAMAGED:
         problem = "one of its events or versions cannot be read, so they cannot be compared"
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", problem)
-
-
-def _next_ids(connection: Connection, after: str) -> list[str]:
-    event = change_event.c
-    query = select(event.entity_id).where(event.entity_id > after).group_by(event.entity_id).order_by(event.entity_id)
-    return list(connection.execute(query.limit(_AT_ONCE)).scalars())
 
 
 def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:

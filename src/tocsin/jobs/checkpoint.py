@@ -48,8 +48,6 @@ _LOG = structlog.get_logger(__name__)
 
 def damage(checkpoint: Path) -> str | None:
     """Return which file of a checkpoint is damaged and how, in a sentence; None of one that is sound or not there."""
-    if not checkpoint.is_dir():
-        return None
     return next(_damages(checkpoint), None)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, func, or_, select
+from sqlalchemy import Connection, Engine, Row, Select, and_, func, or_, select
 
 from tocsin.model.message import DroppedReason
 from tocsin.model.notification import Notification, reasons_of
@@ -43,21 +43,21 @@ class Records:
         own_message = select(notification.c.message_id).where(notification.c.id == notification_id)
         together = or_(notification.c.id == notification_id, notification.c.message_id == own_message.scalar_subquery())
         query = select(notification).where(together).order_by(notification.c.id != notification_id, notification.c.id)
-        with reading(self._engine) as connection:
-            return list(_records(connection, connection.execute(query).all()).values())
+        return list(self._read(query).values())
 
     def of_event(self, log_offset: int, *, limit: int) -> dict[str, NotificationRecord]:
         """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""
         query = select(notification).where(notification.c.log_offset == log_offset)
-        with reading(self._engine) as connection:
-            notification_rows = connection.execute(query.order_by(notification.c.id).limit(limit)).all()
-            return _records(connection, notification_rows)
+        return self._read(query.order_by(notification.c.id).limit(limit))
 
     def of_user(self, log_offset: int, user_id: str) -> dict[str, NotificationRecord]:
         """Return what is stored for one person of the event at that place."""
         conditions = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)
+        return self._read(select(notification).where(*conditions))
+
+    def _read(self, query: Select[Any]) -> dict[str, NotificationRecord]:
         with reading(self._engine) as connection:
-            return _records(connection, connection.execute(select(notification).where(*conditions)).all())
+            return _records(connection, connection.execute(query).all())
 
     def count(self, log_offset: int) -> int:
         """Return how many notifications the event at that place gave."""

@@ -181,24 +181,23 @@ class _Run:
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
         policies = self.parts.permission_cache.now()
-        visible_alerts = frozenset({self.alerts.own_id, *self._alerts_in_sight(policies)})
-        samples = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
+        visible_alerts = {self.alerts.own_id} | {
+            alert.id
+            for alert in self.alerts.triggered.values()
+            if may_view(self.viewer, "eventsubscription", alert.to_wire(), policies)
+        }
+        offsets = dict.fromkeys(reversed(self.tally.samples))
+        logged = self.parts.history.log.at(offsets)
+        samples = [logged[offset].event.model_copy(update={"entity": None}) for offset in offsets if offset in logged]
         return {
             "events": count,
             **self.tally.counts(),
             "heldBack": self.tally.held_back[self.alerts.own_id],
             "triggered": [self._triggered_counts(one, visible_alerts) for one in self.alerts.triggered.values()],
             "recipients": [self._recipient(one, visible_alerts, policies) for one in self.tally.most_notified()],
-            "samples": [one for one in samples.values() if one is not None],
+            "samples": [event.to_wire() for event in samples],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
-
-    def _alerts_in_sight(self, policies: PolicySnapshot) -> list[str]:
-        return [
-            alert.id
-            for alert in self.alerts.triggered.values()
-            if may_view(self.viewer, "eventsubscription", alert.to_wire(), policies)
-        ]
 
     def _triggered_counts(self, alert: EventSubscription, visible_alerts: Collection[str]) -> Document:
         """Return what a triggered alert comes to; one that the asker may not see has no name."""
@@ -231,12 +230,6 @@ class _Run:
             return fields
         is_shown = may_view(self.viewer, "user", document, policies)
         return fields | ({"id": count.recipient_id, "name": document["name"]} if is_shown else {})
-
-    def _sample(self, offset: int) -> Document | None:
-        logged = self.parts.history.log.read(offset - 1, 1)
-        if not logged or logged[0].offset != offset:
-            return None
-        return logged[0].event.model_copy(update={"entity": None}).to_wire()
 
 
 def _cores(session: SparkSession) -> int:

@@ -121,9 +121,8 @@ def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     coming = parts.reports.first_between(parts.history.log.progress(STREAK_STREAM), through)
     judged_through = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
-    changed_at = (
-        parts.audit_rows.alerts_changed_at()
-    )  # after they were read: what changed in between is judged from there
+    # After they were read: what changed in between is judged from there.
+    changed_at = parts.audit_rows.alerts_changed_at()
     plans = list(_plans(subscriptions))
     alerts = [
         (

@@ -97,10 +97,8 @@ class Firings:
         """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
         about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
-        grouped, notified = (
-            query.where(*_of(subscription_id, start)).group_by(*about[:2]),
-            func.sum(firing.c.notified_count),
-        )
+        grouped = query.where(*_of(subscription_id, start)).group_by(*about[:2])
+        notified = func.sum(firing.c.notified_count)
         with reading(self._engine) as connection:
             assets = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
             return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in assets]

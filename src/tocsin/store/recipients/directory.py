@@ -73,9 +73,8 @@ class SqlDirectory:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
             assets = find_subject_assets(connection, entity_ids) if depth else SubjectAssets({}, {})
-            starts = {
-                root: assets.of(root) for root in entity_ids
-            }  # the ways of threads and tests begin at their asset
+            # The ways of threads and tests begin at their asset.
+            starts = {root: assets.of(root) for root in entity_ids}
             steps = list(relations_over_time.reach(connection, starts, depth, self._from))
             names = full_names_of(connection, {node for _, node, *_ in steps})
         for root in (root for root, start in starts.items() if root != start):

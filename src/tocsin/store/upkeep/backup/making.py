@@ -82,9 +82,8 @@ def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> Manifes
             return _contents_of(connection, postgresql.copy_out(connection, tables, report))
     file = folder / sqlite.FILE
     sqlite.copy_out(Path(str(engine.url.database)), file, report)
-    copy = create_engine(
-        f"sqlite:///{file}", poolclass=NullPool
-    )  # not open_engine, which would create a write-ahead log
+    # Not open_engine, which would create a write-ahead log.
+    copy = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with copy.connect() as connection:
         return _contents_of(connection, {})
 

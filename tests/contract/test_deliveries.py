@@ -43,7 +43,7 @@ class Outbox:
 
     def end(self, outcome: Outcome = BROKEN) -> int:
         """Claim all that is due, replays as well, and end it so."""
-        shares = dict.fromkeys(self._messages.replayed_destinations(LATER_MS), 100)
+        shares = dict.fromkeys(self._messages.due_destinations(LATER_MS, replayed=True), 100)
         claimed = self._messages.claim("worker", 100, now_ms=LATER_MS)
         claimed += self._messages.claim_replayed("worker", shares, now_ms=LATER_MS)
         for claimed_message in claimed:

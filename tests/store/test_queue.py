@@ -88,7 +88,7 @@ def test_workers_neither_see_nor_claim_a_queue(store_engine: Engine) -> None:
     ids = add_queued(store_engine, 2)
     messages = Messages(store_engine)
     Sessions(store_engine).begin("worker", lease_ms=LEASE_MS, now_ms=LATER_MS)
-    assert messages.due_destinations(LATER_MS) == messages.replayed_destinations(LATER_MS) == []
+    assert messages.due_destinations(LATER_MS) == messages.due_destinations(LATER_MS, replayed=True) == []
     assert messages.claim("worker", 10, now_ms=LATER_MS, shares={"d": 10}) == []
     assert claim(store_engine, "a") == ids
     with reading(store_engine) as connection:

@@ -56,7 +56,7 @@ def start_replay(engine: Engine, name: str = "r", *, by: str = "ana", **selectio
 def claim_replayed(
     messages: Messages, *, now_ms: int = LATER_MS, share: int = 100, session: str = "b"
 ) -> list[Message]:
-    shares = dict.fromkeys(messages.replayed_destinations(now_ms), share)
+    shares = dict.fromkeys(messages.due_destinations(now_ms, replayed=True), share)
     return messages.claim_replayed(session, shares, now_ms=now_ms)
 
 

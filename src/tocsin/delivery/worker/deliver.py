@@ -220,7 +220,7 @@ class Worker:
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
         messages, now_ms, pauses = self._parts.queue.messages, self._parts.time.clock.now_ms(), self._pauses
-        due = messages.replayed_destinations(now_ms) if limit > 0 else []
+        due = messages.due_destinations(now_ms, replayed=True) if limit > 0 else []
         shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
         if not shares:
             return []

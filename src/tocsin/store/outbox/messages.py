@@ -74,15 +74,9 @@ class Messages:
     def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES) -> None:
         self._engine, self._shown_bytes = engine, shown_bytes
 
-    def due_destinations(self, now_ms: int) -> list[str]:
-        """Return the ids of all destinations for which something is due and free, in order; replays apart."""
-        return self._due_destinations(_LIVE, now_ms)
-
-    def replayed_destinations(self, now_ms: int) -> list[str]:
-        """Return the ids of all destinations for which a message of a replay is due and free, in order."""
-        return self._due_destinations(_REPLAYED, now_ms)
-
-    def _due_destinations(self, which: _SeparateClaims, now_ms: int) -> list[str]:
+    def due_destinations(self, now_ms: int, *, replayed: bool = False) -> list[str]:
+        """Return the ids of all destinations for which a message is due and free, in order: live ones or replayed."""
+        which = _REPLAYED if replayed else _LIVE
         with reading(self._engine) as connection:
             return [row[0] for row in which.destinations.run(connection, {"now_ms": now_ms})]
 

@@ -90,7 +90,7 @@ class Reason(WireModel):
 
 
 @lru_cache(maxsize=1_000)
-def reasons_of(text: str) -> tuple[Reason, ...]:
+def parse_reasons(text: str) -> tuple[Reason, ...]:
     """Return reasons from JSON; those of one alert for one destination are the same text for every event."""
     return tuple(Reason.model_validate(reason) for reason in json.loads(text))
 

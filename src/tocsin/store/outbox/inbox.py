@@ -17,7 +17,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.model.change import ChangeEvent
-from tocsin.model.notification import Reason, reasons_of
+from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.log_tables import status_report
@@ -209,7 +209,7 @@ def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the c
         log_offset=row.log_offset,
         recipient_id=row.recipient_id,
         event=event,
-        reasons=reasons_of(row.reasons),
+        reasons=parse_reasons(row.reasons),
         read=row.read_at_ms is not None,
     )
 

@@ -16,7 +16,7 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.merge import reason_order
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import Reason, reasons_of
+from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
@@ -66,7 +66,7 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
     stored_notifications = _lock_notifications(connection, new_by_id)
     taking, ended = _messages(connection, {one.message_id for one in stored_notifications if one.message_id})
     for stored in stored_notifications:
-        notification, reasons = new_by_id[stored.id], reasons_of(stored.reasons)
+        notification, reasons = new_by_id[stored.id], parse_reasons(stored.reasons)
         draft, due_at_ms = notification.draft, notification.slot.due_at_ms
         stored_identities = {_identity(reason) for reason in reasons}
         new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]

@@ -37,7 +37,7 @@ from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Delivered, Entry, Message, MessageStatus
-from tocsin.model.notification import reasons_of
+from tocsin.model.notification import parse_reasons
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.statements import Prepared
@@ -327,7 +327,7 @@ def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
         log_offset=row.log_offset,
         event=event.in_brief() if in_brief else event,
         in_brief=in_brief,
-        reasons=reasons_of(row.reasons),
+        reasons=parse_reasons(row.reasons),
         recipient_id=row.recipient_id,
         recipient_gone=row.recipient_id is not None and row.deleted is not False,
     )

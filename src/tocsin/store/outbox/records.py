@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, Select, and_, func, or_, select
 
 from tocsin.model.message import DroppedReason
-from tocsin.model.notification import Notification, reasons_of
+from tocsin.model.notification import Notification, parse_reasons
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
@@ -91,7 +91,7 @@ def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> d
 
 
 def _notification(row: Row[Any]) -> Notification:
-    return Notification(reasons=reasons_of(row.reasons), **{name: getattr(row, name) for name in _MADE})
+    return Notification(reasons=parse_reasons(row.reasons), **{name: getattr(row, name) for name in _MADE})
 
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:

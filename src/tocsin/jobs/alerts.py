@@ -181,9 +181,7 @@ class CurrentAlerts:
 
     def _opening(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
         selected = self._select([each.plan for each in planned.values()])
-        return before.facts.opening.difference(changed).union(
-            one.subscription_id for one in selected if one.opens_incidents
-        )
+        return before.facts.opening - set(changed) | {plan.subscription_id for plan in selected if plan.opens_incidents}
 
     def _log(self, now: Alerts, changed_count: int) -> None:
         unindexed = now.index.unindexed_ids()

@@ -99,5 +99,5 @@ class _Counts:
             for (_, key), count in self._recipients.items()
         ]
         counts = [(None, len(self._offsets)), *self._by_alert.items()]
-        rows = [*recipients, *({"key": key, "notified": count} for key, count in counts)]
-        return pa.RecordBatch.from_pylist(rows, schema=to_arrow_schema(COUNTED))
+        records = [*recipients, *({"key": key, "notified": count} for key, count in counts)]
+        return pa.RecordBatch.from_pylist(records, schema=to_arrow_schema(COUNTED))

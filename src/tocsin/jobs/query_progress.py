@@ -107,19 +107,19 @@ def log_options(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def following_the_log(
-    session: SparkSession, reported: MonitoredQuery, stream: Callable[[int], Stream], *, every: str | None = None
+    session: SparkSession, reported: MonitoredQuery, stream: Callable[[int], Stream], *, interval: str | None = None
 ) -> Iterator[StreamingQuery]:
     """Run a query in the background, reported, and yield it; it is stopped at the end.
 
     A checkpoint that is damaged, or of another log, is set aside. ``stream`` is given the offset that a query without a
-    checkpoint begins after; ``every`` is the interval between micro-batches, None for none.
+    checkpoint begins after; ``interval`` is the interval between micro-batches, None for none.
     """
     register_source(session, LogSource)
     set_aside_if_damaged(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
     position = _position_of(reported)
     with reporting(session, reported, position):
-        query = start_query(lambda: _start(stream(position.offset), reported, every))
+        query = start_query(lambda: _start(stream(position.offset), reported, interval))
         try:
             yield query
         finally:
@@ -127,11 +127,11 @@ def following_the_log(
                 query.stop()
 
 
-def _start(stream: Stream, reported: MonitoredQuery, every: str | None) -> StreamingQuery:
+def _start(stream: Stream, reported: MonitoredQuery, interval: str | None) -> StreamingQuery:
     frame, work = stream
     writer = frame.writeStream.queryName(reported.query_name).foreachBatch(in_few_words(work))
-    if every is not None:
-        writer = writer.trigger(processingTime=every)
+    if interval is not None:
+        writer = writer.trigger(processingTime=interval)
     return writer.option("checkpointLocation", reported.checkpoint).start()
 
 

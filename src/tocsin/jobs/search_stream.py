@@ -85,8 +85,8 @@ def supervised_query(parts: SearchParts) -> Supervised:
 def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
-    every = f"{parts.every_s} seconds"
-    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), every=every)
+    interval = f"{parts.every_s} seconds"
+    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), interval=interval)
 
 
 def _stream(parts: SearchParts, done_offset: int) -> Stream:

@@ -51,7 +51,7 @@ def build(settings: StoreSettings, first: MatchStreamParts, engine: Engine) -> M
 def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
-    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), every=_EVERY)
+    return following_the_log(parts.session, reported, lambda done: _stream(parts, done), interval=_EVERY)
 
 
 def supervised_query(parts: MatchStreamParts) -> Supervised:

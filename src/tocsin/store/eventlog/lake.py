@@ -76,8 +76,8 @@ class Lake:
             retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
             connection.execute(retired)
             measured = {name: getattr(written, name) for name in ("event_count", "first_ms", "last_ms")}
-            kept = update(lake_segment).where(_ROW.id == written.id)
-            connection.execute(kept.values(state=_KEPT, changed_at_ms=now_ms, **measured))
+            commit = update(lake_segment).where(_ROW.id == written.id)
+            connection.execute(commit.values(state=_KEPT, changed_at_ms=now_ms, **measured))
         return True
 
     def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:

@@ -76,10 +76,10 @@ def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) 
     if not deleted:
         return list(dispatches)
     return [
-        replace(one, entries=tuple(_with_marked_owners(entry, deleted) for entry in one.entries))
-        if one.message.channel in WORDED
-        else one
-        for one in dispatches
+        replace(dispatch, entries=tuple(_with_marked_owners(entry, deleted) for entry in dispatch.entries))
+        if dispatch.message.channel in WORDED
+        else dispatch
+        for dispatch in dispatches
     ]
 
 

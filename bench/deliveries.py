@@ -35,7 +35,6 @@ from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
 from tocsin.flow.resolve.merge import Recipient
 from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import NotificationDraft, head_of
@@ -296,7 +295,7 @@ def _add_messages(
         recipient = Recipient(Channel(destination["type"]), f"{alert}:{target}", target, None, (reason,))
         drafts += [recipient.draft(head_of(logged)) for logged in events]
     now_ms = SystemClock().now_ms() - (_DAY_MS if timings else 0)
-    notifications = list(scheduled_notifications(drafts, timings, now_ms=now_ms, gatherings=GATHERINGS))
+    notifications = list(scheduled_notifications(drafts, timings, now_ms=now_ms))
     Notifications(engine).add(notifications)
     ids: dict[str, dict[str, None]] = defaultdict(dict)
     for notification in notifications:

@@ -131,7 +131,7 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
     recipient = Recipient(Channel.WEBHOOK, f"{alert}:{url}", url, None, (reason,))
     events = EventLog(engine).read(offsets.start - 1, count)
     drafts = [recipient.draft(head_of(logged)) for logged in events]
-    notifications = list(scheduled_notifications(drafts, {}, now_ms=SystemClock().now_ms(), gatherings={}))
+    notifications = list(scheduled_notifications(drafts, {}, now_ms=SystemClock().now_ms()))
     Notifications(engine).add(notifications)
     return [str(notification.message_id) for notification in notifications]
 

@@ -31,7 +31,7 @@ def draft(
 
 def at_once(unscheduled: NotificationDraft, *, now_ms: int = 5) -> ScheduledNotification:
     """Return the notification of a draft whose alerts neither wait nor gather."""
-    (scheduled,) = scheduled_notifications([unscheduled], {}, now_ms=now_ms, gatherings={})
+    (scheduled,) = scheduled_notifications([unscheduled], {}, now_ms=now_ms)
     return scheduled
 
 

@@ -14,7 +14,6 @@ from tests.store.rows import finish_of
 
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notifications
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.model.notification_draft import head_of
 from tocsin.model.subscription import Trigger, TriggerType
@@ -48,7 +47,7 @@ class Store:
     ) -> ScheduledNotification:
         event = head_of(self.events[place])._replace(timestamp_ms=now_ms)
         unscheduled = draft("Email", *alerts, event=event, key="ops@example.org", recipient_id=recipient_id)
-        (scheduled,) = scheduled_notifications([unscheduled], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS)
+        (scheduled,) = scheduled_notifications([unscheduled], TIMINGS, now_ms=now_ms)
         return scheduled
 
     def write(self, place: int, *alerts: str, now_ms: int = NOON_MS, recipient_id: str | None = None) -> None:

@@ -29,7 +29,6 @@ from tocsin.flow.schedule.preferences import Preferred
 from tocsin.flow.schedule.roots import GroupedMatch, RootsOfAlerts, by_root, under_roots
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.change import LoggedEvent
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription
@@ -263,15 +262,8 @@ def schedule(parts: Iterable[list[NotificationDraft]], context: Context) -> Iter
     """Yield the notifications with their times and messages, as alerts and recipients want them."""
     for drafts in parts:
         preferred = context.lookups.find_preferences(drafts)
-        yield list(
-            scheduled_notifications(
-                drafts,
-                context.alerts.timings,
-                now_ms=context.now_ms,
-                gatherings=GATHERINGS,
-                preferred=preferred,
-            )
-        )
+        timings, now_ms = context.alerts.timings, context.now_ms
+        yield list(scheduled_notifications(drafts, timings, now_ms=now_ms, preferred=preferred))
 
 
 def young(events: Sequence[MatchedEvent], context: Context) -> Sequence[MatchedEvent]:

@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
+from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
 Timings = Mapping[str, Timing]
 """The timings of alerts; one without an entry notifies immediately, each time in a separate message."""
-
-Gatherings = Mapping[str, Gathering]
-"""How channels carry several notifications; those without an entry do not."""
 
 
 def timings_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Timing]:
@@ -70,8 +68,8 @@ class ScheduledNotification(NamedTuple):
 class Schedule:
     """The slots of what is scheduled at one moment: decided once for a channel, a set of alerts and a time."""
 
-    def __init__(self, timings: Timings, gatherings: Gatherings, preferred: Preferred, now_ms: int) -> None:
-        self._timings, self._gatherings, self._preferred, self._now_ms = timings, gatherings, preferred, now_ms
+    def __init__(self, timings: Timings, preferred: Preferred, now_ms: int) -> None:
+        self._timings, self._preferred, self._now_ms = timings, preferred, now_ms
         self._slots: dict[tuple[str, tuple[str, ...], int], tuple[tuple[Slot, ...], bool]] = {}
 
     def slots(self, draft: NotificationDraft) -> tuple[Slot, ...]:
@@ -89,7 +87,7 @@ class Schedule:
         return slots
 
     def _of_alerts(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Iterator[Slot]:
-        gathering = self._gatherings.get(channel, Gathering.NONE)
+        gathering = GATHERINGS.get(channel, Gathering.NONE)
         for subscription_id in sorted(subscription_ids, key=lambda each: self._timings.get(each, IMMEDIATE).rank):
             timing = self._timings.get(subscription_id, IMMEDIATE)
             yield decide(timing, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms)
@@ -100,7 +98,7 @@ class Schedule:
         Preferences are for mails and direct messages, and not for what is critical.
         """
         is_critical = self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
-        if is_critical or self._gatherings.get(draft.channel) is not Gathering.SUMMARY:
+        if is_critical or GATHERINGS.get(draft.channel) is not Gathering.SUMMARY:
             return slot
         due_at_ms = max(slot.due_at_ms, self._now_ms)
         wait = self._preferred.wait(recipient_id, draft.event.event_id)
@@ -151,11 +149,10 @@ def scheduled_notifications(
     timings: Timings,
     *,
     now_ms: int,
-    gatherings: Gatherings,
     preferred: Preferred = NO_PREFERENCES,
 ) -> Iterator[ScheduledNotification]:
     """Yield the drafts with their times, each in the slot of the alert that sends it first."""
-    schedule = Schedule(timings, gatherings, preferred, now_ms)
+    schedule = Schedule(timings, preferred, now_ms)
     for draft in drafts:
         slots = schedule.slots(draft)
         slot = slots[0] if len(slots) == 1 else min(slots, key=partial(slot_order, now_ms=now_ms))

@@ -19,7 +19,6 @@ from tocsin.flow.schedule.messages import (
     scheduled_notifications,
     timings_of,
 )
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription, Gathering, ScheduleFrequency, Trigger, TriggerType
@@ -33,7 +32,7 @@ NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 def notifications_of(
     drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int
 ) -> Iterator[ScheduledNotification]:
-    return scheduled_notifications(drafts, timings, now_ms=now_ms, gatherings=GATHERINGS)
+    return scheduled_notifications(drafts, timings, now_ms=now_ms)
 
 
 def due(drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int) -> list[tuple[int, str | None]]:

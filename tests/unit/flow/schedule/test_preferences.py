@@ -17,7 +17,6 @@ from tests.drafts import EVENT, draft
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
 from tocsin.model.subscription import Trigger
@@ -43,9 +42,7 @@ def due(
     """Return when a notification is due, and whether it waits with others."""
     timings = {"alert": Timing(Trigger(), is_critical=is_critical)}
     preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": ("description",)})
-    (scheduled,) = scheduled_notifications(
-        [unscheduled], timings, now_ms=now_ms, gatherings=GATHERINGS, preferred=preferred
-    )
+    (scheduled,) = scheduled_notifications([unscheduled], timings, now_ms=now_ms, preferred=preferred)
     return scheduled.slot.due_at_ms, scheduled.slot.grouping_key == "preferences:7"
 
 
@@ -102,9 +99,7 @@ def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_d
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
     preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
-    (scheduled,) = scheduled_notifications(
-        [draft_for()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred
-    )
+    (scheduled,) = scheduled_notifications([draft_for()], {}, now_ms=at("2026-11-25T23:00"), preferred=preferred)
     assert next_slot(scheduled.slot).due_at_ms == at("2026-11-26T08:00:01")
 
 

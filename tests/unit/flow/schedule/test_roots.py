@@ -10,7 +10,6 @@ from tests.drafts import EVENT, draft, reason
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import scheduled_notifications, without_asset
 from tocsin.flow.schedule.roots import Root, RootsOfAlerts, by_root, naming_root, under_roots
-from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import GroupBy, Trigger
 
@@ -26,7 +25,7 @@ def owner_reason(alert: str) -> Reason:
 def key(alert: str, roots: RootsOfAlerts = MappingProxyType({})) -> str | None:
     """Return the grouping key of a notification of an alert."""
     drafts = under_roots([draft("Email", alert, event=REVENUE)], roots)
-    (notification,) = scheduled_notifications(drafts, TIMINGS, now_ms=1, gatherings=GATHERINGS)
+    (notification,) = scheduled_notifications(drafts, TIMINGS, now_ms=1)
     return notification.slot.grouping_key
 
 

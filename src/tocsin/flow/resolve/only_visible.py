@@ -6,7 +6,6 @@ Next: ``flow/pipeline.py``, which applies it before notifications are stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tocsin.access.decide import Permissions
@@ -42,37 +41,29 @@ class Events(Protocol):
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own."""
 
 
-@dataclass
 class RememberedEvents:
     """Events of a part of the log: their subjects, and the editors of alerts, are looked up once.
 
     ``default_editors`` are those of an alert that has none, such as one that is not stored yet.
     """
 
-    events: Events
-    default_editors: Sequence[str] = ()
-    _subjects: dict[int, Sequence[Subject]] = field(default_factory=dict)
-    _editors: dict[str, Sequence[str]] = field(default_factory=dict)
+    def __init__(self, events: Events, default_editors: Sequence[str] = ()) -> None:
+        self._events, self._default_editors = events, default_editors
+        self.entities, self.parts_hidden = events.entities, events.parts_hidden
+        self._subjects: dict[int, Sequence[Subject]] = {}
+        self._editors: dict[str, Sequence[str]] = {}
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         """Return the subjects of each of these events."""
         if unknown := set(offsets) - self._subjects.keys():
-            self._subjects |= self.events.subjects(unknown)
+            self._subjects |= self._events.subjects(unknown)
         return {offset: self._subjects[offset] for offset in offsets}
-
-    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
-        """Return these entities as they are now, or were last."""
-        return self.events.entities(entity_ids)
-
-    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
-        """Return the parts of each of these events that refer to what somebody may not view."""
-        return self.events.parts_hidden(offsets, permissions)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts."""
         if unknown := set(subscription_ids) - self._editors.keys():
-            editors = self.events.editors_of(unknown)
-            self._editors |= {alert: editors.get(alert) or self.default_editors for alert in unknown}
+            editors = self._events.editors_of(unknown)
+            self._editors |= {alert: editors.get(alert) or self._default_editors for alert in unknown}
         return {alert: self._editors[alert] for alert in subscription_ids}
 
 

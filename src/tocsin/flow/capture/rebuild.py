@@ -52,7 +52,7 @@ def apply_change(document: Document, change: ChangeDescription, order: Order | N
         if field_change.name not in _NO_FIELDS:
             _update(result, field_change)
     for path, names in (order or {}).items():
-        holder, key = _place(result, path)
+        holder, key, _ = _place(result, path)
         holder[key] = _in_order(holder[key], MEMBER_LISTS[key], names)
     return result
 
@@ -106,8 +106,7 @@ def _server_written_values(event: ChangeEvent) -> Document:
 
 
 def _delete(document: Document, change: FieldChange) -> None:
-    holder, key = _place(document, change.name)
-    rule = _rule(change.name, key)
+    holder, key, rule = _place(document, change.name)
     if rule is None or not _is_members(holder.get(key), change.old_value):
         holder.pop(key, None)
         return
@@ -116,16 +115,16 @@ def _delete(document: Document, change: FieldChange) -> None:
 
 
 def _add(document: Document, change: FieldChange) -> None:
-    holder, key = _place(document, change.name)
+    holder, key, rule = _place(document, change.name)
     value = copy.deepcopy(change.new_value)
     current = holder.get(key)
-    is_list = _rule(change.name, key) is not None and _is_members(current or [], value)
+    is_list = rule is not None and _is_members(current or [], value)
     holder[key] = [*(current or ()), *value] if is_list else value
 
 
 def _update(document: Document, change: FieldChange) -> None:
-    holder, key = _place(document, change.name)
-    rule, value = _rule(change.name, key), copy.deepcopy(change.new_value)
+    holder, key, rule = _place(document, change.name)
+    value = copy.deepcopy(change.new_value)
     if isinstance(holder, list):
         holder[key] = value
     elif rule is not None and rule.ordered and _is_members(holder.get(key), change.old_value, member_type=str):
@@ -134,22 +133,26 @@ def _update(document: Document, change: FieldChange) -> None:
         holder[key] = value
 
 
-def _place(document: Document, path: str) -> tuple[Any, Any]:  # Any: an object and a key, or a list and a number
-    """Return what holds the value at ``path``, and under which key (for a whole member: at which number)."""
+def _place(document: Document, path: str) -> tuple[Any, Any, MemberList | None]:  # Any: an object and a key, or a list
+    """Return what holds the value at ``path``, under which key, and the rule of its members, if it is a list of them.
+
+    For a whole member, the holder is the list, and its number in it the key.
+    """
     names = fqn.split(path)
+    rules = {} if names[0] == "extension" else MEMBER_LISTS
     holder: Any = document
     at = 0
     while at < len(names) - 1:
         key, at = names[at], at + 1
-        rule = None if names[0] == "extension" else MEMBER_LISTS.get(key)
+        rule = rules.get(key)
         if rule is None or not isinstance(holder.get(key, []), list):
             holder = holder.setdefault(key, {})
             continue
         number = _number_of(holder.get(key) or [], rule, names[at], path)
         if at == len(names) - 1:
-            return holder[key], number
+            return holder[key], number, None
         holder, at = holder[key][number], at + 1
-    return holder, names[-1]
+    return holder, names[-1], rules.get(names[-1])
 
 
 def _number_of(members: list[Document], rule: MemberList, label: str, path: str) -> int:
@@ -157,11 +160,6 @@ def _number_of(members: list[Document], rule: MemberList, label: str, path: str)
         if rule.label(member) == label:
             return number
     raise ValueError(f"no label {label} for {path}")
-
-
-def _rule(path: str, key: object) -> MemberList | None:
-    in_extension = fqn.split(path)[0] == "extension"
-    return None if in_extension or not isinstance(key, str) else MEMBER_LISTS.get(key)
 
 
 def _is_members(current: Value, stated: Value, *, member_type: type = dict) -> bool:

@@ -107,7 +107,7 @@ def _needs(entity_type: str, key: str, old: object, new: object) -> Iterator[Ope
 
 def _of_tags(old: object, new: object) -> Iterator[Operation]:
     """Yield what the tags that came or went need: tiers and glossary terms have operations of their own."""
-    before, after = _labels(old), _labels(new)
+    before, after = _by_key("tagFQN", old), _by_key("tagFQN", new)
     for fqn in before.keys() ^ after.keys() | {name for name in before.keys() & after if before[name] != after[name]}:
         label = after.get(fqn) or before[fqn]
         if fqn.startswith(_TIER):
@@ -120,14 +120,14 @@ def _of_tags(old: object, new: object) -> Iterator[Operation]:
         yield Operation.EDIT_TAGS
 
 
-def _labels(value: object) -> dict[str, Document]:
-    labels = value if isinstance(value, list) else []
-    return {str(label.get("tagFQN")): label for label in labels if isinstance(label, dict)}
+def _by_key(key: str, value: object) -> dict[str, Document]:
+    members = value if isinstance(value, list) else []
+    return {str(member.get(key)): member for member in members if isinstance(member, dict)}
 
 
 def _of_members(entity_type: str, old: list[object], new: list[object]) -> Iterator[Operation]:
     """Yield what changes of columns and the like need; members that come, go or change their kind need ``EditAll``."""
-    before, after = _by_name(old), _by_name(new)
+    before, after = _by_key("name", old), _by_key("name", new)
     if list(before) != list(after):
         yield Operation.EDIT_ALL
         return
@@ -140,7 +140,3 @@ def _of_members(entity_type: str, old: list[object], new: list[object]) -> Itera
                 yield from _needs(entity_type, key, member.get(key), new_member.get(key))
             elif member.get(key) != new_member.get(key):
                 yield Operation.EDIT_ALL
-
-
-def _by_name(members: list[object]) -> dict[str, Document]:
-    return {str(member.get("name")): member for member in members if isinstance(member, dict)}

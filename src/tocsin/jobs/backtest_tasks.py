@@ -73,7 +73,7 @@ class Count:
     def _find_held_back(self, waiting: Sequence[Waiting], *, hidden: Hidden) -> dict[Pair, HeldBack]:
         """Return those of these matches that incidents hold back."""
         pairs = {(one.log_offset, one.subscription_id) for one in waiting}
-        return {pair: HeldBack("", "", passes=False) for pair in pairs.intersection(self.held_back)}
+        return {pair: HeldBack("", passes=False) for pair in pairs.intersection(self.held_back)}
 
 
 class _Counts:

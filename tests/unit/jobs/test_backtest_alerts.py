@@ -25,7 +25,7 @@ class Incidents:
     ) -> Mapping[Pair, HeldBack]:
         assert not is_new, "a backtest writes nothing down"
         return {
-            (match.log_offset, match.subscription_id): HeldBack(name, "up", passes=False)
+            (match.log_offset, match.subscription_id): HeldBack(name, passes=False)
             for match in waiting
             for name, (since, until) in self.spans.items()
             if since < match.log_offset <= until

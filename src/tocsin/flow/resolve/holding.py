@@ -34,10 +34,9 @@ class Waiting(NamedTuple):
 
 
 class HeldBack(NamedTuple):
-    """What holds an alert back: an incident, by its name, of an alert. ``passes``: it is told of that by this event."""
+    """What holds an alert back: an incident, by its name. ``passes``: the alert is told of that by this event."""
 
     incident: str
-    upstream_id: str
     passes: bool
 
 

@@ -67,7 +67,7 @@ class Holding:
             with reading(self._engine) as connection:
                 first = _first_behind(connection, {root.id for root in roots_by_pair.values()})
         return {
-            pair: HeldBack(f"{PREFIX}{root.number}", root.subscription_id, first.get((root.id, pair[1])) == pair[0])
+            pair: HeldBack(f"{PREFIX}{root.number}", first.get((root.id, pair[1])) == pair[0])
             for pair, root in roots_by_pair.items()
         }
 

@@ -204,15 +204,8 @@ def _check_target(place: Steps, part: _Value, states: tuple[_Value, _Value]) -> 
 
 def _target(place: Steps, part: _Value) -> dict[Steps, object]:
     """Return all in a part, given in clear, that may say where it leads."""
-    targets: dict[Steps, object] = {}
-
-    def note(steps: Steps, value: _Value) -> _Value:
-        if _may_lead(steps, value):
-            targets[steps] = normalize_address(value) if isinstance(value, str) else value
-        return value
-
-    _map_values(place, part, note)
-    return targets
+    leading = ((steps, value) for steps, value in _values_in(place, part) if _may_lead(steps, value))
+    return {steps: normalize_address(value) if isinstance(value, str) else value for steps, value in leading}
 
 
 def _may_lead(steps: Steps, value: _Value) -> bool:
@@ -226,15 +219,7 @@ def _may_lead(steps: Steps, value: _Value) -> bool:
 
 def _masks(place: Steps, part: _Value) -> Iterator[Steps]:
     """Yield the paths of the masks in a part."""
-    masks: list[Steps] = []
-
-    def note(steps: Steps, value: _Value) -> _Value:
-        if _is_masked(value):
-            masks.append(steps)
-        return value
-
-    _map_values(place, part, note)
-    yield from masks
+    return (steps for steps, value in _values_in(place, part) if _is_masked(value))
 
 
 def _is_masked(value: _Value) -> bool:
@@ -247,3 +232,12 @@ def _map_values(steps: Steps, value: _Value, change: _Change) -> _Value:
     if isinstance(value, list):
         return [_map_values((*steps, str(at)), inner, change) for at, inner in enumerate(value)]
     return change(steps, value)
+
+
+def _values_in(steps: Steps, value: _Value) -> Iterator[tuple[Steps, _Value]]:
+    """Yield every value in a part that is neither an object nor a list, with its path."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _values_in((*steps, str(key)), inner)
+    else:
+        yield steps, value

@@ -19,7 +19,6 @@ from tocsin.model.notification import split_message_id
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
 from tocsin.store.outbox.messages import Messages
-from tocsin.store.outbox.pauses import Pauses
 from tocsin.store.outbox.sessions import UNCLAIMED
 
 LATE_AFTER_MS = 5_000
@@ -55,7 +54,8 @@ class Handovers:
     def advance(self, now_ms: int) -> int:
         """Look at a part of each queue in which messages wait; return how many messages were handed over."""
         messages = Messages(self.engine)
-        stuck = _stuck(messages.pauses(now_ms), messages.due_destinations(now_ms - LATE_AFTER_MS))
+        pauses, late = messages.pauses(now_ms), messages.due_destinations(now_ms - LATE_AFTER_MS)
+        stuck = pauses.waiting.union(pauses.probed, late)
         self._looked = {destination_id: at for destination_id, at in self._looked.items() if destination_id in stuck}
         return sum(self._from_queue(destination_id, stuck, now_ms) for destination_id in sorted(stuck))
 
@@ -81,10 +81,6 @@ class Handovers:
             if taker is not None:
                 takers[entry.message_id][taker].append(entry.id)
         return takers
-
-
-def _stuck(pauses: Pauses, late: Collection[str]) -> frozenset[str]:
-    return pauses.waiting | pauses.probed | frozenset(late)
 
 
 def _find_waiting(

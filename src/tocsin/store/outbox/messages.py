@@ -111,7 +111,7 @@ class Messages:
     def _claim_due(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
         claimed: list[Message] = []
         with writing(self._engine) as connection:
-            if not _lasts(connection, session_id):
+            if _LASTS.run(connection, {"id": session_id}).fetchone() is None:  # kept until the transaction ends
                 return []
             for destination_id, share in shares.items():
                 room = min(share, limit - len(claimed))
@@ -279,11 +279,6 @@ _STEP = Prepared(
         updated_at_ms=bindparam("now_ms"),
     )
 )
-
-
-def _lasts(connection: Connection, session_id: str) -> bool:
-    """Return whether the session is there, and keep it until the transaction ends."""
-    return _LASTS.run(connection, {"id": session_id}).fetchone() is not None
 
 
 @dataclass(frozen=True)

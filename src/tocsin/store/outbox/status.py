@@ -7,7 +7,7 @@ attempts; somebody may resume one that is paused or stopped. Next: ``server/rout
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -105,7 +105,9 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
         is_own = own_address_of(result.message.target) is not None  # the address of one person pauses nobody else's
         for key in _destination_keys(result) if concerns_destination(result.attempt) and not is_own else ():
             by_key.setdefault(key, []).append(result)
-    changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
+    # When each alert was last changed, by the clock of its writer.
+    changed_rows = connection.execute(_CHANGED, {"ids": list({subscription_id for subscription_id, _ in by_key})})
+    changed_at_ms = {row.id: row.updated_at_ms for row in changed_rows}
     standing_rows: list[Document] = []
     for key, before in _lock_statuses(connection, sorted(by_key)).items():
         standing = before
@@ -117,7 +119,7 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
                 channel=result.message.channel,
                 configured_at_ms=changed_at_ms.get(key[0]),
             )
-        standing_rows.append(_row(key, standing))
+        standing_rows.append({"key_subscription": key[0], "key_destination": key[1], **_columns(standing)})
     if standing_rows:
         _CHANGE.run_for(connection, standing_rows)
 
@@ -131,11 +133,6 @@ def plan_again(connection: Connection, now_ms: int) -> None:
     next_ms = select(func.min(message.c.due_at_ms)).where(of_destination, OPEN_MESSAGE).scalar_subquery()
     late = destination_status.update().where(status.next_attempt_ms > now_ms)
     connection.execute(late.values(next_attempt_ms=func.coalesce(next_ms, status.next_attempt_ms)))
-
-
-def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
-    """Return when each of these subscriptions was last changed, by the clock of its writer."""
-    return {row.id: row.updated_at_ms for row in connection.execute(_CHANGED, {"ids": list(subscription_ids)})}
 
 
 def _destination_keys(finished: Finished) -> set[Key]:
@@ -158,10 +155,6 @@ def _lock_statuses(connection: Connection, keys: list[Key]) -> dict[Key, Destina
         connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new_rows)
     status_rows = connection.execute(_HELD, {"keys": keys})
     return {(row.subscription_id, row.destination_id): _standing(row) for row in status_rows}
-
-
-def _row(key: Key, standing: DestinationStatus) -> Document:
-    return {"key_subscription": key[0], "key_destination": key[1], **_columns(standing)}
 
 
 def _columns(standing: DestinationStatus) -> dict[str, object]:

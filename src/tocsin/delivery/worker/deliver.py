@@ -15,7 +15,7 @@ import signal
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -40,7 +40,7 @@ from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05
 _PAUSE_S = 1.0
-_HAND_OVER_EVERY_S = 5.0
+_IDLE_PAUSE_S = 5.0
 _BEATS_PER_LEASE = 3
 _OWN_IN_HAND = 2
 _COLLECT_AFTER = (20_000, 20, 50)
@@ -114,18 +114,15 @@ class Worker:
         _log.info("worker.started", owner=self._parts.owner)
         keeping = asyncio.create_task(self._keep_session())
         recording = asyncio.create_task(self._record_groups())
-        claiming = asyncio.create_task(self._claim_until(stop))
-        reporting = asyncio.create_task(self._report_failures())
-        replaying = asyncio.create_task(self._advance_replays())
-        handing = asyncio.create_task(self._hand_over())
+        beginning = [asyncio.create_task(one) for one in (self._claim_until(stop), *self._upkeep())]
         try:
             await stop.wait()
-            await _cancel_all([claiming, reporting, replaying, handing])
+            await _cancel_all(beginning)
             await self._finish_tasks()
             await _cancel_all([keeping])
             await self._give_back()
         finally:
-            await _cancel_all((claiming, keeping, recording, reporting, replaying, handing, *self._tasks))
+            await _cancel_all((*beginning, keeping, recording, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
@@ -334,25 +331,20 @@ class Worker:
         if planned_count := self._parts.queue.messages.plan_again(self._parts.time.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
 
-    async def _advance_replays(self) -> None:
-        """Collect the messages of replays, and take back those of cancelled ones, portion by portion."""
-        while True:
-            now_ms = self._parts.time.clock.now_ms()
-            if not await _steadily(partial(self._parts.queue.replays.advance_all, now_ms)):
-                await asyncio.sleep(_PAUSE_S)
+    def _upkeep(self) -> list[Coroutine[None, None, None]]:
+        """Return what a worker does for the queue from time to time, portion by portion.
 
-    async def _hand_over(self) -> None:
-        """Put shared messages that wait at one destination into the queue of another that sends, from time to time."""
-        while True:
-            now_ms = self._parts.time.clock.now_ms()
-            count = await _steadily(partial(self._parts.queue.handovers.advance, now_ms))
-            await asyncio.sleep(_PAUSE_S if count else _HAND_OVER_EVERY_S)
-
-    async def _report_failures(self) -> None:
-        """Report from time to time which destinations deliver nothing."""
-        while True:
-            await _steadily(self._parts.queue.failure_reports.report)
-            await asyncio.sleep(self._parts.limits.lease_s / _BEATS_PER_LEASE)
+        Messages of replays are collected, and those of cancelled ones taken back; shared messages that wait at one
+        destination move into the queue of another that sends; destinations that deliver nothing are reported.
+        """
+        queue, clock, limits = self._parts.queue, self._parts.time.clock, self._parts.limits
+        return [
+            _repeat(queue.failure_reports.report, lambda _: limits.lease_s / _BEATS_PER_LEASE),
+            _repeat(lambda: queue.replays.advance_all(clock.now_ms()), lambda count: 0.0 if count else _PAUSE_S),
+            _repeat(
+                lambda: queue.handovers.advance(clock.now_ms()), lambda moved: _PAUSE_S if moved else _IDLE_PAUSE_S
+            ),
+        ]
 
     async def _finish_tasks(self) -> None:
         """Let what is in flight finish, as far as it does within the time of grace; begin nothing more."""
@@ -386,6 +378,12 @@ async def _steadily(call: Callable[[], T]) -> T:
         except Exception:  # noqa: BLE001  the worker loop's boundary: logged, then asked again
             _log.exception("worker.store_unavailable", again_in_s=_PAUSE_S)
         await asyncio.sleep(_PAUSE_S)
+
+
+async def _repeat(work: Callable[[], T], pause_s: Callable[[T], float]) -> None:
+    """Do something in the store again and again, each time after a pause that depends on what was done."""
+    while True:
+        await asyncio.sleep(pause_s(await _steadily(work)))
 
 
 async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> None:

@@ -44,7 +44,7 @@ async def open_transport(settings: ChannelSettings, recorder: Recorder | None = 
         yield requests
 
 
-class HttpRequests:
+class HttpRequests(Transport):
     """Sends requests over one pool of connections; close it when done. ``resolver`` is the system's if omitted."""
 
     def __init__(self, egress: Egress, *, user_agent: str = "Tocsin", resolver: AbstractResolver | None = None) -> None:
@@ -64,10 +64,6 @@ class HttpRequests:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
-
-    async def send(self, request: Request, *, now_ms: int) -> Outcome:
-        """Make one attempt and return its outcome."""
-        return (await self.exchange(request, now_ms=now_ms))[0]
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Make one attempt and return its outcome, with what was read of the answer."""

@@ -46,12 +46,13 @@ class Transport(Protocol):
 
     async def send(self, request: Request, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
+        return (await self.exchange(request, now_ms=now_ms))[0]
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Make one attempt and return its outcome, with what was read of the answer."""
 
 
-class Recorder:
+class Recorder(Transport):
     """Takes what a channel sends in place of connections, and answers as a receiver that accepts it.
 
     ``sent`` are requests and mails, in order.
@@ -59,10 +60,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.sent: list[Request | EmailMessage] = []
-
-    async def send(self, request: Request, *, now_ms: int) -> Outcome:
-        """Record a request and return that it was delivered."""
-        return (await self.exchange(request, now_ms=now_ms))[0]
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Record a request and return that it was delivered, with an answer."""

@@ -78,8 +78,7 @@ class _Open:
     def build(self) -> Block:
         first, second = tuple(self.body), tuple(self.otherwise or ())
         body, otherwise = (second, first) if self.is_inverse else (first, second)
-        block = self.block
-        return Block(block.kind, block.value, block.at, body, otherwise, block.names, block.keywords)
+        return replace(self.block, body=body, otherwise=otherwise)
 
 
 class _TemplateParser:
@@ -108,13 +107,13 @@ class _TemplateParser:
             raise template_error("this tag is empty", tag.at)
         match tag.sign:
             case "#":
-                self._begin(tag)
+                self._push(tag, tag.words)
             case "/":
                 self._end(tag)
             case "^" if not tag.words:
                 self._turn(tag, ())
             case "^":
-                self._begin(tag, is_inverse=True)
+                self._push(tag, tag.words, is_inverse=True)
             case ">" | "*":
                 raise template_error(
                     "partials and decorators are not supported; write their text into the template", tag.at
@@ -123,9 +122,6 @@ class _TemplateParser:
                 self._turn(tag, tag.words[1:])
             case _:
                 self._into().append(Output(_expression_of(tag.words, tag.at), tag.at))
-
-    def _begin(self, tag: Tag, *, is_inverse: bool = False) -> None:
-        self._push(tag, tag.words, is_inverse=is_inverse)
 
     def _push(self, tag: Tag, words: Sequence[TagToken], *, is_inverse: bool = False, is_link: bool = False) -> None:
         links = sum(one.is_link for one in self._open)

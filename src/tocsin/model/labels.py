@@ -38,19 +38,11 @@ def carries_labels(document: Document) -> bool:
 
 def labels_of(value: Value) -> Iterator[Document]:
     """Yield every label of a document and of its members."""
-    if isinstance(value, list):
-        for member in value:
-            yield from labels_of(member)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if type(inner) not in _NESTING or key in _NOT_LABELS:
-                continue
-            if key == "tags" and type(inner) is list:
-                yield from (label for label in inner if isinstance(label, dict) and "tagFQN" in label)
-            elif key == CERTIFICATION and _certifies(inner):
-                yield inner["tagLabel"]
-            else:
-                yield from labels_of(inner)
+    for labels in _label_places(value):
+        if isinstance(labels, dict):
+            yield labels["tagLabel"]
+        else:
+            yield from (label for label in labels if isinstance(label, dict) and "tagFQN" in label)
 
 
 def certifying(document: Document) -> Document | None:
@@ -61,17 +53,22 @@ def certifying(document: Document) -> Document | None:
 
 def label_lists(value: Value) -> Iterator[list[Document]]:
     """Yield every list of labels of a document and of its members: the lists themselves, to be changed."""
+    return (labels for labels in _label_places(value) if isinstance(labels, list))
+
+
+def _label_places(value: Value) -> Iterator[list[Document] | Document]:
+    """Yield every list of labels, and every certification that names one."""
     if isinstance(value, list):
         for member in value:
-            yield from label_lists(member)
+            yield from _label_places(member)
     elif isinstance(value, dict):
         for key, inner in value.items():
             if type(inner) not in _NESTING or key in _NOT_LABELS:
                 continue
-            if key == "tags" and type(inner) is list:
+            if (key == "tags" and type(inner) is list) or (key == CERTIFICATION and _certifies(inner)):
                 yield inner
             else:
-                yield from label_lists(inner)
+                yield from _label_places(inner)
 
 
 def replace_labels(value: Value, relabel: Relabel) -> Value:

@@ -125,7 +125,7 @@ class Explanation:
             narrowing = " that you may see" if self.is_narrowed else ""
             count = count_text(self.notified_count, "notification")
             return f"{count}{narrowing}, by {_list_names(list(names))}.{self._hidden_note()}"
-        left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
+        left_out = "you are not among the recipients" if self.is_narrowed else _no_recipient(self.alerts)
         because = (
             f"{_list_names(matching)} matched, but {_why_left_out(self.alerts, left_out)}"
             if matching
@@ -271,14 +271,6 @@ def _no_recipient(alerts: Sequence[AlertTrace]) -> str:
     if not any(one.destinations for one in matching):
         return "it has no destinations" if is_one else "they have no destinations"
     return "it has no recipients" if is_one else "they have no recipients"
-
-
-def _not_you(names: Sequence[str]) -> str:
-    return "you are not among the recipients"
-
-
-def _they(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "any of them"
 
 
 def _list_names(names: Sequence[str]) -> str:

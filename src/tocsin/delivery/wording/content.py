@@ -14,8 +14,8 @@ from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import Button, Dispatch, selections
 from tocsin.delivery.lines import MINUTE, ChangeLine, clean_line, cut
 from tocsin.delivery.rich_text import RichBlock
-from tocsin.delivery.wording.changes import event_text
-from tocsin.delivery.wording.digests import digest_headline
+from tocsin.delivery.wording.changes import asset_of, event_text
+from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
@@ -35,6 +35,8 @@ _MOST_LINES_EACH, _MOST_LINES = 3, 20
 Of what a template says it shows as many blocks, twice as many of a single one.
 """
 
+_MOST_NAMED = 3
+_HIDDEN = "another asset"
 _NAME_LIMIT = 300
 _LINE_LIMIT = 1_000
 
@@ -185,6 +187,35 @@ def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
     for entries in selections(dispatch, _MOST_ENTRIES_EACH):
         if len(entries) <= _MOST_ENTRIES:
             yield entries, _MOST_LINES_EACH
+
+
+def digest_headline(entries: Sequence[Entry]) -> str:
+    """Return how many changes there are, and of what: ``12 changes: orders, revenue, sales and 4 more``.
+
+    What follows a failure upstream is counted apart: ``12 failures downstream of orders; 1 change: orders``.
+    """
+    roots = {entry.notification_id: _root(entry) for entry in entries}
+    root_names = {root for root in roots.values() if root is not None}
+    if len(root_names) != 1:
+        return _count_text(entries)
+    other_entries = [entry for entry in entries if roots[entry.notification_id] is None]
+    count = len(entries) - len(other_entries)
+    failures = "1 failure" if count == 1 else f"{count:,} failures"
+    failures_text = f"{failures} downstream of {fqn.split(root_names.pop())[-1]}"
+    return f"{failures_text}; {_count_text(other_entries)}" if other_entries else failures_text
+
+
+def _root(entry: Entry) -> str | None:
+    """Return the full name of the asset upstream whose failure a notification follows; None if it follows none."""
+    names = (one.downstream_of for one in entry.reasons)
+    return next((name or _HIDDEN for name in names if name is not None), None)
+
+
+def _count_text(entries: Sequence[Entry]) -> str:
+    names = list(dict.fromkeys(asset_of(one.event).name for one in entries))
+    more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    count = "1 change" if len(entries) == 1 else f"{len(entries):,} changes"
+    return f"{count}: {', '.join(names[:_MOST_NAMED])}{more_text}"
 
 
 def more_of(count: int) -> str:

@@ -253,7 +253,7 @@ def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -
 
 LAYERS = [
     *("tocsin.delivery.channels", "tocsin.delivery.templates", "tocsin.delivery.wording.content"),
-    *("tocsin.delivery.wording.digests", "tocsin.delivery.wording.changes", "tocsin.delivery.wording"),
+    *("tocsin.delivery.wording.changes", "tocsin.delivery.wording"),
     *("tocsin.delivery.links", "tocsin.delivery.dispatch", "tocsin.delivery", "tocsin.conditions", "tocsin.model"),
 ]
 

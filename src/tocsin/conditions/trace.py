@@ -15,7 +15,6 @@ from tocsin.conditions.fields import CLOSURES
 from tocsin.conditions.nodes import (
     FieldValue,
     Literals,
-    Lowered,
     Node,
     PathRoot,
     PathValue,
@@ -137,7 +136,7 @@ def _source(value: Value) -> Value:
 
 
 def _name(value: Value) -> str:
-    match value:
+    match plain_value(value):
         case FieldValue(name=name):
             return name
         case Size(value=inner):
@@ -145,7 +144,5 @@ def _name(value: Value) -> str:
         case PathValue(root=root, steps=steps, change=change):
             start = root.value if root is PathRoot.ENTITY else f"{root.value}({literal_text(change)})"
             return start + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-        case Lowered(value=inner):
-            return _name(inner)
         case _:
             return "literal"

@@ -162,13 +162,10 @@ def _as_target(target: str) -> str:
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
-    match certainty(node):
-        case Certainty.ALWAYS:
-            yield Remark(RemarkKind.ALWAYS_TRUE, "This condition is always true", field)
-        case Certainty.NEVER:
-            yield Remark(RemarkKind.NEVER_TRUE, "This condition is never true", field)
-        case _:
-            return
+    certain = certainty(node)
+    if certain is not None:
+        kind = RemarkKind.ALWAYS_TRUE if certain is Certainty.ALWAYS else RemarkKind.NEVER_TRUE
+        yield Remark(kind, f"This condition is {certain} true", field)
 
 
 def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:

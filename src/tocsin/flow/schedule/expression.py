@@ -191,7 +191,7 @@ def _check_alone(text: str, field: CronField, *, is_special: Callable[[str], boo
 def _unix(fields: Sequence[str]) -> Expression:
     minutes, hours, day, months, weekday = fields
     in_month, in_week = _days_of_month(day), _days_of_week(weekday, _UNIX_WEEKDAY)
-    days = _both(in_month, in_week) if day[0] in "*?" or weekday[0] in "*?" else _either(in_month, in_week)
+    days = _both(in_month, in_week) if day[0] in "*?" or weekday[0] in "*?" else _union([in_month, in_week])
     return _expression(("0", minutes, hours, months, "*"), days)
 
 
@@ -221,10 +221,6 @@ def _set(text: str, field: CronField) -> frozenset[int]:
 
 def _both(first: DayRule, second: DayRule) -> DayRule:
     return lambda year, month: first(year, month) & second(year, month)
-
-
-def _either(first: DayRule, second: DayRule) -> DayRule:
-    return lambda year, month: first(year, month) | second(year, month)
 
 
 def _union(rules: Sequence[DayRule]) -> DayRule:

@@ -1,14 +1,14 @@
-"""Drafts of assets during generation of the history, and edits of them in two forms.
+"""Drafts of assets during generation of the history, and the operations that edit them.
 
-Each edit changes the draft and returns the JSON Patch operations that do the same to the stored entity, sharing
-nothing with the draft; an edit that is not applicable returns none. Next: ``sample/edits.py``, which chooses edits.
+An edit is the JSON Patch that the stored entity gets; the draft changes by the same patch. What is not applicable has
+no operations. Next: ``sample/edits.py``, which chooses edits.
 """
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
+from typing import Any
 
+from tocsin.flow.capture.json_patch import apply_to_copy
 from tocsin.model.entity import Document
 from tocsin.sample.assets import Asset
 from tocsin.sample.columns import column, tag_label
@@ -16,91 +16,60 @@ from tocsin.sample.columns import column, tag_label
 Operations = tuple[Document, ...]
 
 
-@dataclass
 class AssetDraft:
-    """Current state of an asset during generation of the history."""
+    """Current state of an asset during generation of the history; ``document`` is never changed, but replaced."""
 
-    asset: Asset
-    description: str
-    title: str | None
-    tags: list[str]
-    owners: list[Document]
-    columns: list[Document] = field(default_factory=list)
-    tasks: list[Document] = field(default_factory=list)
+    def __init__(self, asset: Asset) -> None:
+        self.asset = asset
+        self.document = asset.request
 
-    @classmethod
-    def of(cls, asset: Asset) -> AssetDraft:
-        """Return the draft of an asset as it is created."""
-        request = copy.deepcopy(asset.request)
-        return cls(
-            asset=asset,
-            description=request["description"],
-            title=request.get("displayName"),
-            tags=[label["tagFQN"] for label in request["tags"]],
-            owners=request["owners"],
-            columns=request.get("columns", []),
-            tasks=request.get("tasks", []),
-        )
+    def apply(self, operations: Operations) -> Operations:
+        """Change the draft by operations, and return them."""
+        self.document = apply_to_copy(self.document, operations)
+        return operations
+
+    @property
+    def tags(self) -> list[str]:
+        """The FQNs of its tags."""
+        return [label["tagFQN"] for label in self.document["tags"]]
+
+    @property
+    def columns(self) -> list[Document]:
+        """The columns of a table; none of other assets."""
+        return self.document.get("columns") or []
 
     def column_at(self, name: str) -> int | None:
         """Return the index of the column of that name."""
         return next((place for place, one in enumerate(self.columns) if one["name"] == name), None)
 
 
-def describe(draft: AssetDraft, text: str) -> Operations:
-    """Give the asset another description."""
-    draft.description = text
-    return ({"op": "add", "path": "/description", "value": text},)
+def put(key: str, value: Any) -> Operations:  # Any: the value of any key
+    """Give the asset another value of a key."""
+    return ({"op": "add", "path": f"/{key}", "value": value},)
 
 
-def rename(draft: AssetDraft, title: str) -> Operations:
-    """Give the asset another title."""
-    draft.title = title
-    return ({"op": "add", "path": "/displayName", "value": title},)
-
-
-def retag(draft: AssetDraft, tags: list[str]) -> Operations:
+def retag(tags: list[str]) -> Operations:
     """Give the asset exactly these tags."""
-    draft.tags = tags
-    return ({"op": "add", "path": "/tags", "value": [tag_label(tag) for tag in tags]},)
-
-
-def hand_over(draft: AssetDraft, owners: list[Document]) -> Operations:
-    """Give the asset exactly these owners."""
-    draft.owners = owners
-    return ({"op": "add", "path": "/owners", "value": owners},)
-
-
-def reschedule(schedule: str) -> Operations:
-    """Let a pipeline run at other times."""
-    return ({"op": "add", "path": "/scheduleInterval", "value": schedule},)
+    return put("tags", [tag_label(tag) for tag in tags])
 
 
 def add_task(draft: AssetDraft, name: str) -> Operations:
     """Add a task at the end of a pipeline."""
-    if any(task["name"] == name for task in draft.tasks):
+    if any(task["name"] == name for task in draft.document["tasks"]):
         return ()
-    task: Document = {"name": name, "downstreamTasks": []}
-    draft.tasks.append(task)
-    return ({"op": "add", "path": "/tasks/-", "value": dict(task)},)
+    return put("tasks/-", {"name": name, "downstreamTasks": []})
 
 
 def add_column(draft: AssetDraft, written: str) -> Operations:
     """Add a column at the end of a table."""
     new = column(written)
-    if draft.column_at(new["name"]) is not None:
-        return ()
-    draft.columns.append(new)
-    return ({"op": "add", "path": "/columns/-", "value": copy.deepcopy(new)},)
+    return put("columns/-", new) if draft.column_at(new["name"]) is None else ()
 
 
 def drop_column(draft: AssetDraft, name: str) -> Operations:
     """Drop a column."""
     place = draft.column_at(name)
-    if place is None:
-        return ()
-    del draft.columns[place]
-    return ({"op": "remove", "path": f"/columns/{place}"},)
+    return () if place is None else ({"op": "remove", "path": f"/columns/{place}"},)
 
 
 def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
@@ -111,26 +80,19 @@ def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
     other_fields = {
         key: value for key, value in draft.columns[place].items() if key not in ("dataLength", "precision", "scale")
     }
-    draft.columns[place] = {**other_fields, **kind}
-    return ({"op": "replace", "path": f"/columns/{place}", "value": copy.deepcopy(draft.columns[place])},)
+    return ({"op": "replace", "path": f"/columns/{place}", "value": {**other_fields, **kind}},)
 
 
 def describe_column(draft: AssetDraft, name: str, text: str) -> Operations:
     """Say what a column means."""
     place = draft.column_at(name)
-    if place is None:
-        return ()
-    draft.columns[place]["description"] = text
-    return ({"op": "add", "path": f"/columns/{place}/description", "value": text},)
+    return () if place is None else put(f"columns/{place}/description", text)
 
 
 def tag_column(draft: AssetDraft, name: str, tag: str) -> Operations:
     """Tag a column."""
     place = draft.column_at(name)
-    if place is None:
+    labels = [] if place is None else draft.columns[place].get("tags", [])
+    if place is None or any(label["tagFQN"] == tag for label in labels):
         return ()
-    labels = draft.columns[place].setdefault("tags", [])
-    if any(label["tagFQN"] == tag for label in labels):
-        return ()
-    labels.append(tag_label(tag))
-    return ({"op": "add", "path": f"/columns/{place}/tags", "value": list(labels)},)
+    return put(f"columns/{place}/tags", [*labels, tag_label(tag)])

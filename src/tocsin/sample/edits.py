@@ -72,7 +72,7 @@ def edit(draft: AssetDraft, rng: Random, *, governs: bool) -> Operations:
     for kind in rng.choices(kinds, weights, k=3):
         operations = kind.make(draft, rng)
         if operations:
-            return operations
+            return draft.apply(operations)
     return ()
 
 
@@ -94,12 +94,14 @@ def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
 
 def _add_note(draft: AssetDraft, rng: Random) -> Operations:
     note = rng.choice(NOTES)
-    return () if note in draft.description else drafts.describe(draft, f"{draft.description} {note}")
+    description = draft.document["description"]
+    return () if note in description else drafts.put("description", f"{description} {note}")
 
 
 def _take_note_back(draft: AssetDraft, rng: Random) -> Operations:
-    noted = [note for note in NOTES if f" {note}" in draft.description]
-    return drafts.describe(draft, draft.description.replace(f" {rng.choice(noted)}", "")) if noted else ()
+    description = draft.document["description"]
+    noted = [note for note in NOTES if f" {note}" in description]
+    return drafts.put("description", description.replace(f" {rng.choice(noted)}", "")) if noted else ()
 
 
 def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
@@ -109,7 +111,7 @@ def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
         return ()
     classification = tag.partition(".")[0]
     other_tags = [one for one in draft.tags if one.partition(".")[0] != classification]
-    return drafts.retag(draft, [*other_tags, tag])
+    return drafts.retag([*other_tags, tag])
 
 
 def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
@@ -117,7 +119,7 @@ def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
     if not removable:
         return ()
     tag_to_remove = rng.choice(removable)
-    return drafts.retag(draft, [tag for tag in draft.tags if tag != tag_to_remove])
+    return drafts.retag([tag for tag in draft.tags if tag != tag_to_remove])
 
 
 def _tag_column(draft: AssetDraft, rng: Random) -> Operations:
@@ -132,18 +134,19 @@ def _retier(draft: AssetDraft, rng: Random) -> Operations:
         return ()
     tier = rng.randint(3, 5) if rated is None else min(max(int(rated[-1]) + rng.choice((-1, 1)), 2), 5)
     other_tags = [tag for tag in draft.tags if tag != rated]
-    return () if rated == f"Tier.Tier{tier}" else drafts.retag(draft, [f"Tier.Tier{tier}", *other_tags])
+    return () if rated == f"Tier.Tier{tier}" else drafts.retag([f"Tier.Tier{tier}", *other_tags])
 
 
 def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
     """Replace the owner by a colleague; the team stays, and the most important assets keep their owners."""
     if "Tier.Tier1" in draft.tags:
         return ()
-    teams = [one for one in draft.owners if one["type"] == "team"]
+    old_owners = draft.document["owners"]
+    teams = [one for one in old_owners if one["type"] == "team"]
     team_names = {one["name"] for one in teams}
     candidates = [person.name for person in PEOPLE if person.team in team_names]
-    owners = [owner("user", rng.choice(candidates)), *teams] if candidates else draft.owners
-    return () if owners == draft.owners else drafts.hand_over(draft, owners)
+    owners = [owner("user", rng.choice(candidates)), *teams] if candidates else old_owners
+    return () if owners == old_owners else drafts.put("owners", owners)
 
 
 def _add_column(draft: AssetDraft, rng: Random) -> Operations:
@@ -166,11 +169,11 @@ def _widen_column(draft: AssetDraft, rng: Random) -> Operations:
 def _rename(draft: AssetDraft, rng: Random) -> Operations:
     plain = title_of(draft.asset.fqn.rpartition(".")[2])
     title = rng.choice((plain, f"{plain} (new)", f"{plain}, daily", f"{plain} 2"))
-    return () if title == draft.title else drafts.rename(draft, title)
+    return () if title == draft.document.get("displayName") else drafts.put("displayName", title)
 
 
 def _reschedule(_draft: AssetDraft, rng: Random) -> Operations:
-    return drafts.reschedule(rng.choice(SCHEDULES))
+    return drafts.put("scheduleInterval", rng.choice(SCHEDULES))
 
 
 def _add_task(draft: AssetDraft, rng: Random) -> Operations:

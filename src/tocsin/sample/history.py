@@ -36,8 +36,8 @@ class ColumnChange:
     kind: str
     column: str
 
-    def apply_to(self, draft: AssetDraft) -> Operations:
-        """Change the draft and return the operations; none where the copy has gone its own way."""
+    def operations(self, draft: AssetDraft) -> Operations:
+        """Return the operations that do it to an asset; none where the copy has gone its own way."""
         match self.kind:
             case "add":
                 return drafts.add_column(draft, self.column)
@@ -142,7 +142,7 @@ def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
 
 def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
-    open_drafts = {asset.fqn: AssetDraft.of(asset) for asset in catalogue if asset.fqn not in _retired_assets()}
+    open_drafts = {asset.fqn: AssetDraft(asset) for asset in catalogue if asset.fqn not in _retired_assets()}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[EditingSession | ColumnChange] = [
         *_sessions(calendar, rng),
@@ -164,7 +164,7 @@ def _moment_steps(
         case EditingSession():
             yield from _session_steps(moment, list(present.values()), at_ms, rng)
         case ColumnChange(fqn=fqn) if fqn in present:
-            operations = moment.apply_to(present[fqn])
+            operations = present[fqn].apply(moment.operations(present[fqn]))
             if operations:
                 yield SampleStep(at_ms, moment.actor, ChangeStep("table", fqn, operations))
 
@@ -199,7 +199,7 @@ def _choose_asset(present: list[AssetDraft], person: PersonRow, rng: Random) -> 
 
 
 def _pull(draft: AssetDraft, person: PersonRow) -> int:
-    owners = {one["name"] for one in draft.owners}
+    owners = {one["name"] for one in draft.document["owners"]}
     closeness = 8 if person.name in owners else 4 if person.team in owners else 1
     matters = 3 if "Tier.Tier1" in draft.tags else 1
     fame = 5 if draft.asset.fqn in DEMO_FOLLOWS else 1  # what everybody looks at first has something to show

@@ -1,4 +1,4 @@
-"""Reader of the sample's assets from ``tables/*.csv``.
+"""Reader of the sample's assets from ``tables/*.csv``, whose columns are the fields of the rows.
 
 Columns are written as names, ``!`` after a name marks personal data; ``sample/columns.py`` derives the rest.
 Next: ``sample/assets.py``.
@@ -7,9 +7,22 @@ Next: ``sample/assets.py``.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, TypeAdapter
+
+Row = TypeVar("Row")
+
+
+def _parameters(text: str) -> list[tuple[str, str]]:
+    pairs = (part.partition("=") for part in text.split(";") if part)
+    return [(name, value) for name, _, value in pairs]
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
+MaybeText = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 
 
 @dataclass(frozen=True)
@@ -21,12 +34,12 @@ class TableRow:
     """
 
     path: str
-    tier: int
+    tier: Annotated[int, BeforeValidator(lambda text: text or 0)]
     domain: str
-    owner: str | None
+    owner: MaybeText
     description: str
-    columns: tuple[str, ...]
-    inputs: tuple[str, ...] = ()
+    columns: Words
+    inputs: Words = ()
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class DashboardRow:
     name: str
     domain: str
     owner: str
-    inputs: tuple[str, ...]
+    inputs: Words
     description: str
 
 
@@ -48,8 +61,8 @@ class PipelineRow:
     domain: str
     owner: str
     schedule: str
-    tasks: tuple[str, ...]
-    writes: tuple[str, ...]
+    tasks: Words
+    writes: Words
     description: str
 
 
@@ -58,98 +71,54 @@ class TestRow:
     """A test of a table or of one of its columns, and the suite that runs it."""
 
     table: str
-    column: str | None
+    column: MaybeText
     name: str
     definition: str
-    parameters: tuple[tuple[str, str], ...]
+    parameters: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_parameters)]
     suite: str
 
 
 def source_tables() -> list[TableRow]:
     """Return the tables of the shop's own database, ``schema.table`` each."""
-    return [_table_row(row) for row in _rows("sources")]
+    return _rows("sources", TableRow)
 
 
 def feeds() -> list[TableRow]:
     """Return the tables that come into the warehouse from outside, by bare name."""
-    return [_table_row(row) for row in _rows("feeds")]
+    return _rows("feeds", TableRow)
 
 
 def marts() -> list[TableRow]:
     """Return the tables that people analyse, each after those it is made from."""
-    return [_table_row(row) for row in _rows("marts")]
+    return _rows("marts", TableRow)
 
 
 def dashboards() -> list[DashboardRow]:
     """Return the dashboards."""
-    return [
-        DashboardRow(row["dashboard"], row["domain"], row["owner"], _words(row["inputs"]), row["description"])
-        for row in _rows("dashboards")
-    ]
+    return _rows("dashboards", DashboardRow)
 
 
 def pipelines() -> list[PipelineRow]:
     """Return the pipelines; of two that could have written a table, the first did."""
-    return [
-        PipelineRow(
-            name=row["pipeline"],
-            domain=row["domain"],
-            owner=row["owner"],
-            schedule=row["schedule"],
-            tasks=_words(row["tasks"]),
-            writes=_words(row["writes"]),
-            description=row["description"],
-        )
-        for row in _rows("pipelines")
-    ]
+    return _rows("pipelines", PipelineRow)
 
 
 def tests() -> list[TestRow]:
     """Return the tests."""
-    return [
-        TestRow(
-            table=row["table"],
-            column=row["column"] or None,
-            name=row["test"],
-            definition=row["definition"],
-            parameters=tuple(_parameter(part) for part in row["parameters"].split(";") if part),
-            suite=row["suite"],
-        )
-        for row in _rows("tests")
-    ]
+    return _rows("tests", TestRow)
 
 
 def column_descriptions() -> dict[str, str]:
     """Return what the company means by a column of that name."""
-    return {row["column"]: row["description"] for row in _rows("columns")}
+    return {row["column"]: row["description"] for row in _rows("columns", dict[str, str])}
 
 
 def later_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns that tables of each domain may get in the course of the year."""
-    return {row["domain"]: _words(row["columns"]) for row in _rows("later_columns")}
+    return {row["domain"]: tuple(row["columns"].split()) for row in _rows("later_columns", dict[str, str])}
 
 
-def _table_row(row: dict[str, str]) -> TableRow:
-    return TableRow(
-        path=row["table"],
-        tier=int(row["tier"] or 0),
-        domain=row["domain"],
-        owner=row["owner"] or None,
-        description=row["description"],
-        columns=_words(row["columns"]),
-        inputs=_words(row.get("inputs", "")),
-    )
-
-
-def _parameter(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    return name, value
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-def _rows(name: str) -> Iterator[dict[str, str]]:
+def _rows(name: str, kind: type[Row]) -> list[Row]:
     text = files("tocsin.sample").joinpath("tables", f"{name}.csv").read_text(encoding="utf-8")
-    yield from csv.DictReader(text.splitlines())
+    reader = TypeAdapter(kind)
+    return [reader.validate_python(row) for row in csv.DictReader(text.splitlines())]

@@ -28,8 +28,7 @@ from tocsin.catalogue.people.names import check_name, check_not_removed
 from tocsin.catalogue.people.own_addresses import check_own_addresses
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
-from tocsin.catalogue.templates.texts import with_checked_texts
-from tocsin.catalogue.templates.uses import check_assigned, check_unused
+from tocsin.catalogue.templates import check_assigned, check_unused, with_checked_texts
 from tocsin.conditions.entity_names import PEOPLE
 from tocsin.flow.capture.prepare import checked_request, draft_of
 from tocsin.flow.capture.references import Resolver

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from tocsin.catalogue.governance.custom_properties import standard_types
-from tocsin.catalogue.templates.defaults import defaults
+from tocsin.catalogue.templates import defaults
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.upsert import ensure
 from tocsin.flow.capture.write import Record

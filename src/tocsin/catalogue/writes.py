@@ -6,6 +6,7 @@ Each is one transaction: rows and change event. Next: ``flow/capture/operations.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tocsin.catalogue.feed.votes import TAKEN_BACK, vote
 from tocsin.catalogue.governance.custom_properties import with_property
@@ -39,46 +40,29 @@ class Writes(EntityWrites):
 
     def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user a follower of a live entity. Raises as ``catalogue/people/followers.py``."""
-        key = Key.by_id(entity_id)
-        return self.on_entity(
-            entity_type, key, lambda record, entity: follow(record, entity, user_id), actor=actor, hold=Hold.SHARED
-        )
+        work = partial(follow, user_id=user_id)
+        return self.on_entity(entity_type, Key.by_id(entity_id), work, actor=actor, hold=Hold.SHARED)
 
     def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user no follower of an entity, soft-deleted or not. Raises as ``follow``."""
-        key = Key.by_id(entity_id)
-        return self.on_entity(
-            entity_type,
-            key,
-            lambda record, entity: unfollow(record, entity, user_id),
-            actor=actor,
-            hold=Hold.SHARED,
-            include_deleted=True,
-        )
+        key, work = Key.by_id(entity_id), partial(unfollow, user_id=user_id)
+        return self.on_entity(entity_type, key, work, actor=actor, hold=Hold.SHARED, include_deleted=True)
 
     def vote(self, entity_type: str, entity_id: str, vote_type: object, *, actor: Actor) -> Written:
         """Take the actor's vote on a live entity, or take it back, of a soft-deleted one as well.
 
         Raises as ``catalogue/feed/votes.py``.
         """
-        key = Key.by_id(entity_id)
-        return self.on_entity(
-            entity_type,
-            key,
-            lambda record, entity: vote(record, entity, actor.id, vote_type),
-            actor=actor,
-            include_deleted=vote_type == TAKEN_BACK,
-        )
+        key, work = Key.by_id(entity_id), partial(vote, user_id=actor.id, side_name=vote_type)
+        return self.on_entity(entity_type, key, work, actor=actor, include_deleted=vote_type == TAKEN_BACK)
 
     def note_session(self, event_type: EventType, *, actor: Actor) -> Written:
         """Record that a person logged in or out; their entity keeps its version."""
-        return self.on_entity(
-            "user",
-            Key.by_id(actor.id),
-            lambda record, user: record.note(user, ChangeDescription(), event_type=event_type),
-            actor=actor,
-            hold=Hold.SHARED,
-        )
+
+        def work(record: Record, user: Stored) -> Written:
+            return record.note(user, ChangeDescription(), event_type=event_type)
+
+        return self.on_entity("user", Key.by_id(actor.id), work, actor=actor, hold=Hold.SHARED)
 
     def put_property(self, key: Key, definition: Document, *, actor: Actor) -> Written:
         """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
@@ -90,15 +74,12 @@ class Writes(EntityWrites):
 
     def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
         """Report a run of a test case; nothing if the same was reported before."""
-        key = Key.by_name(fqn)
-        return self.on_entity(
-            "testCase", key, lambda record, case: results.add_result(record, case, result), actor=actor
-        )
+        work = partial(results.add_result, result=result)
+        return self.on_entity("testCase", Key.by_name(fqn), work, actor=actor)
 
     def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
         """Report a run of a pipeline; nothing if the same was reported before."""
-        key = Key.by_name(fqn)
-        return self.on_entity("pipeline", key, lambda record, one: runs.add_run(record, one, status), actor=actor)
+        return self.on_entity("pipeline", Key.by_name(fqn), partial(runs.add_run, status=status), actor=actor)
 
     def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""

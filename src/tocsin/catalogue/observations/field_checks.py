@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
 from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 
 Check = Callable[[object, str], None]
-
-LATEST_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999: no time beyond it is believed."""
 
 _OUR_DAYS_S = range(1_000_000_000, 10_000_000_000)
 """Epoch seconds from 2001 to 2286; as milliseconds they are in early 1970."""
@@ -62,6 +60,11 @@ def checked_document(form: Check, document: Document) -> Document:
     InvalidInput : it has not; ``field`` says where
     """
     form(document, "")
+    return without_nulls(document)
+
+
+def without_nulls(document: Document) -> Document:
+    """Return the document without the keys that say nothing."""
     return {key: value for key, value in document.items() if value is not None}
 
 
@@ -69,70 +72,29 @@ def anything(_value: object, _path: str) -> None:
     """Accept everything."""
 
 
-def text(value: object, path: str) -> None:
-    """Accept a text.
+def accepting(is_right: Callable[[object], bool], expectation: str) -> Check:
+    """Return the check that accepts what is right; what is not must be, says the error, as expected."""
 
-    Raises
-    ------
-    InvalidInput : the value is no string
-    """
-    if not isinstance(value, str):
-        raise InvalidInput(f"{path} must be a string", field=path)
+    def check(value: object, path: str) -> None:
+        if not is_right(value):
+            raise InvalidInput(f"{path} must be {expectation}", field=path)
 
-
-def name(value: object, path: str) -> None:
-    """Accept a text that is not empty.
-
-    Raises
-    ------
-    InvalidInput : the value is no string, or empty
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(f"{path} must be a non-empty string", field=path)
+    return check
 
 
-def flag(value: object, path: str) -> None:
-    """Accept true and false.
-
-    Raises
-    ------
-    InvalidInput : the value is neither true nor false
-    """
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{path} must be true or false", field=path)
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def number(value: object, path: str) -> None:
-    """Accept a number.
-
-    Raises
-    ------
-    InvalidInput : the value is no number
-    """
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise InvalidInput(f"{path} must be a number", field=path)
-
-
-def whole(value: object, path: str) -> None:
-    """Accept a whole number.
-
-    Raises
-    ------
-    InvalidInput : the value is no integer
-    """
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(f"{path} must be an integer", field=path)
-
-
-def count(value: object, path: str) -> None:
-    """Accept a whole number that is not negative and that a column can hold.
-
-    Raises
-    ------
-    InvalidInput : the value is no integer, or negative, or too large
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
-        raise InvalidInput(f"{path} must be an integer, 0 or more", field=path)
+text = accepting(lambda value: isinstance(value, str), "a string")
+name = accepting(lambda value: isinstance(value, str) and bool(value.strip()), "a non-empty string")
+flag = accepting(lambda value: isinstance(value, bool), "true or false")
+number = accepting(lambda value: is_whole(value) or isinstance(value, float), "a number")
+integer = accepting(is_whole, "an integer")
+count = accepting(lambda value: is_whole(value) and value in range(2**53), "an integer, 0 or more")
+mapping = accepting(lambda value: isinstance(value, dict), "an object")
+_time = accepting(lambda value: is_whole(value) and value in range(LATEST_MS + 1), "epoch milliseconds")
 
 
 def moment(value: object, path: str) -> None:
@@ -142,9 +104,8 @@ def moment(value: object, path: str) -> None:
     ------
     InvalidInput : the value is no time in epoch milliseconds
     """
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LATEST_MS:
-        raise InvalidInput(f"{path} must be epoch milliseconds", field=path)
-    if value in _OUR_DAYS_S:
+    _time(value, path)
+    if isinstance(value, int) and value in _OUR_DAYS_S:
         problem = f"{path} must be epoch milliseconds; {value} looks like seconds; use {value * 1000}"
         raise InvalidInput(problem, field=path)
 
@@ -184,21 +145,10 @@ def each(inner: Check) -> Check:
     return check
 
 
-def mapping(value: object, path: str) -> None:
-    """Accept any object.
-
-    Raises
-    ------
-    InvalidInput : the value is no object
-    """
-    if not isinstance(value, dict):
-        raise InvalidInput(f"{path} must be an object", field=path)
-
-
 _WORDS: Mapping[str, Check] = {
     "any": anything,
     "text": text,
-    "integer": whole,
+    "integer": integer,
     "number": number,
     "boolean": flag,
     "object": mapping,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tocsin.catalogue.observations.field_checks import checked_document, count, day, each, name, shape, whole
+from tocsin.catalogue.observations.field_checks import checked_document, count, day, each, integer, name, shape
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import check_columns
 from tocsin.catalogue.observations.usage import day_number, day_text
@@ -25,7 +25,7 @@ _JOINED = each(shape({"fullyQualifiedName": name, "joinCount": count}))
 _REQUEST = shape(
     {"startDate": day},
     {
-        "dayCount": whole,
+        "dayCount": integer,
         "columnJoins": each(shape({"columnName": name, "joinedWith": _JOINED})),
         "directTableJoins": _JOINED,
     },

@@ -8,16 +8,19 @@ Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/r
 from __future__ import annotations
 
 from tocsin.catalogue.observations.field_checks import (
+    accepting,
     checked_document,
     each,
+    integer,
+    is_whole,
     moment,
     name,
     one_of,
     shape,
     shape_of,
-    whole,
+    without_nulls,
 )
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -43,18 +46,13 @@ SHOWING_VALUES = frozenset(
 _TABLE_NAMES = 4
 
 
-def _extreme(value: object, path: str) -> None:
-    """Accept a number or a text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidInput(f"{path} must be a number or a string", field=path)
-
-
+_extreme = accepting(lambda value: is_whole(value) or isinstance(value, float | str), "a number or a string")
 _REQUEST = shape_of(
     "createTableProfile",
     {
         "columnProfile": each(shape_of("columnProfile", {"name": name, "min": _extreme, "max": _extreme})),
         "systemProfile": each(
-            shape({"timestamp": moment, "operation": one_of(*OPERATIONS)}, {"rowsAffected": whole}),
+            shape({"timestamp": moment, "operation": one_of(*OPERATIONS)}, {"rowsAffected": integer}),
         ),
     },
 )
@@ -69,15 +67,15 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     InvalidInput : they are malformed, or one is of a column that the table has not.
     """
     request_profiles = checked_document(_REQUEST, request)
-    table_profile = _without_nulls(request_profiles["tableProfile"])
+    table_profile = without_nulls(request_profiles["tableProfile"])
     lines = [(Line(table.id, TABLE_PROFILE), table_profile)]
     paths = relative_fqns_by_spelling("table", table.fqn, table.document)
     lines += [
-        (_column(table, paths, profile["name"]), _without_nulls(profile))
+        (_column(table, paths, profile["name"]), without_nulls(profile))
         for profile in request_profiles.get(COLUMN_PROFILE, ())
     ]
     lines += [
-        (Line(table.id, SYSTEM_PROFILE, profile["operation"]), _without_nulls(profile))
+        (Line(table.id, SYSTEM_PROFILE, profile["operation"]), without_nulls(profile))
         for profile in request_profiles.get(SYSTEM_PROFILE, ())
     ]
     before = record.transaction.series.latest(lines[0][0])
@@ -120,7 +118,3 @@ def _column(table: Stored, paths: dict[str, str], name: str) -> Line:
     if name not in paths:
         raise missing_column(table.fqn, name, paths, field=COLUMN_PROFILE)
     return Line(table.id, COLUMN_PROFILE, paths[name])
-
-
-def _without_nulls(profile: Document) -> Document:
-    return {key: value for key, value in profile.items() if value is not None}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tocsin.catalogue.observations.field_checks import without_nulls
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.normalize import clean, with_checked_lists, without_server_keys
@@ -43,7 +44,7 @@ def put_model(record: Record, table: Stored, model: Document) -> Written:
 def put_config(record: Record, table: Stored, config: Document) -> Written:
     """Attach the profiler configuration of a table; this makes no event."""
     shapes.check("table", CONFIG, config)
-    given_config = {key: value for key, value in config.items() if value is not None}
+    given_config = without_nulls(config)
     check_columns(table, given_config.get("excludeColumns") or ())
     check_columns(table, [one.get("columnName") for one in given_config.get("includeColumns") or ()])
     record.transaction.attachments.put(table.id, CONFIG, given_config)
@@ -77,7 +78,7 @@ def remove_config(record: Record, table: Stored) -> Written:
 
 def put_metric(record: Record, table: Stored, metric: Document) -> Written:
     """Attach a custom metric of a table or of one of its columns, in place of the one of that name."""
-    given_metric = {key: value for key, value in metric.items() if value is not None}
+    given_metric = without_nulls(metric)
     shapes.check("table", METRICS, [given_metric])
     column = given_metric.get("columnName")
     check_columns(table, [column] if column else [])

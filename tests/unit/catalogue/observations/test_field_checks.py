@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.catalogue.observations.field_checks import checked_document, count, day, flag, moment, number, text, whole
+from tocsin.catalogue.observations.field_checks import checked_document, count, day, flag, integer, moment, number, text
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.errors import InvalidInput
 
@@ -49,7 +49,7 @@ def test_nulls_are_as_good_as_nothing() -> None:
         (text, "a", 1),
         (flag, True, 1),
         (number, 1.5, True),
-        (whole, -1, 1.5),
+        (integer, -1, 1.5),
         (count, 0, -1),
         (count, 1, 2**60),
         (moment, 0, 2**60),

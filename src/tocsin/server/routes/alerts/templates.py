@@ -9,7 +9,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.catalogue.templates.defaults import reset_of
+from tocsin.catalogue.templates import reset_of
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.functions import HELPERS
 from tocsin.delivery.templates.message_text import MessagePlace

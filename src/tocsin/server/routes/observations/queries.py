@@ -1,6 +1,6 @@
 """Routes of a query's users, tables and costs, as reported by connectors.
 
-Next: ``catalogue/observations/query_usage.py``.
+Next: ``catalogue/observations/queries.py``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from functools import partial
 
 from fastapi import APIRouter, Response
 
-from tocsin.catalogue.observations.query_costs import KIND, check_cost, put_cost
-from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, change_usage
+from tocsin.catalogue.observations.queries import KIND, USED_BY, USED_IN, USERS, change_usage, check_cost, put_cost
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key

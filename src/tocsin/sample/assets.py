@@ -6,7 +6,7 @@ Next: ``sample/history.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from tocsin.model.entity import Document
@@ -84,7 +84,7 @@ def assets() -> list[Asset]:
         *(_table(row, f"{WAREHOUSE}.raw.{row.path}", pipelines=pipelines) for row in feeds),
         *(_copy(row, _raw(row.path), f"{SOURCE}.{row.path}", pipelines) for row in sources),
         *(_copy(row, _staging_name(row.path), f"{WAREHOUSE}.{_raw(row.path)}", pipelines) for row in staged),
-        *(_mart(row, pipelines) for row in rows.marts()),
+        *(_table(row, f"{WAREHOUSE}.marts.{row.path}", pipelines=pipelines) for row in rows.marts()),
         *(_dashboard(row) for row in rows.dashboards()),
     ]
 
@@ -154,12 +154,7 @@ def _copy(row: rows.TableRow, path: str, original: str, pipelines: list[rows.Pip
     tier = min(row.tier + 1, 5) if row.tier else 0
     columns = (*row.columns, "loaded_at")
     copied = rows.TableRow(path, tier, row.domain, None, described, columns)
-    table = _table(copied, f"{WAREHOUSE}.{path}", pipelines=pipelines)
-    return Asset(table.entity_type, table.fqn, table.layer, table.domain, table.request, (original,), table.made_by)
-
-
-def _mart(row: rows.TableRow, pipelines: list[rows.PipelineRow]) -> Asset:
-    return _table(row, f"{WAREHOUSE}.marts.{row.path}", pipelines=pipelines)
+    return replace(_table(copied, f"{WAREHOUSE}.{path}", pipelines=pipelines), inputs=(original,))
 
 
 def _dashboard(row: rows.DashboardRow) -> Asset:

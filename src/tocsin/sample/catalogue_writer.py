@@ -16,6 +16,7 @@ from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
 from tocsin.sample.company import BOTS
 from tocsin.sample.steps import (
+    Act,
     ChangeStep,
     Connect,
     Create,
@@ -60,10 +61,10 @@ class CatalogueWriter:
                 self.writes.restore(entity_type, self.ids[entity_type, fqn], actor=actor)
             case Connect() as edge:
                 self.writes.put_edge(self._edge(edge), actor=actor)
-            case Follow() | Enlist() | ReportResult() | ReportRun() as observation:
-                self._write_observation(observation, actor)
+            case act:
+                self._write_observation(act, actor)
 
-    def _write_observation(self, act: Follow | Enlist | ReportResult | ReportRun, actor: Actor) -> None:
+    def _write_observation(self, act: Act, actor: Actor) -> None:
         """Write what makes no version."""
         match act:
             case Follow(entity_type, fqn):

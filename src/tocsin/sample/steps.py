@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from tocsin.model.entity import Document
 
 
+class Act:
+    """Something that an actor does: one of the classes below."""
+
+
 @dataclass(frozen=True)
-class Create:
+class Create(Act):
     """Something new is catalogued."""
 
     entity_type: str
@@ -19,7 +23,7 @@ class Create:
 
 
 @dataclass(frozen=True)
-class Ensure:
+class Ensure(Act):
     """Something is catalogued unless it is there."""
 
     entity_type: str
@@ -27,7 +31,7 @@ class Ensure:
 
 
 @dataclass(frozen=True)
-class Define:
+class Define(Act):
     """A type of entity gets a custom property."""
 
     entity_type: str
@@ -35,7 +39,7 @@ class Define:
 
 
 @dataclass(frozen=True)
-class Enlist:
+class Enlist(Act):
     """A test joins a suite."""
 
     suite: str
@@ -43,7 +47,7 @@ class Enlist:
 
 
 @dataclass(frozen=True)
-class ChangeStep:
+class ChangeStep(Act):
     """Something is changed, by the operations of a JSON Patch."""
 
     entity_type: str
@@ -52,7 +56,7 @@ class ChangeStep:
 
 
 @dataclass(frozen=True)
-class Retire:
+class Retire(Act):
     """Something is soft-deleted."""
 
     entity_type: str
@@ -60,7 +64,7 @@ class Retire:
 
 
 @dataclass(frozen=True)
-class RestoreEntity:
+class RestoreEntity(Act):
     """Something soft-deleted is restored."""
 
     entity_type: str
@@ -68,7 +72,7 @@ class RestoreEntity:
 
 
 @dataclass(frozen=True)
-class Connect:
+class Connect(Act):
     """A lineage edge: ``to_fqn`` is made from ``from_fqn`` by the pipeline ``made_by``, ``columns`` as they are."""
 
     from_type: str
@@ -80,7 +84,7 @@ class Connect:
 
 
 @dataclass(frozen=True)
-class Follow:
+class Follow(Act):
     """The actor follows something from now on."""
 
     entity_type: str
@@ -88,7 +92,7 @@ class Follow:
 
 
 @dataclass(frozen=True)
-class ReportResult:
+class ReportResult(Act):
     """A test ran."""
 
     fqn: str
@@ -96,26 +100,11 @@ class ReportResult:
 
 
 @dataclass(frozen=True)
-class ReportRun:
+class ReportRun(Act):
     """A pipeline ran."""
 
     fqn: str
     status: Document
-
-
-Act = (
-    Create
-    | Ensure
-    | Define
-    | Enlist
-    | ChangeStep
-    | Retire
-    | RestoreEntity
-    | Connect
-    | Follow
-    | ReportResult
-    | ReportRun
-)
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,6 @@ class Address:
     server: str
     token: str | None = field(default=None, repr=False)
 
-    def root(self) -> str:
-        """Return the base URL of all paths."""
-        return f"{self.server}/api/v1/"
-
-    def headers(self) -> dict[str, str]:
-        """Return the headers that every request carries."""
-        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
 
 def local_server(port: str | None) -> str:
     """Return the address of a server on this machine; ``port`` is None for the usual one."""
@@ -57,9 +49,10 @@ def address_of(server: str | None, token: str | None) -> Address:
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T], address: Address) -> httpx.Request:
     """Return the HTTP request that asks for ``call``."""
-    headers = {"Content-Type": "application/json"} | address.headers() | dict(call.headers)
+    authorization = {"Authorization": f"Bearer {address.token}"} if address.token else {}
+    headers = {"Content-Type": "application/json", **authorization, **call.headers}
     content = None if call.body is None else json.dumps(call.body).encode()
-    url = address.root() + call.path
+    url = f"{address.server}/api/v1/{call.path}"
     return http.build_request(call.method, url, params=dict(call.query) or None, headers=headers, content=content)
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tocsin.cli.yaml_documents import YamlDocument, placed_json, read_yaml
+from tocsin.cli.yaml_documents import FilePlace, YamlDocument, placed_json, read_yaml
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
@@ -77,6 +77,11 @@ class FiledAlert:
         """File and line, as errors and plans print it."""
         yaml_document = self.read_document()
         return self.file if yaml_document is None else f"{self.file}:{yaml_document.place(self.path).line}"
+
+    def place_of(self, field: str) -> FilePlace | None:
+        """Return the place of a field in the file; None if places are not known."""
+        yaml_document = self.read_document()
+        return yaml_document.place(f"{self.path}.{field}") if yaml_document else None
 
 
 def holds_alerts(text: str, source: str) -> bool:
@@ -222,11 +227,7 @@ def _form(text: str, source: str) -> str:
 
 
 def _yaml(text: str) -> list[_Parsed]:
-    return [(document.value, partial(_itself, document)) for document in read_yaml(text)]
-
-
-def _itself(document: YamlDocument) -> YamlDocument:
-    return document
+    return [(document.value, partial(lambda document: document, document)) for document in read_yaml(text)]
 
 
 def _json(text: str) -> _Parsed:
@@ -276,8 +277,7 @@ def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledA
         try:
             return _VARIABLE.sub(value, text)
         except InvalidInput as error:
-            yaml_document = alert.read_document()
-            place = yaml_document.place(f"{alert.path}.{field}") if yaml_document else None
+            place = alert.place_of(field)
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
             raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
 

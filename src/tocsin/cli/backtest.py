@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -69,7 +69,8 @@ def backtest(
     with Client() as client:
         asked_for = _alert(client, alert, env or ())
         try:
-            started = client.start_backtest(_document(asked_for), since=since, until=until)
+            document = asked_for.document if isinstance(asked_for, FiledAlert) else asked_for
+            started = client.start_backtest(document, since=since, until=until)
         except InvalidInput as error:
             raise (error_in_file(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
@@ -80,10 +81,6 @@ def backtest(
         show_json(ended)
     else:
         draw(ended, console())
-
-
-def _document(alert: FiledAlert | Document) -> Document:
-    return alert.document if isinstance(alert, FiledAlert) else alert
 
 
 def _alert(client: Client, name_or_file: str, allowed_names: Sequence[str]) -> FiledAlert | Document:
@@ -233,14 +230,12 @@ def _triggered_alerts(result: Document) -> list[Document]:
 
 
 def _samples(result: Document) -> list[Document]:
-    return list(_rows_of(result["samples"][:_ROWS]))
-
-
-def _rows_of(samples: Sequence[Document]) -> Iterator[Document]:
-    for sample in samples:
-        yield {
+    return [
+        {
             "when": f"{to_datetime(sample['timestamp']):%Y-%m-%d %H:%M}",
             "event": sample["eventType"],
             "asset": sample.get("entityFullyQualifiedName", ""),
             "by": sample.get("userName", ""),
         }
+        for sample in result["samples"][:_ROWS]
+    ]

@@ -143,8 +143,7 @@ def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
 
 def _at(alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False) -> ConditionFinding:
     """Return a finding with its line and column in the file, if those are known."""
-    yaml_document = alert.read_document()
-    place = yaml_document.place(f"{alert.path}.{field or ''}") if yaml_document else None
+    place = alert.place_of(field or "")
     finding = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)
     return replace(finding, line=place.line, column=place.column) if place else finding
 

@@ -113,9 +113,16 @@ def extend(
 
 
 def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
+    """Show what became of each event; if some were no longer held, end with an error."""
     with Client() as client:
         answer = call(client, find_alert(client, alert).id, events)
-    _say(answer, action, as_json=as_json)
+    show_rows([_outcome(one, action) for one in answer["data"]], answer=answer, as_json=as_json)
+    states = Counter(one["state"] for one in answer["data"])
+    if lost_count := states.total() - states[_DONE[action]]:
+        raise Conflict(
+            f"{lost_count} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
+            " or they have ended."
+        )
 
 
 def _claims_of(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:
@@ -138,17 +145,6 @@ def _parse_claims(text: str, file: str) -> list[Document]:
     if not claims:
         raise InvalidInput(f"{file} contains no events.")
     return claims
-
-
-def _say(answer: Document, action: str, *, as_json: bool) -> None:
-    """Show what became of each event; if some were no longer held, end with an error."""
-    show_rows([_outcome(one, action) for one in answer["data"]], answer=answer, as_json=as_json)
-    states = Counter(one["state"] for one in answer["data"])
-    if lost_count := states.total() - states[_DONE[action]]:
-        raise Conflict(
-            f"{lost_count} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
-            " or they have ended."
-        )
 
 
 def _row(queued: Document) -> Document:

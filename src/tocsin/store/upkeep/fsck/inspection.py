@@ -1,6 +1,6 @@
 """Inspection of the whole store, all checks in one snapshot so that a server may keep writing; and the repair.
 
-Next: ``cli/fsck.py``.
+Next: ``cli/maintenance.py``.
 """
 
 from __future__ import annotations

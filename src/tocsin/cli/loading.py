@@ -1,4 +1,7 @@
-"""``tocsin replay``: a recorded history of states, written through the catalogue's normal write path."""
+"""Commands that load a store: ``tocsin replay`` a recorded history of states, ``tocsin sample`` the sample company.
+
+A history is written through the catalogue's normal write path. Next: ``sample/load.py``.
+"""
 
 from __future__ import annotations
 
@@ -40,3 +43,25 @@ def replay(
                 line_count += 1
                 event_count += step.written is not None and step.written.event is not None
     show_facts({"file": str(file), "lines": line_count, "events": event_count}, as_json=as_json)
+
+
+app = typer.Typer(help="Load the sample company.", no_args_is_help=True)
+
+
+@app.callback()
+def sample() -> None:
+    """Load the sample company, for trying Tocsin."""
+
+
+@app.command()
+def load(*, as_json: AsJson = False) -> None:
+    """Load the sample company into the store: 300 assets, people, lineage, tests and a year of changes.
+
+    Prints a log-in. Loading it again only sets a new password.
+    """
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.sample.load import load as load_sample
+    with opened_store(settings) as engine, progress_bar("Loading the sample company") as report:
+        login = load_sample(engine, settings, now_ms=SystemClock().now_ms(), progress=report)
+    show_facts({"name": login.name, "email": login.email, "password": login.password}, as_json=as_json)

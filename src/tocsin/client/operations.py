@@ -15,8 +15,7 @@ import httpx
 
 from tocsin.client import alert_calls, calls
 from tocsin.client.call import ApiCall, Page, Pages
-from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
-from tocsin.client.failures import reaching
+from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

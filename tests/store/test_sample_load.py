@@ -20,8 +20,7 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
 from tocsin.sample.alerts import HOOK_ALERT
 from tocsin.sample.company import DEMO_PERSON
-from tocsin.sample.hook import lead_hook_to
-from tocsin.sample.load import is_loaded, load
+from tocsin.sample.load import is_loaded, lead_hook_to, load
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue

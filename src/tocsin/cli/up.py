@@ -88,8 +88,7 @@ def _load_sample(engine: Engine, settings: Settings, dev_receiver: DevReceiver |
 
     The webhook of one that is there is led to this start's development receiver.
     """
-    from tocsin.sample.hook import lead_hook_to
-    from tocsin.sample.load import is_loaded, load
+    from tocsin.sample.load import is_loaded, lead_hook_to, load
 
     if is_loaded(engine):
         if dev_receiver:

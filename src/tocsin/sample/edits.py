@@ -1,6 +1,7 @@
 """Edits that people make to their assets, with the frequency of each kind.
 
-Next: ``sample/history.py``.
+An edit is the JSON Patch that the stored entity gets; its draft in the generation of the history changes by the same
+patch. What is not applicable has no operations. Next: ``sample/history.py``.
 """
 
 from __future__ import annotations
@@ -9,12 +10,99 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
+from typing import Any
 
-from tocsin.sample import drafts, rows
-from tocsin.sample.assets import owner, title_of
-from tocsin.sample.columns import PERSONAL, wider
+from tocsin.flow.capture.json_patch import apply_to_copy
+from tocsin.model.entity import Document
+from tocsin.sample import rows
+from tocsin.sample.assets import Asset, owner, title_of
+from tocsin.sample.columns import PERSONAL, column, tag_label, wider
 from tocsin.sample.company import PEOPLE
-from tocsin.sample.drafts import AssetDraft, Operations
+
+Operations = tuple[Document, ...]
+
+
+class AssetDraft:
+    """Current state of an asset during generation of the history; ``document`` is never changed, but replaced."""
+
+    def __init__(self, asset: Asset) -> None:
+        self.asset = asset
+        self.document = asset.request
+
+    def apply(self, operations: Operations) -> Operations:
+        """Change the draft by operations, and return them."""
+        self.document = apply_to_copy(self.document, operations)
+        return operations
+
+    @property
+    def tags(self) -> list[str]:
+        """The FQNs of its tags."""
+        return [label["tagFQN"] for label in self.document["tags"]]
+
+    @property
+    def columns(self) -> list[Document]:
+        """The columns of a table; none of other assets."""
+        return self.document.get("columns") or []
+
+    def column_at(self, name: str) -> int | None:
+        """Return the index of the column of that name."""
+        return next((place for place, one in enumerate(self.columns) if one["name"] == name), None)
+
+
+def put(key: str, value: Any) -> Operations:  # Any: the value of any key
+    """Give the asset another value of a key."""
+    return ({"op": "add", "path": f"/{key}", "value": value},)
+
+
+def retag(tags: list[str]) -> Operations:
+    """Give the asset exactly these tags."""
+    return put("tags", [tag_label(tag) for tag in tags])
+
+
+def add_task(draft: AssetDraft, name: str) -> Operations:
+    """Add a task at the end of a pipeline."""
+    if any(task["name"] == name for task in draft.document["tasks"]):
+        return ()
+    return put("tasks/-", {"name": name, "downstreamTasks": []})
+
+
+def add_column(draft: AssetDraft, written: str) -> Operations:
+    """Add a column at the end of a table."""
+    new = column(written)
+    return put("columns/-", new) if draft.column_at(new["name"]) is None else ()
+
+
+def drop_column(draft: AssetDraft, name: str) -> Operations:
+    """Drop a column."""
+    place = draft.column_at(name)
+    return () if place is None else ({"op": "remove", "path": f"/columns/{place}"},)
+
+
+def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
+    """Give a column another type: ``kind`` holds ``dataType`` and what belongs to it."""
+    place = draft.column_at(name)
+    if place is None or kind.items() <= draft.columns[place].items():
+        return ()
+    other_fields = {
+        key: value for key, value in draft.columns[place].items() if key not in ("dataLength", "precision", "scale")
+    }
+    return ({"op": "replace", "path": f"/columns/{place}", "value": {**other_fields, **kind}},)
+
+
+def describe_column(draft: AssetDraft, name: str, text: str) -> Operations:
+    """Say what a column means."""
+    place = draft.column_at(name)
+    return () if place is None else put(f"columns/{place}/description", text)
+
+
+def tag_column(draft: AssetDraft, name: str, tag: str) -> Operations:
+    """Tag a column."""
+    place = draft.column_at(name)
+    labels = [] if place is None else draft.columns[place].get("tags", [])
+    if place is None or any(label["tagFQN"] == tag for label in labels):
+        return ()
+    return put(f"columns/{place}/tags", [*labels, tag_label(tag)])
+
 
 MODELLED = frozenset({"staging", "marts"})
 SOURCES = frozenset({"public", "billing", "logistics", "support", "marketing", "rental"})
@@ -82,26 +170,26 @@ def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
     if not silent:
         return ()
     name = rng.choice(silent)
-    return drafts.describe_column(draft, name, descriptions[name])
+    return describe_column(draft, name, descriptions[name])
 
 
 def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
     """Describe all columns without a description in one edit."""
     descriptions = _column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
-    return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, descriptions[name]))
+    return tuple(operation for name in silent for operation in describe_column(draft, name, descriptions[name]))
 
 
 def _add_note(draft: AssetDraft, rng: Random) -> Operations:
     note = rng.choice(NOTES)
     description = draft.document["description"]
-    return () if note in description else drafts.put("description", f"{description} {note}")
+    return () if note in description else put("description", f"{description} {note}")
 
 
 def _take_note_back(draft: AssetDraft, rng: Random) -> Operations:
     description = draft.document["description"]
     noted = [note for note in NOTES if f" {note}" in description]
-    return drafts.put("description", description.replace(f" {rng.choice(noted)}", "")) if noted else ()
+    return put("description", description.replace(f" {rng.choice(noted)}", "")) if noted else ()
 
 
 def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
@@ -111,7 +199,7 @@ def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
         return ()
     classification = tag.partition(".")[0]
     other_tags = [one for one in draft.tags if one.partition(".")[0] != classification]
-    return drafts.retag([*other_tags, tag])
+    return retag([*other_tags, tag])
 
 
 def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
@@ -119,12 +207,12 @@ def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
     if not removable:
         return ()
     tag_to_remove = rng.choice(removable)
-    return drafts.retag([tag for tag in draft.tags if tag != tag_to_remove])
+    return retag([tag for tag in draft.tags if tag != tag_to_remove])
 
 
 def _tag_column(draft: AssetDraft, rng: Random) -> Operations:
     personal = [one["name"] for one in draft.columns if one["name"] in PERSONAL_COLUMNS and not one.get("tags")]
-    return drafts.tag_column(draft, rng.choice(personal), PERSONAL) if personal else ()
+    return tag_column(draft, rng.choice(personal), PERSONAL) if personal else ()
 
 
 def _retier(draft: AssetDraft, rng: Random) -> Operations:
@@ -134,7 +222,7 @@ def _retier(draft: AssetDraft, rng: Random) -> Operations:
         return ()
     tier = rng.randint(3, 5) if rated is None else min(max(int(rated[-1]) + rng.choice((-1, 1)), 2), 5)
     other_tags = [tag for tag in draft.tags if tag != rated]
-    return () if rated == f"Tier.Tier{tier}" else drafts.retag([f"Tier.Tier{tier}", *other_tags])
+    return () if rated == f"Tier.Tier{tier}" else retag([f"Tier.Tier{tier}", *other_tags])
 
 
 def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
@@ -146,38 +234,38 @@ def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
     team_names = {one["name"] for one in teams}
     candidates = [person.name for person in PEOPLE if person.team in team_names]
     owners = [owner("user", rng.choice(candidates)), *teams] if candidates else old_owners
-    return () if owners == old_owners else drafts.put("owners", owners)
+    return () if owners == old_owners else put("owners", owners)
 
 
 def _add_column(draft: AssetDraft, rng: Random) -> Operations:
-    return drafts.add_column(draft, rng.choice(later_columns(draft.asset.domain)))
+    return add_column(draft, rng.choice(later_columns(draft.asset.domain)))
 
 
 def _drop_column(draft: AssetDraft, rng: Random) -> Operations:
     """Drop a column that came later; what the table began with is in use."""
     later = set(later_columns(draft.asset.domain))
     droppable = [one["name"] for one in draft.columns if one["name"] in later]
-    return drafts.drop_column(draft, rng.choice(droppable)) if droppable else ()
+    return drop_column(draft, rng.choice(droppable)) if droppable else ()
 
 
 def _widen_column(draft: AssetDraft, rng: Random) -> Operations:
     column = rng.choice(draft.columns)
     kind = wider(column)
-    return drafts.retype_column(draft, column["name"], kind) if kind else ()
+    return retype_column(draft, column["name"], kind) if kind else ()
 
 
 def _rename(draft: AssetDraft, rng: Random) -> Operations:
     plain = title_of(draft.asset.fqn.rpartition(".")[2])
     title = rng.choice((plain, f"{plain} (new)", f"{plain}, daily", f"{plain} 2"))
-    return () if title == draft.document.get("displayName") else drafts.put("displayName", title)
+    return () if title == draft.document.get("displayName") else put("displayName", title)
 
 
 def _reschedule(_draft: AssetDraft, rng: Random) -> Operations:
-    return drafts.put("scheduleInterval", rng.choice(SCHEDULES))
+    return put("scheduleInterval", rng.choice(SCHEDULES))
 
 
 def _add_task(draft: AssetDraft, rng: Random) -> Operations:
-    return drafts.add_task(draft, rng.choice(TASKS))
+    return add_task(draft, rng.choice(TASKS))
 
 
 EDITS = (

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from random import Random
 
 from tocsin.model.entity import Document
-from tocsin.sample import drafts, rows
+from tocsin.sample import edits, rows
 from tocsin.sample.assets import Asset, assets, team_of
 from tocsin.sample.calendar import DAYS, MINUTE_MS, Calendar
 from tocsin.sample.columns import column, wider
 from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE, PersonRow
-from tocsin.sample.drafts import AssetDraft, Operations
-from tocsin.sample.edits import SOURCES, edit, later_columns
+from tocsin.sample.edits import SOURCES, AssetDraft, Operations, edit, later_columns
 from tocsin.sample.first_weeks import CATALOGUER, arrivals, births, case_fqn, first_morning, test_cases
 from tocsin.sample.rows import PipelineRow
 from tocsin.sample.steps import ChangeStep, Follow, ReportResult, ReportRun, RestoreEntity, Retire, SampleStep
@@ -40,12 +39,12 @@ class ColumnChange:
         """Return the operations that do it to an asset; none where the copy has gone its own way."""
         match self.kind:
             case "add":
-                return drafts.add_column(draft, self.column)
+                return edits.add_column(draft, self.column)
             case "drop":
-                return drafts.drop_column(draft, self.column)
+                return edits.drop_column(draft, self.column)
             case _:
                 kind = wider(column(self.column))
-                return drafts.retype_column(draft, self.column, kind) if kind else ()
+                return edits.retype_column(draft, self.column, kind) if kind else ()
 
 
 def drifts(

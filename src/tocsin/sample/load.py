@@ -1,10 +1,12 @@
 """Loader of the sample: writes the history through capture in one transaction, all or nothing.
 
-Loading again completes an interrupted load. Next: ``sample/history.py``.
+Loading again completes an interrupted load. The address of the sample's webhook is the development receiver of this
+start, on its current port; ``cli/up.py`` sets it before the processes start. Next: ``sample/history.py``.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,14 +20,16 @@ from argon2 import PasswordHasher
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, FixedClock
 from tocsin.delivery.transport.egress import egress_of
+from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.sample.alerts import alerts
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.sample.alerts import HOOK_ALERT, alerts
 from tocsin.sample.catalogue_writer import CatalogueWriter
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
-from tocsin.sample.hook import hook_url
 from tocsin.sample.steps import Create, SampleStep
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, Subscriptions
@@ -34,7 +38,6 @@ from tocsin.store.catalogue.people.identities import People
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
-
 
 Progress = Callable[[int, int], None]
 
@@ -150,3 +153,43 @@ class SeededIds:
         """Return the next event's id: a UUIDv7 of the clock's time. Source: RFC 9562, section 5.7."""
         drawn_high, drawn_low = self.rng.getrandbits(12) << 64, self.rng.getrandbits(62)
         return str(UUID(int=self.clock.now_ms() << 80 | _VERSION_7 | drawn_high | _VARIANT | drawn_low))
+
+
+_HOME = re.compile(r"http://127\.0\.0\.1:\d+/hook")
+
+
+def hook_url(port: int) -> str:
+    """Return the webhook URL of a development receiver on ``port`` of this machine."""
+    return f"http://127.0.0.1:{port}/hook"
+
+
+def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
+    """Point the sample's alert to the development receiver on ``port``, unless it calls something else."""
+    catalogue, name = SqlCatalogue(engine), Key.by_name(HOOK_ALERT)
+    try:
+        document = catalogue.get(ENTITY_TYPE, name)
+    except NotFound:  # somebody has deleted it
+        return
+    operations = [
+        {"op": "replace", "path": f"/destinations/{number}/config/endpoint", "value": hook_url(port)}
+        for number, destination in enumerate(document.get("destinations") or ())
+        if _HOME.fullmatch(endpoint := destination.get("config", {}).get("endpoint") or "")
+        and endpoint != hook_url(port)
+    ]
+    if operations:
+        moved = Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM).document
+        _take_secrets_along(Subscriptions(engine), moved)
+
+
+def _take_secrets_along(subscriptions: Subscriptions, alert: Document) -> None:
+    """Let the secrets of the moved destinations belong to their new address: it is the same development receiver."""
+    endpoints = {destination_id["id"]: destination_id["config"]["endpoint"] for destination_id in alert["destinations"]}
+    secrets_by_destination = subscriptions.secrets_of(alert["id"])
+    subscriptions.keep_secrets(
+        alert["id"],
+        {
+            destination_id: secrets
+            | ({"endpoint": endpoints[destination_id]} if _HOME.fullmatch(endpoints.get(destination_id, "")) else {})
+            for destination_id, secrets in secrets_by_destination.items()
+        },
+    )

@@ -13,8 +13,7 @@ from tocsin.flow.capture import json_patch
 from tocsin.sample.assets import assets
 from tocsin.sample.calendar import DAY_MS, Calendar
 from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE
-from tocsin.sample.drafts import AssetDraft
-from tocsin.sample.edits import edit
+from tocsin.sample.edits import AssetDraft, edit
 from tocsin.sample.history import history
 from tocsin.sample.steps import ChangeStep, Connect, Create, Follow, ReportResult, ReportRun, Retire, SampleStep
 

@@ -99,9 +99,8 @@ class FeedWrites:
             record.transaction.threads.put_post(thread.id, post)
             people.set_mentions(record, thread.id, (post["message"],), place=post_id)
             stamped_thread = _keep(record, thread)
-            return replace(
-                _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), described), document=post
-            )
+            change = _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), described)
+            return replace(change, document=post)
 
         return self._writes.within(work, actor=actor)
 
@@ -127,9 +126,8 @@ class FeedWrites:
             record.transaction.threads.erase_post(thread.id, post_id)
             stamped_thread = _keep(record, _with_post_count(thread, -1))
             described = describe("posts", old=[post])
-            return replace(
-                _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described), document=post
-            )
+            change = _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described)
+            return replace(change, document=post)
 
         return self._writes.within(work, actor=actor)
 

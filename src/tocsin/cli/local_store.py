@@ -47,18 +47,13 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
         engine.dispose()
 
 
-def _has_traces(settings: Settings) -> bool:
-    """Return whether something shows that there was a store."""
-    with needing("server"):
-        from tocsin.store.upkeep.high_water_marks import traces
-    return bool(traces(settings))
-
-
 @contextmanager
 def existing_store(settings: Settings) -> Iterator[Engine]:
     """Yield an engine as ``opened_store`` does, of a store that was made before; ``NotFound`` where there is none."""
+    with needing("server"):
+        from tocsin.store.upkeep.high_water_marks import traces
     file = settings.data_dir.absolute() / "tocsin.db"
-    if settings.database_url is None and not file.is_file() and not _has_traces(settings):
+    if settings.database_url is None and not file.is_file() and not traces(settings):
         raise NotFound(
             f"There is no store at {file}. Change to the folder where Tocsin was started, or set"
             " TOCSIN_DATA_DIR or TOCSIN_DATABASE_URL."

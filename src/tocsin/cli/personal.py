@@ -1,19 +1,41 @@
-"""Commands of what a person follows and mutes: ``follow``, ``unfollow``, ``mute``, ``unmute`` and ``mutes``."""
+"""Commands of a person: ``login``, what they follow and mute, and when they are notified."""
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from tocsin.cli.assets import AssetFqn, AsUser, OfType, find_alert, find_asset, find_user
-from tocsin.cli.output import AsJson, show_rows, show_text
+from tocsin.cli.output import AsJson, show_facts, show_rows, show_text
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+
+
+def login(
+    email: Annotated[str, typer.Argument(help="Your e-mail address.")],
+    *,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com).
+
+    The server is TOCSIN_SERVER; by default this machine at port TOCSIN_PORT (8585).
+    """
+    # The prompt goes to stderr, so that $(…) holds nothing but the token.
+    piped = password_stdin or not sys.stdin.isatty()
+    password = sys.stdin.readline().rstrip("\n") if piped else typer.prompt("Password", hide_input=True, err=True)
+    with Client() as client:
+        token = client.login(email, password)
+    show_text(token, answer={"token": token}, as_json=as_json)
 
 
 def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
@@ -122,3 +144,82 @@ def _row(mute: Document) -> Document:
         "over": mute["channel"] or "all",
         "until": f"{to_datetime(mute['until']):%Y-%m-%d %H:%M}" if mute["until"] else "permanently",
     }
+
+
+_EVERYTHING = "all"
+
+Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as 20:00-08:00; none ends them.")]
+Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
+DigestAt = Annotated[str | None, typer.Option("--digest-at", help="When digests come, such as 09:00.")]
+Often = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--notify",
+        metavar="CATEGORY=FREQUENCY",
+        help="How often changes of a category, or all, are notified: immediate, daily, weekly, never. May be repeated.",
+    ),
+]
+Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]
+
+
+def preferences(
+    *,
+    quiet: Quiet = None,
+    timezone: Zone = None,
+    digest_at: DigestAt = None,
+    notify: Often = None,
+    reset: Reset = False,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set when you are notified by mail and direct message.
+
+    Without options it shows what is set; with some it changes these and keeps the others. Notifications in the
+    app come at once, and so do alerts tagged Critical, even if you never want such changes; mute what you do not want.
+
+    Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
+    · tocsin preferences --notify all=daily --notify schema=immediate
+    """
+    changes: Document = {}
+    changes |= {"timezone": timezone} if timezone else {}
+    changes |= {"digestAt": digest_at} if digest_at else {}
+    changes |= {"quietHours": _hours(quiet)} if quiet else {}
+    with Client() as client:
+        who = find_user(client, user)
+        current = client.prefer(who.id, {}) if reset else client.preferences(who.id)
+        if changes or notify:
+            current = client.prefer(who.id, _with_frequencies(current | changes, notify or []))
+    show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
+
+
+def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
+    """Return preferences with other frequencies; one for everything replaces those of categories before it."""
+    for option in notify:
+        category, equals, frequency = option.partition("=")
+        if not equals:
+            problem = f"--notify must be a category and how often, such as description=daily, not {option!r}."
+            raise InvalidInput(problem, field="notify")
+        if category == _EVERYTHING:
+            preferences = preferences | {"frequency": frequency, "categories": {}}
+        else:
+            preferences = preferences | {"categories": preferences["categories"] | {category: frequency}}
+    return {key: value for key, value in preferences.items() if value is not None}
+
+
+def _hours(text: str) -> Document | None:
+    if text == "none":
+        return None
+    start, dash, end = text.partition("-")
+    if not dash:
+        raise InvalidInput(f"--quiet must be two times such as 20:00-08:00, or none, not {text!r}.", field="quiet")
+    return {"start": start.strip(), "end": end.strip()}
+
+
+def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
+    quiet = preferences.get("quietHours")
+    yield "time zone", preferences["timezone"]
+    yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
+    yield "digests", f"at {preferences['digestAt']}; weekly ones on Mondays"
+    yield "changes", preferences["frequency"]
+    for name, frequency in sorted(preferences["categories"].items()):
+        yield f"changes of {name}", frequency

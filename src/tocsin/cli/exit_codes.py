@@ -46,7 +46,6 @@ FAULT = 1
 UNAVAILABLE = 6
 DAMAGED = 7
 CHANGES = 8
-INTERRUPTED = 130
 
 
 def exit_code(error: TocsinError) -> int:

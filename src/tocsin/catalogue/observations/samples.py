@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.catalogue.observations.field_checks import Check, checked_document, shape_of
 from tocsin.catalogue.observations.profiles import place_of
-from tocsin.catalogue.observations.table_details import check_columns
+from tocsin.catalogue.observations.table_details import attach, check_columns
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
@@ -38,14 +38,7 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
         check_columns(asset, checked_sample["columns"], field="columns")
     if "rows" in checked_sample:
         check_rows(checked_sample)
-    record.transaction.attachments.put(asset.id, SAMPLE, checked_sample)
-    return Written(asset.document, None)
-
-
-def remove_sample(record: Record, asset: Stored) -> Written:
-    """Remove the sample; nothing if there is none."""
-    record.transaction.attachments.remove(asset.id, SAMPLE)
-    return Written(asset.document, None)
+    return attach(record, asset, SAMPLE, checked_sample)
 
 
 def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
@@ -55,23 +48,12 @@ def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate:
     table = tested_table(record, case) if validate else None
     if table is not None:
         check_columns(table, checked_sample["columns"], field="columns")
-    record.transaction.attachments.put(case.id, FAILED_ROWS, checked_sample)
-    return Written(case.document, None)
-
-
-def remove_failed_rows(record: Record, case: Stored) -> Written:
-    """Remove the failed rows of a test; nothing if there are none."""
-    record.transaction.attachments.remove(case.id, FAILED_ROWS)
-    return Written(case.document, None)
+    return attach(record, case, FAILED_ROWS, checked_sample)
 
 
 def put_query(record: Record, case: Stored, query: str) -> Written:
     """Attach the query for inspecting the failed rows of a test; an empty one removes it."""
-    if query.strip():
-        record.transaction.attachments.put(case.id, QUERY, {QUERY: query})
-    else:
-        record.transaction.attachments.remove(case.id, QUERY)
-    return Written(case.document, None)
+    return attach(record, case, QUERY, {QUERY: query} if query.strip() else None)
 
 
 def tested_table(record: Record, case: Stored) -> Stored | None:

@@ -26,6 +26,15 @@ CONFIG, METRICS = "tableProfilerConfig", "customMetrics"
 _INHERITED = ("description", "tags")
 
 
+def attach(record: Record, entity: Stored, kind: str, attachment: Document | None) -> Written:
+    """Attach something to an entity, or nothing (None), in place of what was there; this makes no event."""
+    if attachment is None:
+        record.transaction.attachments.remove(entity.id, kind)
+    else:
+        record.transaction.attachments.put(entity.id, kind, attachment)
+    return Written(entity.document, None)
+
+
 def put_model(record: Record, table: Stored, model: Document) -> Written:
     """Attach the data model of a table; its owners, tags and columns fill what the table lacks."""
     given_model = with_checked_lists(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
@@ -47,8 +56,7 @@ def put_config(record: Record, table: Stored, config: Document) -> Written:
     given_config = without_nulls(config)
     check_columns(table, given_config.get("excludeColumns") or ())
     check_columns(table, [one.get("columnName") for one in given_config.get("includeColumns") or ()])
-    record.transaction.attachments.put(table.id, CONFIG, given_config)
-    return Written(table.document, None)
+    return attach(record, table, CONFIG, given_config)
 
 
 def put_config_given(record: Record, request: Document, written: Written) -> Written:
@@ -68,12 +76,6 @@ def put_config_given(record: Record, request: Document, written: Written) -> Wri
         record.permit.check("table", {Operation.EDIT_DATA_PROFILE}, table.document)
     put_config(record, table, config)
     return written
-
-
-def remove_config(record: Record, table: Stored) -> Written:
-    """Remove the profiler configuration of a table; nothing if there is none."""
-    record.transaction.attachments.remove(table.id, CONFIG)
-    return Written(table.document, None)
 
 
 def put_metric(record: Record, table: Stored, metric: Document) -> Written:

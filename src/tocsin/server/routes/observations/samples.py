@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -18,9 +19,8 @@ from tocsin.catalogue.observations.samples import (
     put_failed_rows,
     put_query,
     put_sample,
-    remove_failed_rows,
-    remove_sample,
 )
+from tocsin.catalogue.observations.table_details import attach
 from tocsin.errors import NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -60,7 +60,8 @@ def read(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 @of_asset.delete("/{entity_id}/sampleData", openapi_extra=answers("{}"))
 def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
-    return answer(past(kind, _write(kind, _key_of(kind, entity_id), caller, remove_sample), caller))
+    work = partial(attach, kind=SAMPLE, attachment=None)
+    return answer(past(kind, _write(kind, _key_of(kind, entity_id), caller, work), caller))
 
 
 @router.put(
@@ -82,7 +83,7 @@ def read_failed(case_id: PathId, caller: Asked) -> Response:
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
-    return answer(past(_CASE, _write_case(case_id, caller, remove_failed_rows), caller))
+    return answer(past(_CASE, _write_case(case_id, caller, partial(attach, kind=FAILED_ROWS, attachment=None)), caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery", openapi_extra=answers("TestCase", reads="QueryText"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -9,10 +10,11 @@ from fastapi import APIRouter, Response
 from tocsin.catalogue.observations.joins import put_joins
 from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY, put_entries, put_entry
 from tocsin.catalogue.observations.table_details import (
+    CONFIG,
+    attach,
     put_config,
     put_metric,
     put_model,
-    remove_config,
     remove_metric,
 )
 from tocsin.model.access import Operation
@@ -63,7 +65,8 @@ def read_config(table_id: PathId, caller: Asked) -> Response:
 @router.delete("/tableProfilerConfig", openapi_extra=answers("Table"))
 def delete_config(table_id: PathId, caller: Asked) -> Response:
     """Delete the profiler configuration of a table."""
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
+    work = ("", partial(attach, kind=CONFIG, attachment=None))
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.put("/customMetric", openapi_extra=answers("Table", reads="CustomMetricRequest"))

@@ -12,6 +12,7 @@ from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record, last_changed_ms
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.entity_type import value_at
 from tocsin.model.stored import CapturedEvent, Stored
 from tocsin.model.thread import SHOWN_POSTS, THREAD, StoredThread, thread_document
 
@@ -27,8 +28,8 @@ _LISTS = (("reactions",), ("task", "assignees"))
 def thread_changes(old: Document, new: Document) -> ChangeDescription:
     """Return what differs between two documents of a thread, posts left aside."""
     paths = [(key,) for key in _WHOLE] + [(part, key) for part, keys in _PARTS.items() for key in keys]
-    changes = [_change(path, _at(old, path), _at(new, path)) for path in paths]
-    changes += [change for path in _LISTS for change in _list_changes(path, _at(old, path), _at(new, path))]
+    changes = [_change(path, value_at(old, path), value_at(new, path)) for path in paths]
+    changes += [change for path in _LISTS for change in _list_changes(path, value_at(old, path), value_at(new, path))]
     return _description_of(changes)
 
 
@@ -67,13 +68,6 @@ def whole_thread(record: Record, thread: StoredThread, asset: Stored) -> Documen
     """Return a thread as events and answers show it: with its latest posts."""
     posts = record.transaction.threads.latest_posts(thread.id, SHOWN_POSTS)
     return thread_document(thread, reference_to(asset), posts)
-
-
-def _at(document: Document, path: Sequence[str]) -> object:
-    value: object = document
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _change(path: Sequence[str], old: object, new: object) -> FieldChange:

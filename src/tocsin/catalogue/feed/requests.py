@@ -9,6 +9,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
+from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
@@ -31,7 +32,6 @@ _DETAILS = {
     ThreadType.CHATBOT: "chatbotDetails",
 }
 _LAST_SECOND = 2_147_483_647
-_LAST_MS = 253_402_300_799_999
 Given = Any  # Any: whatever JSON was sent
 
 
@@ -85,10 +85,7 @@ def asked_text(request: Document, key: str, valid_keys: Collection[str]) -> str:
     InvalidInput : the text is no string, or too long
     """
     _check_keys(request, valid_keys, "")
-    value = request.get(key)
-    if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
-        raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
-    return value
+    return _text(request, key)
 
 
 def checked_announcement(details: Given) -> Document:
@@ -209,7 +206,7 @@ def _one_of(kinds: type[StrEnum], value: Given, field: str) -> str:
 
 
 def _text(request: Document, key: str) -> str:
-    value = request[key]
+    value = request.get(key)
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
         raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
     return value
@@ -217,6 +214,6 @@ def _text(request: Document, key: str) -> str:
 
 def _time(request: Document, key: str) -> int:
     at = request.get(key)
-    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= _LAST_MS:
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= LATEST_MS:
         raise InvalidInput("must be epoch milliseconds", field=key)
     return at

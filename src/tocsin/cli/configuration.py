@@ -50,16 +50,13 @@ def settings_of(**options: object) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
-            raise InvalidSetting(f"tocsin.toml: unknown setting {name}{_setting_hint(name)}", field=name) from error
+            suggestion = hint(name, Settings.model_fields) or "; docs/settings.md lists all settings."
+            raise InvalidSetting(f"tocsin.toml: unknown setting {name}{suggestion}", field=name) from error
         raise _wrong(name, message_of(first)) from error
     except SettingsError as error:
         raise _unread(error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"tocsin.toml is not valid TOML: {error}.") from error
-
-
-def _setting_hint(name: str) -> str:
-    return hint(name, Settings.model_fields) or "; docs/settings.md lists all settings."
 
 
 def _wrong(name: str, problem: str) -> InvalidSetting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -93,11 +93,7 @@ def _summary(answer: Document) -> str:
     counts, people = answer["counts"], answer["people"]
     if not counts["total"]:
         return "Nothing is downstream of it."
-    kinds = ", ".join(_kinds((group, len(assets)) for group, assets in answer["affected"].items()))
+    kinds = ", ".join(f"{len(assets)} {group}" for group, assets in answer["affected"].items() if assets)
     note = " The result is truncated." if answer["truncated"] else ""
     concerned = f"{people['owners']} owners, {people['followers']} followers."
     return f"{counts['total']} assets: {kinds}. {concerned}{note}"
-
-
-def _kinds(groups: Iterable[tuple[str, int]]) -> list[str]:
-    return [f"{count} {group}" for group, count in groups if count]

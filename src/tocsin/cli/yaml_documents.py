@@ -53,7 +53,7 @@ class YamlDocument:
 
     def place(self, field: str = "") -> FilePlace:
         """Return the place of a field (``destinations[0].type``), or of the nearest around it that is there."""
-        return self._place_of(self._find(field)[0])
+        return self._place_at(self._find(field)[0].start_mark.index)
 
     def place_within(self, field: str, line: int, column: int) -> FilePlace:
         """Return where a line and column of a text, from 1, are in the file."""
@@ -72,14 +72,11 @@ class YamlDocument:
                 mark = node = node.value[int(step[1:-1])]
                 value = value[int(step[1:-1])]
             elif isinstance(node, yaml.MappingNode) and isinstance(value, dict) and step in value:
-                mark, node = _entry(node, step)
+                mark, node = next(entry for entry in node.value if entry[0].value == step)
                 value = value[step]
             else:
                 break
         return mark, node, value
-
-    def _place_of(self, node: Node) -> FilePlace:
-        return self._place_at(node.start_mark.index)
 
     def _place_at(self, index: int) -> FilePlace:
         start = self._text.rfind("\n", 0, index) + 1
@@ -191,11 +188,6 @@ class _Reading:
 
 def _invalid(mark: Any, problem: str) -> InvalidInput:  # Any: PyYAML is untyped
     return InvalidInput(f"{mark.line + 1}:{mark.column + 1}: {problem}" if mark else f"1:1: {problem}")
-
-
-def _entry(node: Node, key: str) -> tuple[Node, Node]:
-    entry: tuple[Node, Node] = next(one for one in node.value if one[0].value == key)
-    return entry
 
 
 def _properties(text: str, node: Node) -> str:

@@ -237,10 +237,6 @@ def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
     return () if owners == old_owners else put("owners", owners)
 
 
-def _add_column(draft: AssetDraft, rng: Random) -> Operations:
-    return add_column(draft, rng.choice(later_columns(draft.asset.domain)))
-
-
 def _drop_column(draft: AssetDraft, rng: Random) -> Operations:
     """Drop a column that came later; what the table began with is in use."""
     later = set(later_columns(draft.asset.domain))
@@ -260,12 +256,15 @@ def _rename(draft: AssetDraft, rng: Random) -> Operations:
     return () if title == draft.document.get("displayName") else put("displayName", title)
 
 
-def _reschedule(_draft: AssetDraft, rng: Random) -> Operations:
-    return put("scheduleInterval", rng.choice(SCHEDULES))
+@cache
+def _column_descriptions() -> dict[str, str]:
+    return rows.column_descriptions()
 
 
-def _add_task(draft: AssetDraft, rng: Random) -> Operations:
-    return add_task(draft, rng.choice(TASKS))
+@cache
+def later_columns(domain: str) -> Sequence[str]:
+    """Return the columns that tables of a domain may get in the course of the year."""
+    return rows.later_columns()[domain]
 
 
 EDITS = (
@@ -278,21 +277,10 @@ EDITS = (
     Edit(_tag_column, TABLES, 2, 22),
     Edit(_retier, TABLES, 2, 10),
     Edit(_hand_over, ALL, 6, 16),
-    Edit(_add_column, MODELLED, 26, 0),
+    Edit(lambda draft, rng: add_column(draft, rng.choice(later_columns(draft.asset.domain))), MODELLED, 26, 0),
     Edit(_drop_column, MODELLED, 6, 0),
     Edit(_widen_column, MODELLED, 7, 0),
     Edit(_rename, REPORTS, 12, 2),
-    Edit(_reschedule, PIPELINES, 14, 0),
-    Edit(_add_task, PIPELINES, 14, 0),
+    Edit(lambda _draft, rng: put("scheduleInterval", rng.choice(SCHEDULES)), PIPELINES, 14, 0),
+    Edit(lambda draft, rng: add_task(draft, rng.choice(TASKS)), PIPELINES, 14, 0),
 )
-
-
-@cache
-def _column_descriptions() -> dict[str, str]:
-    return rows.column_descriptions()
-
-
-@cache
-def later_columns(domain: str) -> Sequence[str]:
-    """Return the columns that tables of a domain may get in the course of the year."""
-    return rows.later_columns()[domain]

@@ -186,14 +186,8 @@ def _create(record: Record, request: Document) -> Written:
     stamped_thread = _keep(record, thread, is_new=True)
     people.set_author(record, stamped_thread.id)
     people.set_of_thread(record, stamped_thread)
-    return replace(
-        _with_event(record, EventType.THREAD_CREATED, (stamped_thread, asset), _creation_changes(stamped_thread)),
-        created=True,
-    )
-
-
-def _creation_changes(thread: StoredThread) -> ChangeDescription:
-    return events.thread_changes({}, {**thread.document, "resolved": None})
+    described = events.thread_changes({}, {**stamped_thread.document, "resolved": None})
+    return replace(_with_event(record, EventType.THREAD_CREATED, (stamped_thread, asset), described), created=True)
 
 
 def _address_fields(request: Document, asset: Stored) -> Document:

@@ -58,17 +58,13 @@ def with_names(alert: Document, rename: Rename) -> Document:
     return changed
 
 
-def _receiver_types(destination: Document) -> Types:
-    """Return the types of those whom the receivers of a destination can name."""
-    return _OF_CATEGORY.get(destination.get("category"), PEOPLE)
-
-
 def _receivers(destination: Document) -> Iterator[EntityName]:
     config = destination.get("config")
     receivers = config.get("receivers") if isinstance(config, dict) else None
+    types = _OF_CATEGORY.get(destination.get("category"), PEOPLE)
     for receiver in receivers if isinstance(receivers, list) else ():
         if isinstance(receiver, str) and "@" not in receiver:
-            yield EntityName(_receiver_types(destination), receiver, _NOWHERE, is_recipient=True)
+            yield EntityName(types, receiver, _NOWHERE, is_recipient=True)
 
 
 def _rules(alert: Document) -> Iterator[Document]:

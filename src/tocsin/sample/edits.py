@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -165,7 +164,7 @@ def edit(draft: AssetDraft, rng: Random, *, governs: bool) -> Operations:
 
 
 def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
-    descriptions = _column_descriptions()
+    descriptions = rows.column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
     if not silent:
         return ()
@@ -175,7 +174,7 @@ def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
 
 def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
     """Describe all columns without a description in one edit."""
-    descriptions = _column_descriptions()
+    descriptions = rows.column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
     return tuple(operation for name in silent for operation in describe_column(draft, name, descriptions[name]))
 
@@ -256,12 +255,6 @@ def _rename(draft: AssetDraft, rng: Random) -> Operations:
     return () if title == draft.document.get("displayName") else put("displayName", title)
 
 
-@cache
-def _column_descriptions() -> dict[str, str]:
-    return rows.column_descriptions()
-
-
-@cache
 def later_columns(domain: str) -> Sequence[str]:
     """Return the columns that tables of a domain may get in the course of the year."""
     return rows.later_columns()[domain]

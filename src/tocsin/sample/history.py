@@ -6,7 +6,7 @@ Pure: the same ``now_ms`` and seed give the same steps, and nothing is written. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tocsin.model.entity import Document
@@ -58,10 +58,9 @@ def drifts(
         column_name = _column(source, kind, tested, rng)
         day = rng.randint(15, 355)
         if column_name is not None:
-            yield ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
-            yield from _followers(
-                ColumnChange(0, CATALOGUER, source.fqn, kind, column_name), copies, (day, calendar), rng
-            )
+            drift = ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
+            yield drift
+            yield from _followers(drift, copies, (day, calendar), rng)
 
 
 def _followers(
@@ -71,11 +70,11 @@ def _followers(
     raw = copies.get(drift.fqn)
     if raw is None:
         return
-    yield ColumnChange(calendar.by_night(day + 1, rng), CATALOGUER, raw.fqn, drift.kind, drift.column)
+    yield replace(drift, at_ms=calendar.by_night(day + 1, rng), fqn=raw.fqn)
     staging = copies.get(raw.fqn)
     if staging is not None and rng.random() < _FOLLOWED_BY_STAGING:
         at_ms = calendar.by_day(day + rng.randint(2, 7), rng)
-        yield ColumnChange(at_ms, rng.choice(_STAGERS), staging.fqn, drift.kind, drift.column)
+        yield replace(drift, at_ms=at_ms, actor=rng.choice(_STAGERS), fqn=staging.fqn)
 
 
 def _column(source: Asset, kind: str, tested: frozenset[tuple[str, str]], rng: Random) -> str | None:
@@ -107,6 +106,9 @@ _RETIRED = (
     ("superset.refunds_by_reason", "anton.keller", 262),
     ("airflow.review_site_ingest", "arjun.nair", 317),
 )
+_RETIRED_FQNS = frozenset(fqn for fqn, _, _ in _RETIRED)
+"""What is retired at some time, and so is left alone otherwise."""
+
 _BROUGHT_BACK = (("superset.price_watch", "aiko.tanaka", 190),)
 _LAYER_WEIGHTS = {"marts": 6, "dashboard": 3, "staging": 2, "pipeline": 2, "raw": 1}
 _SOURCE_WEIGHT = 3
@@ -134,14 +136,14 @@ def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
         *_follows(catalogue, born, calendar, rng),
         *_retirements(catalogue, calendar),
         *results([case_fqn(test) for test in tests], calendar, rng),
-        *runs([row for row in pipelines if f"airflow.{row.name}" not in _retired_assets()], calendar, rng),
+        *runs([row for row in pipelines if f"airflow.{row.name}" not in _RETIRED_FQNS], calendar, rng),
     ]
     return sorted(steps, key=lambda step: step.at_ms)
 
 
 def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
-    open_drafts = {asset.fqn: AssetDraft(asset) for asset in catalogue if asset.fqn not in _retired_assets()}
+    open_drafts = {asset.fqn: AssetDraft(asset) for asset in catalogue if asset.fqn not in _RETIRED_FQNS}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[EditingSession | ColumnChange] = [
         *_sessions(calendar, rng),
@@ -212,7 +214,7 @@ def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calenda
         day = calendar.day_of(born[fqn]) + 3
         yield SampleStep(calendar.by_day(day, rng), DEMO_PERSON, Follow(by_fqn[fqn].entity_type, fqn))
     for person in PEOPLE:
-        near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _retired_assets()]
+        near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _RETIRED_FQNS]
         for asset in rng.sample(near, k=min(len(near), rng.randint(1, 4))):
             day = calendar.day_of(born[asset.fqn]) + rng.randint(1, 30)
             yield SampleStep(calendar.by_day(day, rng), person.name, Follow(asset.entity_type, asset.fqn))
@@ -231,11 +233,6 @@ def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[Sam
         yield SampleStep(calendar.at(day, 15), actor, Retire(types[fqn], fqn))
     for fqn, actor, day in _BROUGHT_BACK:
         yield SampleStep(calendar.at(day, 10), actor, RestoreEntity(types[fqn], fqn))
-
-
-def _retired_assets() -> frozenset[str]:
-    """Return what is retired at some time, and so is left alone otherwise."""
-    return frozenset(fqn for fqn, _, _ in _RETIRED)
 
 
 _TESTED_DAYS = 4

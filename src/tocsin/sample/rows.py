@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Annotated, TypeVar
 
@@ -108,11 +109,13 @@ def tests() -> list[TestRow]:
     return _rows("tests", TestRow)
 
 
+@cache
 def column_descriptions() -> dict[str, str]:
     """Return what the company means by a column of that name."""
     return {row["column"]: row["description"] for row in _rows("columns", dict[str, str])}
 
 
+@cache
 def later_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns that tables of each domain may get in the course of the year."""
     return {row["domain"]: tuple(row["columns"].split()) for row in _rows("later_columns", dict[str, str])}

@@ -26,7 +26,7 @@ from tocsin.catalogue.sheets.import_rows import outcome
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import renames
-from tocsin.flow.capture.ports import Hold, Transaction
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.prepare import patched_fields
 from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
@@ -225,33 +225,27 @@ def _bring_head(record: Record, old: Stored, head: _Step | None) -> tuple[Docume
 
 
 def _bring_columns(record: Record, table: Document, steps: Sequence[_Step]) -> dict[int, Outcome]:
-    outcomes: dict[int, Outcome] = {}
+    """Bring the columns of a table to what their rows say, parents first."""
     columns: list[Document] = table.setdefault("columns", [])
-    columns_by_path = dict(columns_of(columns))
-    for step in sorted(steps, key=lambda one: len(one.parts)):
-        place = step.parts[_PARTS[_TABLE] :], step.row
-        bring = partial(_bring_one, record.transaction, columns, columns_by_path, place)
-        outcomes[step.at] = outcome(record, step.row, bring)
-    return outcomes
+    columns_by_path: dict[tuple[str, ...], Document] = {(): {"children": columns}, **dict(columns_of(columns))}
 
+    def bring(step: _Step) -> str:
+        path, values = step.parts[_PARTS[_TABLE] :], dict[str, str]()
+        for name, text in step.row.values.items():
+            values[name if name.startswith(_COLUMN) else f"{_COLUMN}.{name}"] = text
+        values.pop(f"{_COLUMN}.name")
+        if path in columns_by_path:
+            changed = bring_column(record.transaction, columns_by_path[path], values)
+            return f"column {'updated' if changed else 'unchanged'}"
+        if not values.get("column.dataType"):
+            raise InvalidInput(f"column {fqn.join(path)} is new and needs column.dataType")
+        if path[:-1] not in columns_by_path:
+            raise NotFound(f"column {fqn.join(path[:-1])} not found")
+        new_column: Document = {"name": path[-1]}
+        bring_column(record.transaction, new_column, values)
+        columns_by_path[path[:-1]].setdefault("children", []).append(new_column)
+        columns_by_path[path] = new_column
+        return "column created"
 
-def _bring_one(
-    transaction: Transaction,
-    columns: list[Document],
-    columns_by_path: dict[tuple[str, ...], Document],
-    place: tuple[tuple[str, ...], Row],
-) -> str:
-    path, row = place
-    values = {name if name.startswith(_COLUMN) else f"{_COLUMN}.{name}": text for name, text in row.values.items()}
-    values.pop(f"{_COLUMN}.name")
-    if path in columns_by_path:
-        return f"column {'updated' if bring_column(transaction, columns_by_path[path], values) else 'unchanged'}"
-    if not values.get("column.dataType"):
-        raise InvalidInput(f"column {fqn.join(path)} is new and needs column.dataType")
-    if path[:-1] and path[:-1] not in columns_by_path:
-        raise NotFound(f"column {fqn.join(path[:-1])} not found")
-    new_column: Document = {"name": path[-1]}
-    bring_column(transaction, new_column, values)
-    (columns_by_path[path[:-1]].setdefault("children", []) if path[:-1] else columns).append(new_column)
-    columns_by_path[path] = new_column
-    return "column created"
+    in_order = sorted(steps, key=lambda step: len(step.parts))
+    return {step.at: outcome(record, step.row, partial(bring, step)) for step in in_order}

@@ -127,7 +127,7 @@ def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """Show the status of each destination of an alert."""
     with Client() as client:
         answer = client.subscription_status(find_alert(client, name).id)
-    show_rows([_status_row(row) for row in answer["data"]], answer=answer, as_json=as_json)
+    show_rows(map(_status_row, answer["data"]), answer=answer, as_json=as_json)
 
 
 @app.command()
@@ -172,7 +172,7 @@ def history(
     with Client() as client:
         all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
         entries = list(islice(all_entries, limit))
-    show_rows([_history_row(one) for one in entries], answer=entries, as_json=as_json)
+    show_rows(map(_history_row, entries), answer=entries, as_json=as_json)
 
 
 @app.command()
@@ -186,7 +186,7 @@ def editors(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """
     with Client() as client:
         answer = client.alert_editors(find_alert(client, name).id)
-    show_rows([_editor_row(one) for one in answer["data"]], answer=answer, as_json=as_json)
+    show_rows(map(_editor_row, answer["data"]), answer=answer, as_json=as_json)
 
 
 @app.command()

@@ -56,7 +56,7 @@ def list_letters(
     filters = _present_options(alert=alert, destination=destination, reason=reason, since=since, until=until)
     with Client() as client:
         letters = list(islice(client.dead_letters(**filters), limit))
-    show_rows([_row(one) for one in letters], answer=letters, as_json=as_json)
+    show_rows(map(_row, letters), answer=letters, as_json=as_json)
 
 
 @app.command()

@@ -35,7 +35,7 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
         stored = find_entity(client, entity, entity_type)
         versions = client.versions(stored.entity_type, stored.id)
     documents = [version.document for version in versions]
-    show_rows([_row(one) for one in documents], answer=documents, as_json=as_json)
+    show_rows(map(_row, documents), answer=documents, as_json=as_json)
 
 
 def diff(

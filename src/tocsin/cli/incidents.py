@@ -31,7 +31,7 @@ def list_incidents(
     filters = {"status": None if status == "all" else status, "alert": alert, "asset": asset, "assignee": assignee}
     with Client() as client:
         incidents = list(islice(client.list_incidents(**filters), limit))
-    show_rows([_row(one) for one in incidents], answer=incidents, as_json=as_json)
+    show_rows(map(_row, incidents), answer=incidents, as_json=as_json)
 
 
 @app.command()

@@ -68,14 +68,15 @@ def show_lines(lines: Iterable[Text], *, answer: object, as_json: bool) -> None:
         console().print(line, soft_wrap=True)
 
 
-def show_rows(table_rows: Sequence[Mapping[str, object]], *, as_json: bool, answer: object = None) -> None:
-    """Print ``table_rows``, which all have the same keys: as a table, or as JSON them or the answer they are about.
+def show_rows(all_rows: Iterable[Mapping[str, object]], *, as_json: bool, answer: object = None) -> None:
+    """Print rows, which all have the same keys: as a table, or as JSON them or the answer that they are about.
 
     Where the table does not fit without breaking words, each row is a block with a line per key.
     """
     if as_json:
-        show_json(table_rows if answer is None else answer)
+        show_json(list(all_rows) if answer is None else answer)
         return
+    table_rows = list(all_rows)
     if not table_rows:
         typer.echo("Nothing to show.")
         return

@@ -119,7 +119,7 @@ def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
     """List muted assets and alerts."""
     with Client() as client:
         answer = client.mutes(find_user(client, user).id)
-    show_rows([_row(one) for one in answer["data"]], answer=answer["data"], as_json=as_json)
+    show_rows(map(_row, answer["data"]), answer=answer["data"], as_json=as_json)
 
 
 def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:

@@ -116,7 +116,7 @@ def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_
     """Show what became of each event; if some were no longer held, end with an error."""
     with Client() as client:
         answer = call(client, find_alert(client, alert).id, events)
-    show_rows([_outcome(one, action) for one in answer["data"]], answer=answer, as_json=as_json)
+    show_rows((_outcome(one, action) for one in answer["data"]), answer=answer, as_json=as_json)
     states = Counter(one["state"] for one in answer["data"])
     if lost_count := states.total() - states[_DONE[action]]:
         raise Conflict(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tocsin.catalogue.observations.field_checks import checked_document, each, shape_of, text
+from tocsin.catalogue.observations.field_checks import checked_document, each, shape_of, text, without_nulls
+from tocsin.catalogue.observations.table_details import attach
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -62,10 +63,5 @@ def _id_of(record: Record, reference: Document) -> str:
 
 def _put(record: Record, table: Stored, entries: Mapping[str, Document]) -> Written:
     old_entries = record.transaction.attachments.get(table.id, OBSERVABILITY) or {}
-    new = {pipeline_id: _without_nulls(entry) for pipeline_id, entry in entries.items()}
-    record.transaction.attachments.put(table.id, OBSERVABILITY, old_entries | new)
-    return Written(table.document, None)
-
-
-def _without_nulls(entry: Document) -> Document:
-    return {key: value for key, value in entry.items() if key != _PIPELINE and value is not None}
+    new = {pipeline_id: without_nulls(entry | {_PIPELINE: None}) for pipeline_id, entry in entries.items()}
+    return attach(record, table, OBSERVABILITY, old_entries | new)

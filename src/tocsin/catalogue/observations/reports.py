@@ -30,17 +30,20 @@ class ReportKind:
     name : of the series and of the field change
     held_as : key under which the entity holds its newest one
     form : its validator
-    status : key of the status that they report
-    news : keys whose change makes an event
+    news : keys whose change makes an event; the first is that of the status that they report
     part : key that distinguishes runs, when it is not the time alone
     """
 
     name: str
     held_as: str
     form: Check
-    status: str
     news: tuple[str, ...]
     part: str | None = None
+
+    @property
+    def status(self) -> str:
+        """The key of the status that they report."""
+        return self.news[0]
 
 
 _RESULT = shape_of(
@@ -58,22 +61,9 @@ _RUN = shape_of("entity/data/pipeline#pipelineStatus", {"taskStatus": each(shape
 _INGESTION = shape_of("pipelineStatus", {"runId": name}, required=("runId", "pipelineState"))
 
 REPORTS: dict[str, ReportKind] = {
-    "testCase": ReportKind("testCaseResult", "testCaseResult", _RESULT, "testCaseStatus", news=("testCaseStatus",)),
-    "pipeline": ReportKind(
-        "pipelineStatus",
-        "pipelineStatus",
-        _RUN,
-        "executionStatus",
-        ("executionStatus", "taskStatus"),
-    ),
-    "ingestionPipeline": ReportKind(
-        "pipelineStatus",
-        "pipelineStatuses",
-        _INGESTION,
-        "pipelineState",
-        news=("pipelineState",),
-        part="runId",
-    ),
+    "testCase": ReportKind("testCaseResult", "testCaseResult", _RESULT, ("testCaseStatus",)),
+    "pipeline": ReportKind("pipelineStatus", "pipelineStatus", _RUN, ("executionStatus", "taskStatus")),
+    "ingestionPipeline": ReportKind("pipelineStatus", "pipelineStatuses", _INGESTION, ("pipelineState",), part="runId"),
 }
 """By type of entity."""
 

@@ -218,7 +218,7 @@ def _check_overlap(record: Record, thread: StoredThread, announcement: Document)
 
 def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_thread: Document) -> Document:
     """Return the thread's document with what a patch may change, if the actor may change it."""
-    threads, actor, old = record.transaction.threads, record.actor, thread.document
+    actor, old = record.actor, thread.document
     document = dict(old)
     if patched_thread.get("message") != old["message"]:
         rights.check_author(actor, thread.created_by_id, "a message")
@@ -235,8 +235,7 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
         _check_overlap(record, thread, document["announcement"])
     decided = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decided):
-        teams = threads.teams_of(actor.id)
-        rights.role_in(actor, teams, thread, asset).check_concerned("change this thread")
+        rights.check_concerned(record, thread, asset, "change this thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
         requests.check_assignees(document["task"]["assignees"])
     return document
@@ -271,8 +270,7 @@ def _task(record: Record, thread_id: str, action: str, hold: Hold = Hold.SHARED)
     thread, asset = _find_thread(record, thread_id, hold)
     if thread.kind != ThreadType.TASK:
         raise InvalidInput("this thread is not a task")
-    teams = record.transaction.threads.teams_of(record.actor.id)
-    rights.role_in(record.actor, teams, thread, asset).check_concerned(action)
+    rights.check_concerned(record, thread, asset, action)
     if thread.task["status"] != TaskStatus.OPEN:
         raise Conflict(f"task {thread.task['id']} is closed")
     if asset.is_deleted:

@@ -7,49 +7,27 @@ Next: ``catalogue/feed/operations.py``.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from tocsin.errors import Forbidden
+from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Stored
 from tocsin.model.thread import StoredThread
 
 
-@dataclass(frozen=True)
-class ThreadRole:
-    """A person's relation to a thread and to its asset."""
+def check_concerned(record: Record, thread: StoredThread, asset: Stored, action: str) -> None:
+    """Refuse ``action`` on a thread to all but its creator, assignees, owners of the asset and administrators.
 
-    actor: Actor
-    is_author: bool
-    is_assignee: bool
-    is_owner: bool
-
-    @property
-    def is_concerned(self) -> bool:
-        """Return whether they may decide the thread: as its creator, an assignee, or an owner of the asset."""
-        return self.is_author or self.is_assignee or self.is_owner or self.actor.is_admin
-
-    def check_concerned(self, action: str) -> None:
-        """Refuse ``action`` to whom the thread does not concern.
-
-        Raises
-        ------
-        Forbidden : the thread does not concern the person
-        """
-        if not self.is_concerned:
-            raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {action}.")
-
-
-def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> ThreadRole:
-    """Return the relation of ``actor``, who is in these teams, to a thread."""
-    principals = {actor.id, *teams}
-    return ThreadRole(
-        actor=actor,
-        is_author=thread.created_by_id == actor.id,
-        is_assignee=_has(thread.task.get("assignees"), principals),
-        is_owner=_has(asset.document.get("owners"), principals),
-    )
+    Raises
+    ------
+    Forbidden : the thread does not concern the actor
+    """
+    actor = record.actor
+    principals = {actor.id, *record.transaction.threads.teams_of(actor.id)}
+    is_named = _has(thread.task.get("assignees"), principals) or _has(asset.document.get("owners"), principals)
+    if not is_named and thread.created_by_id != actor.id and not actor.is_admin:
+        raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {action}.")
 
 
 def check_author(actor: Actor, author_id: str | None, text_kind: str) -> None:

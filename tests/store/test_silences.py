@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 
-from tocsin.catalogue.observations.silences import Silence, Silences
+from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.errors import NotFound
 from tocsin.flow.match.streak import StatusReport, report_of
 from tocsin.store.eventlog.log import EventLog
@@ -17,7 +17,7 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     company, reports = SmallCompany(store_engine), Reports(store_engine)
     before = company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
     silence = Silence(company.ids["etl"], since_ms=1_000, asked_ms=60_000, at_ms=65_000)
-    Silences(company.writes).add("pipeline", silence)
+    add_silence(company.writes, "pipeline", silence)
     notified = EventLog(store_engine).find(silence.event_id)
     assert notified is not None
     wire = notified.event.to_wire()
@@ -49,5 +49,5 @@ def test_nothing_is_written_on_what_is_gone(store_engine: Engine) -> None:
     company.writes.delete("pipeline", company.key("etl"), actor=company.actor("ana"))
     newest = EventLog(store_engine).readable_end()
     with pytest.raises(NotFound):
-        Silences(company.writes).add("pipeline", Silence(company.ids["etl"], 1_000, 60_000, 65_000))
+        add_silence(company.writes, "pipeline", Silence(company.ids["etl"], 1_000, 60_000, 65_000))
     assert EventLog(store_engine).readable_end() == newest

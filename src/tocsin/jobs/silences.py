@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
-from tocsin.catalogue.observations.silences import Silence, Silences
+from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.conditions.test_results import TEST_SUITE
@@ -40,7 +40,7 @@ class SilenceParts:
         self.session, self.checkpoint, self.clock = configure(session, STATE_CONF), checkpoint, clock
         self.alerts = CurrentAlerts("silences", Subscriptions(engine), at_reports)
         self.log, self.reports = EventLog(engine), Reports(engine)
-        self.silences = Silences(Writes(SqlCatalogue(engine), clock))
+        self.writes = Writes(SqlCatalogue(engine), clock)
 
 
 def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> SilenceParts:
@@ -78,7 +78,7 @@ def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Sile
 
 def _add(parts: SilenceParts, entity_type: str, silence: Silence) -> bool:
     try:
-        parts.silences.add(entity_type, silence)
+        add_silence(parts.writes, entity_type, silence)
     except NotFound:  # it went since it was looked up
         return False
     _LOG.info("silence_noticed", entity_id=silence.entity_id, without_success_ms=silence.asked_ms)

@@ -6,13 +6,14 @@ Next: ``server/app.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.feed.operations import FeedWrites
-from tocsin.catalogue.people.violations import Violations
+from tocsin.catalogue.people.violations import add_violation
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
@@ -203,7 +204,7 @@ def build_parts(
 
 def _access_of(engine: Engine, writes: Writes, clock: Clock, revision: PeopleRevision) -> AccessParts:
     permission_cache = PermissionCache(CachedSubjects(engine, revision.now))
-    return AccessParts(permission_cache, SqlEntityStates(engine), RefusalLog(Violations(writes).add, clock))
+    return AccessParts(permission_cache, SqlEntityStates(engine), RefusalLog(partial(add_violation, writes), clock))
 
 
 def _bounds_of(settings: CatalogueSettings, clock: Clock) -> Bounds:

@@ -41,26 +41,20 @@ class Silence:
         return str(uuid5(NAMESPACE, f"silence|{self.entity_id}|{self.since_ms}|{self.asked_ms}"))
 
 
-class Silences:
-    """Writes down silences."""
+def add_silence(writes: EntityWrites, entity_type: str, silence: Silence) -> Written:
+    """Put an event of a silence on the entity, in a transaction of its own; the log must not have it yet.
 
-    def __init__(self, writes: EntityWrites) -> None:
-        self._writes = writes
+    Raises
+    ------
+    NotFound : there is no such entity any more.
+    """
 
-    def add(self, entity_type: str, silence: Silence) -> Written:
-        """Put an event on the entity, in a transaction of its own; the log must not have it yet.
+    def work(record: Record) -> Written:
+        entity = record.transaction.find(entity_type, Key.by_id(silence.entity_id))
+        if entity is None or entity.is_deleted:
+            raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
+        facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
+        record_with_event_id = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
+        return record_with_event_id.note(entity, describe(SILENCE, new=facts), event_type=EventType.SLA_VIOLATION)
 
-        Raises
-        ------
-        NotFound : there is no such entity any more.
-        """
-
-        def work(record: Record) -> Written:
-            entity = record.transaction.find(entity_type, Key.by_id(silence.entity_id))
-            if entity is None or entity.is_deleted:
-                raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
-            facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
-            record_with_event_id = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
-            return record_with_event_id.note(entity, describe(SILENCE, new=facts), event_type=EventType.SLA_VIOLATION)
-
-        return self._writes.within(work, actor=SYSTEM)
+    return writes.within(work, actor=SYSTEM)

@@ -30,25 +30,19 @@ class Violation:
     details: Document
 
 
-class Violations:
-    """Writes down refused accesses."""
+def add_violation(writes: EntityWrites, violation: Violation, actor: Actor) -> Written:
+    """Put an event of a refused access on the policy, in a transaction of its own.
 
-    def __init__(self, writes: EntityWrites) -> None:
-        self._writes = writes
+    Raises
+    ------
+    NotFound : there is no such policy any more, nor the organization's.
+    """
 
-    def add(self, violation: Violation, actor: Actor) -> Written:
-        """Put one event on the policy, in a transaction of its own.
+    def work(record: Record) -> Written:
+        description = describe(VIOLATION, new=violation.details)
+        return record.note(_policy(record, violation), description, event_type=EventType.POLICY_VIOLATION)
 
-        Raises
-        ------
-        NotFound : there is no such policy any more, nor the organization's.
-        """
-
-        def work(record: Record) -> Written:
-            description = describe(VIOLATION, new=violation.details)
-            return record.note(_policy(record, violation), description, event_type=EventType.POLICY_VIOLATION)
-
-        return self._writes.within(work, actor=actor)
+    return writes.within(work, actor=actor)
 
 
 def _policy(record: Record, violation: Violation) -> Stored:

@@ -47,17 +47,8 @@ def put_edge(record: Record, edge: Document) -> Written:
     A change of ``sqlQuery`` or of the order of columns alone makes no event: every run of dbt writes the model's SQL,
     then the statement it ran.
     """
-    return _stand(record, asked_ends(record, edge.get("fromEntity"), edge.get("toEntity")), edge)
-
-
-def imply_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
-    """Add the edge that the document of one of its ends implies."""
-    return _stand(record, Ends(_end(record, from_entity), _end(record, to_entity)), {})
-
-
-def _stand(record: Record, ends: Ends, edge: Document) -> Written:
-    old = record.transaction.edge(ends.from_.id, ends.to.id)
-    return _put(record, ends, old, given_details(edge))
+    ends = asked_ends(record, edge.get("fromEntity"), edge.get("toEntity"))
+    return _put(record, ends, record.transaction.edge(ends.from_.id, ends.to.id), given_details(edge))
 
 
 def patch_edge(record: Record, from_entity: Document, to_entity: Document, operations: Operations) -> Written:
@@ -85,12 +76,6 @@ def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> W
     NotFound : there is no such edge.
     """
     ends = asked_ends(record, from_entity, to_entity)
-    return _drop(record, ends.to, _find_edge(record, ends))
-
-
-def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Written:
-    """Remove the edge that a document of an end no longer implies. Raises as ``delete_edge``."""
-    ends = Ends(_end(record, from_entity), _end(record, to_entity))
     return _drop(record, ends.to, _find_edge(record, ends))
 
 
@@ -227,12 +212,12 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     old, new = _catalogued_sources(record, old_sources), _catalogued_sources(record, new_sources)
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:
-            source = reference_to(record.visible(new[source_id]))
-            imply_edge(record, source, reference_to(model))
+            source = _end(record, reference_to(record.visible(new[source_id])))
+            _put(record, Ends(source, model), None, {})
     for source_id in sorted(old.keys() - new.keys()):
         edge = record.transaction.edge(source_id, model.id)
         if edge is not None and without_stamps(edge.details) == _BARE:
-            imply_none(record, edge.from_, edge.to)
+            _drop(record, model, edge)
 
 
 def _catalogued_sources(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:

@@ -109,29 +109,27 @@ def _run_details(report: Value) -> Iterator[str]:
 
 
 def _suite_line(old: Value, new: Value) -> ChangeLine:
-    """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``."""
+    """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``.
+
+    It says how many tests failed, were aborted and passed, and names the first that did not pass.
+    """
     resolved = "resolved: " if is_status_recovery(old.get("status"), new.get("status")) else ""
-    details = "".join(_suite_details(new))
+    counts = {verb: new.get(key) for key, verb in _COUNTS.items()}
+    count_texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
+    details = f": {', '.join(count_texts)}" if count_texts else ""
+    results = _objects(new.get("testCaseResultSummary"))
+    names = [_test_name(one) for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
+    if names:
+        more_text = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        details += f" ({', '.join(names[:_MOST_NAMED])}{more_text})"
     text = f"{resolved}test run {in_words(str(new.get('status') or 'reported'))}{details}"
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
-def _suite_details(summary: Value) -> Iterator[str]:
-    """Yield how many tests failed, were aborted and passed, and the first that did not pass by name."""
-    counts = {verb: summary.get(key) for key, verb in _COUNTS.items()}
-    texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
-    if texts:
-        yield f": {', '.join(texts)}"
-    results = _objects(summary.get("testCaseResultSummary"))
-    names = [_test_name(one) for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
-    if names:
-        more_text = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        yield f" ({', '.join(names[:_MOST_NAMED])}{more_text})"
-
-
 def _test_name(result: Value) -> str:
     """Return a test with its table: ``not_null of orders``."""
-    test, table = _object(result.get("testCase")), _object(result.get("table"))
+    references = (result.get("testCase"), result.get("table"))
+    test, table = (one if isinstance(one, dict) else {} for one in references)
     name = str(test.get("displayName") or test.get("name") or result.get("testCaseName") or "?")
     return f"{name} of {table.get('displayName') or table.get('name')}" if table else name
 

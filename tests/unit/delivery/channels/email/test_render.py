@@ -32,7 +32,7 @@ from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.wording.changes import asset_of
 from tocsin.delivery.wording.reports import INCIDENT, RUN
 from tocsin.errors import InvalidInput
-from tocsin.model.change import DESTINATION, EventType
+from tocsin.model.change import DESTINATION, SUITE_SUMMARY, EventType
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
@@ -279,6 +279,17 @@ KINDS = samples.EVENTS | {
     "failing_destination": change_event(
         addition_of(DESTINATION, {"type": "Webhook", "failingSince": NOW_MS, "failureCount": 3, "percent": 50}),
         event_type=EventType.DESTINATION_FAILING,
+    ),
+    "suite_run": change_event(
+        addition_of(
+            SUITE_SUMMARY,
+            {
+                "status": "Failed",
+                "failed": 1,
+                "testCaseResultSummary": [{"status": "Failed", "testCase": {"name": "t"}, "table": {"name": "orders"}}],
+            },
+        ),
+        event_type=EventType.TEST_SUITE_RUN_COMPLETED,
     ),
     "log_in": change_event(None, event_type=EventType.USER_LOGIN),
 }

@@ -402,7 +402,7 @@ def test_reasons_that_were_left_out_are_shown_with_the_cause(
     (dispatch,) = messages.dispatches(messages.claim("s", 9, now_ms=now_ms))
     says = "the recipient muted this alert permanently"
     first, muted = dispatch.first.notification_id, OutcomeReason.MUTED
-    left_out = DroppedReason(notification_id=first, reason=dispatch.reasons[0], because=muted, says=says)
+    left_out = DroppedReason(notification_id=first, reason=dispatch.first.reasons[0], because=muted, says=says)
     ended = finish_of(dispatch.message, Rejected(OutcomeReason.MUTED))
     messages.record("s", [replace(ended, attempt=replace(ended.attempt, dropped=(left_out,)))], now_ms=now_ms)
     answer = explanation_of(administrator, event, subscription="Mail", user="ann")

@@ -45,7 +45,7 @@ class TwoQueries:
 
     def alerts_of_message(self) -> list[str]:
         (dispatch,) = self.messages.dispatches(claim(self.messages, now_ms=LATER_MS))
-        return [reason.subscription_name for reason in dispatch.reasons]
+        return [reason.subscription_name for reason in dispatch.first.reasons]
 
 
 @pytest.mark.parametrize("channel", ["Email", "ActivityFeed"])

@@ -120,11 +120,6 @@ class Dispatch:
         """Return the event of the first notification."""
         return self.first.event
 
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Return the reasons of the first notification."""
-        return self.first.reasons
-
 
 def selections(dispatch: Dispatch, most_entries: int) -> Iterator[tuple[Entry, ...]]:
     """Yield ever fewer of the notifications, for messages that show some and count the others; the last time none.

@@ -593,7 +593,7 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
             because, says = OutcomeReason.MAY_NOT_VIEW, "a policy hides it"
             return None, tuple(
                 DroppedReason(notification_id="n", reason=reason, because=because, says=says)
-                for reason in dispatch.reasons
+                for reason in dispatch.first.reasons
             )
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])

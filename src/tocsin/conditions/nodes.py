@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from tocsin.logic import Formula
 
@@ -158,12 +159,14 @@ class Personal(Formula["Leaf"]):
 Leaf = Has | Compare | TextTest | Contains | Present | Filled | Personal
 Node = Formula[Leaf]
 
+_field_value = lru_cache(maxsize=1_024)(FieldValue)  # there are few, and to make one takes longer than to find it
+
 
 def values_in(leaf: Leaf) -> tuple[Value, ...]:
     """Return the values that ``leaf`` reads, in its order: its field, paths, and the literals it compares them with."""
     match leaf:
         case Has(field=field):
-            return (FieldValue(field),)
+            return (_field_value(field),)
         case Compare(left=left, right=right):
             return left, right
         case Personal():

@@ -88,21 +88,6 @@ def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
     return ({"op": "replace", "path": f"/columns/{place}", "value": {**other_fields, **kind}},)
 
 
-def describe_column(draft: AssetDraft, name: str, text: str) -> Operations:
-    """Say what a column means."""
-    place = draft.column_at(name)
-    return () if place is None else put(f"columns/{place}/description", text)
-
-
-def tag_column(draft: AssetDraft, name: str, tag: str) -> Operations:
-    """Tag a column."""
-    place = draft.column_at(name)
-    labels = [] if place is None else draft.columns[place].get("tags", [])
-    if place is None or any(label["tagFQN"] == tag for label in labels):
-        return ()
-    return put(f"columns/{place}/tags", [*labels, tag_label(tag)])
-
-
 MODELLED = frozenset({"staging", "marts"})
 SOURCES = frozenset({"public", "billing", "logistics", "support", "marketing", "rental"})
 TABLES = MODELLED | SOURCES | {"raw"}
@@ -163,20 +148,25 @@ def edit(draft: AssetDraft, rng: Random, *, governs: bool) -> Operations:
     return ()
 
 
-def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
+def _undescribed_columns(draft: AssetDraft) -> list[tuple[int, str]]:
+    """Return the columns that are described nowhere yet, by index, and what they mean."""
+    columns = [(place, one["name"]) for place, one in enumerate(draft.columns) if "description" not in one]
     descriptions = rows.column_descriptions()
-    silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
+    return [(place, descriptions[name]) for place, name in columns if name in descriptions]
+
+
+def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
+    silent = _undescribed_columns(draft)
     if not silent:
         return ()
-    name = rng.choice(silent)
-    return describe_column(draft, name, descriptions[name])
+    place, text = rng.choice(silent)
+    return put(f"columns/{place}/description", text)
 
 
 def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
     """Describe all columns without a description in one edit."""
-    descriptions = rows.column_descriptions()
-    silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
-    return tuple(operation for name in silent for operation in describe_column(draft, name, descriptions[name]))
+    edits = (put(f"columns/{place}/description", text) for place, text in _undescribed_columns(draft))
+    return tuple(operation for operations in edits for operation in operations)
 
 
 def _add_note(draft: AssetDraft, rng: Random) -> Operations:
@@ -210,8 +200,9 @@ def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
 
 
 def _tag_column(draft: AssetDraft, rng: Random) -> Operations:
-    personal = [one["name"] for one in draft.columns if one["name"] in PERSONAL_COLUMNS and not one.get("tags")]
-    return tag_column(draft, rng.choice(personal), PERSONAL) if personal else ()
+    columns = enumerate(draft.columns)
+    personal = [place for place, one in columns if one["name"] in PERSONAL_COLUMNS and not one.get("tags")]
+    return put(f"columns/{rng.choice(personal)}/tags", [tag_label(PERSONAL)]) if personal else ()
 
 
 def _retier(draft: AssetDraft, rng: Random) -> Operations:

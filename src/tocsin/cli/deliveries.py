@@ -53,7 +53,7 @@ def list_letters(
     tocsin deliveries list --since 1d
     tocsin deliveries list --alert PaymentsSchemaChanges --reason serverError
     """
-    filters = _present_options(alert=alert, destination=destination, reason=reason, since=since, until=until)
+    filters = {"alert": alert, "destination": destination, "reason": reason, "since": since, "until": until}
     with Client() as client:
         letters = list(islice(client.dead_letters(**filters), limit))
     show_rows(map(_row, letters), answer=letters, as_json=as_json)
@@ -97,7 +97,8 @@ def replay(
     tocsin deliveries replay --alert PaymentsSchemaChanges --since 6h
     tocsin deliveries replay --reason serverError --since 2026-01-31
     """
-    filters = _present_options(alert=alert, destination=destination, reason=reason, since=since)
+    options = {"alert": alert, "destination": destination, "reason": reason, "since": since}
+    filters = {key: value for key, value in options.items() if value is not None}
     if message is None and not filters:
         raise InvalidInput("Say what to replay: a message, or --alert, --destination, --reason or --since.")
     if message is not None and filters:
@@ -107,10 +108,6 @@ def replay(
         started = client.start_replay(**selection)
         ended = started if no_wait else _follow_replay(client, started)
     show_text(_summary(ended), answer=ended, as_json=as_json)
-
-
-def _present_options(**options: str | None) -> dict[str, str]:
-    return {key: value for key, value in options.items() if value is not None}
 
 
 def _follow_replay(client: Client, replay: Document) -> Document:

@@ -67,27 +67,17 @@ def claim(alert_id: str, limit: int, lease_s: int, caller: Caller) -> Document:
 def acknowledge(alert_id: str, claims: Sequence[Held], caller: Caller) -> Document:
     """Record what consumers have dealt with; saying it again changes nothing."""
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
-    queued_by_id, detail = (
-        stores.queue.find(alert_id, {claim.id for claim in claims}),
-        f"acknowledged by {caller.actor.name}",
-    )
+    queued_by_id = stores.queue.find(alert_id, {claim.id for claim in claims})
+    outcome = Delivered(detail=f"acknowledged by {caller.actor.name}")
     finished_by_lease: dict[str, dict[str, Finished]] = {}
     for claim in claims:
         queued = queued_by_id.get(claim.id)
         if queued is not None and queued.status is MessageStatus.QUEUED and queued.lease == claim.lease:
-            finished = _finished_message(queued.message, Delivered(detail=detail), queued.updated_at_ms, now_ms)
+            finished = _finished_message(queued.message, outcome, queued.updated_at_ms, now_ms)
             finished_by_lease.setdefault(claim.lease, {})[claim.id] = finished
     for lease, ended in sorted(finished_by_lease.items()):
         stores.messages.record(lease, list(ended.values()), now_ms=now_ms)
-    queued_by_id = stores.queue.find(alert_id, {claim.id for claim in claims})
-
-    def state(claim: Held) -> str:
-        queued = queued_by_id.get(claim.id)
-        if queued is None:
-            return "notFound"
-        return "acknowledged" if queued.status is MessageStatus.DELIVERED else "leaseLost"
-
-    return {"data": [{"id": claim.id, "state": state(claim)} for claim in claims]}
+    return _outcomes_json(alert_id, claims, set(), {}, caller)
 
 
 def release(alert_id: str, claims: Sequence[Held], caller: Caller) -> Document:

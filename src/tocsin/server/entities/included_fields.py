@@ -53,20 +53,16 @@ def included_values(
     return extras
 
 
-def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
-    return {suite["id"]: parts.reports.suites.tests(suite["id"]) for suite in suites}
-
-
 def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
     """Return the test results of suites by suite id, counting tests that these scopes may see."""
-    return parts.reports.suites.summaries([suite["id"] for suite in suites], scopes)
+    return parts.reports.suites.summaries(_ids(suites), scopes)
 
 
 def pipeline_observability(
     parts: Parts, tables: Sequence[Document], visibility: Visibility
 ) -> dict[str, list[Document]]:
     """Return what is known of the pipelines of each table, by table id, counting those that may be seen."""
-    observations = parts.reports.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
+    observations = parts.reports.observations.attachments(_ids(tables), OBSERVABILITY)
     pipeline_ids = sorted({pipeline for kept in observations.values() for pipeline in kept})
     live = parts.catalogue.live(pipeline_ids) if pipeline_ids else []
     visible = visibility.sees(live)
@@ -84,28 +80,24 @@ def _attachment_of(kind: str, value_of: Callable[[Document], object] = lambda st
     """Return the reader of a field that is attached to entities as one document of this kind."""
 
     def read(parts: Parts, entities: Sequence[Document]) -> Values:
-        attachments = parts.reports.observations.attachments([entity["id"] for entity in entities], kind)
+        attachments = parts.reports.observations.attachments(_ids(entities), kind)
         return {entity_id: value_of(stored) for entity_id, stored in attachments.items()}
 
     return read
 
 
-def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.reports.observations.latest([table["id"] for table in tables], TABLE_PROFILE))
-
-
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
-    joins = parts.reports.observations.attachments([table["id"] for table in tables], JOINS)
+    joins = parts.reports.observations.attachments(_ids(tables), JOINS)
     return {table_id: summary(kept, _today(parts)) for table_id, kept in joins.items()}
 
 
 def _usage(parts: Parts, used: Sequence[Document]) -> Values:
-    return dict(parts.reports.usage.summaries([one["id"] for one in used], _today(parts)))
+    return dict(parts.reports.usage.summaries(_ids(used), _today(parts)))
 
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
     """Return the columns of each table with their metrics; none of a table that has no metrics."""
-    metrics_by_table = parts.reports.observations.attachments([table["id"] for table in tables], METRICS)
+    metrics_by_table = parts.reports.observations.attachments(_ids(tables), METRICS)
     return [
         [_with_metrics(column, metrics_by_table[table["id"]]["metrics"]) for column in table.get("columns") or ()]
         if table["id"] in metrics_by_table
@@ -121,15 +113,11 @@ def _with_metrics(column: Document, metrics: Sequence[Document]) -> Document:
 
 def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
     """Return the state of the last incident of each test case; clients of 1.13 have no such field."""
-    return (
-        dict(parts.reports.incidents.latest_of([case["id"] for case in cases]))
-        if parts.settings.is_api_since(2)
-        else {}
-    )
+    return dict(parts.reports.incidents.latest_of(_ids(cases))) if parts.settings.is_api_since(2) else {}
 
 
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
-    votes_by_asset = parts.reports.observations.attachments([asset["id"] for asset in assets], votes.KIND)
+    votes_by_asset = parts.reports.observations.attachments(_ids(assets), votes.KIND)
     voters = {user for kept in votes_by_asset.values() for side in kept.values() for user in side}
     users = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
     return {asset["id"]: _vote(votes_by_asset.get(asset["id"], {}), users) for asset in assets}
@@ -142,6 +130,10 @@ def _vote(voter_ids: Document, users: Document) -> Document:
     return votes.vote_counts(sides) | sides
 
 
+def _ids(entities: Sequence[Document]) -> list[str]:
+    return [entity["id"] for entity in entities]
+
+
 def _today(parts: Parts) -> int:
     return parts.clock.now_ms() // _DAY_MS
 
@@ -151,10 +143,10 @@ _FIELDS: dict[str, Field] = {
     "incidentStatus": _incident,
     "inspectionQuery": _attachment_of(QUERY, lambda kept: kept[QUERY]),
     "joins": _joins,
-    "profile": _profile,
+    "profile": lambda parts, tables: dict(parts.reports.observations.latest(_ids(tables), TABLE_PROFILE)),
     "tableProfilerConfig": _attachment_of(CONFIG),
     "testSuite": _suite,
-    "tests": _tests,
+    "tests": lambda parts, suites: {suite_id: parts.reports.suites.tests(suite_id) for suite_id in _ids(suites)},
     "usageSummary": _usage,
     "votes": _votes,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -58,19 +58,14 @@ class _Minute:
     unrecorded: int = 0
 
 
-@dataclass
-class _State:
-    windows: dict[Key, _Window] = field(default_factory=dict)
-    minute: _Minute = field(default_factory=_Minute)
-
-
 class RefusalLog:
     """Takes note of refusals and writes the events; one per server."""
 
     def __init__(self, write: Write, clock: Clock) -> None:
         self._write, self._clock = write, clock
         self._lock = threading.Lock()
-        self._state = _State()
+        self._windows: dict[Key, _Window] = {}
+        self._minute = _Minute()
         self._queue: queue.Queue[tuple[Violation, Actor] | None] = queue.Queue(_WAITING)
         self._thread: threading.Thread | None = None
 
@@ -80,7 +75,7 @@ class RefusalLog:
         now_ms = self._clock.now_ms()
         with self._lock:
             self._ensure_running()
-            window = self._state.windows.get(key)
+            window = self._windows.get(key)
             if window is not None and now_ms - window.since_ms < WINDOW_MS:
                 window.unrecorded += 1
                 return
@@ -89,7 +84,7 @@ class RefusalLog:
             violation = _violation(actor, operation, resource, document, verdict)
             if window is not None and window.unrecorded:
                 violation.details["repeated"] = window.unrecorded
-            self._state.windows[key] = _Window(now_ms, violation, actor)
+            self._windows[key] = _Window(now_ms, violation, actor)
             self._put(violation, actor)
 
     def close(self) -> None:
@@ -103,29 +98,29 @@ class RefusalLog:
 
     def _has_room(self, now_ms: int) -> bool:
         self._turn_minute(now_ms)
-        minute = self._state.minute
-        if minute.recorded >= MOST_PER_MINUTE or len(self._state.windows) >= _MOST_KNOWN:
+        minute = self._minute
+        if minute.recorded >= MOST_PER_MINUTE or len(self._windows) >= _MOST_KNOWN:
             minute.unrecorded += 1
             return False
         minute.recorded += 1
         return True
 
     def _turn_minute(self, now_ms: int) -> None:
-        minute = self._state.minute
+        minute = self._minute
         if now_ms - minute.began_ms < _MINUTE_MS:
             return
-        self._state.minute = _Minute(began_ms=now_ms)
+        self._minute = _Minute(began_ms=now_ms)
         if minute.unrecorded:
-            self._put(_minute_violation(minute), SYSTEM)
+            self._put(Violation(None, {"repeated": minute.unrecorded, "sinceMs": minute.began_ms}), SYSTEM)
 
     def _settle(self, now_ms: int, *, everything: bool = False) -> None:
         """Write the counts of closed windows in which denials were suppressed."""
         self._turn_minute(now_ms if not everything else now_ms + _MINUTE_MS)
         closed_keys = [
-            key for key, window in self._state.windows.items() if everything or now_ms - window.since_ms >= WINDOW_MS
+            key for key, window in self._windows.items() if everything or now_ms - window.since_ms >= WINDOW_MS
         ]
         for key in closed_keys:
-            window = self._state.windows.pop(key)
+            window = self._windows.pop(key)
             if window.unrecorded:
                 details = {**window.violation.details, "repeated": window.unrecorded}
                 self._put(Violation(window.violation.policy_id, details), window.actor)
@@ -134,7 +129,7 @@ class RefusalLog:
         try:
             self._queue.put_nowait((violation, actor))
         except queue.Full:
-            self._state.minute.unrecorded += 1 + int(violation.details.get("repeated", 0))
+            self._minute.unrecorded += 1 + int(violation.details.get("repeated", 0))
 
     def _ensure_running(self) -> None:
         if self._thread is None:
@@ -175,7 +170,3 @@ def _violation(actor: Actor, operation: Operation, resource: str, document: Docu
     }
     filled_details = {key: value for key, value in details.items() if value is not None}
     return Violation(ruling.grant.policy.id if ruling else None, filled_details)
-
-
-def _minute_violation(minute: _Minute) -> Violation:
-    return Violation(None, {"repeated": minute.unrecorded, "sinceMs": minute.began_ms})

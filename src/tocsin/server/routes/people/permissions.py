@@ -17,7 +17,6 @@ from tocsin.access.subject import Grant, Subject
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
 from tocsin.model.stored import Key, missing
@@ -58,7 +57,10 @@ def list_of_policies(
 @router.get("/{resource}", openapi_extra=answers("ResourcePermission"))
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for a type."""
-    return answer(resource_permission(_permissions(caller, user), _existing_resource(resource)))
+    permissions = _permissions(caller, user)
+    if resource not in RESOURCES:
+        raise NotFound(f"resource {resource!r} not found")
+    return answer(resource_permission(permissions, resource))
 
 
 @by_id_and_name(
@@ -69,7 +71,9 @@ def read_permissions(resource: Resource, caller: Asked, *, user: User = None) ->
 )
 def read_permissions_of_entity(resource: Resource, key: Key, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for an entity."""
-    row = _row(resource)
+    if resource not in ENTITY_TYPES:
+        raise NotFound(f"type {resource!r} not found")
+    row = ENTITY_TYPES[resource]
     permissions = _permissions(caller, user)
     catalogue = caller.parts.catalogue
     stored = catalogue.get(row.name, key, "all")
@@ -98,15 +102,3 @@ def _permissions(caller: Caller, user: str | None) -> Permissions:
 def _policy(text: str, caller: Caller) -> Document:
     policy_id = parse_id(text, f"{text!r} is not an id", field="ids")
     return visible_document(ENTITY_TYPES["policy"], Key.by_id(policy_id), caller)
-
-
-def _existing_resource(resource: str) -> str:
-    if resource not in RESOURCES:
-        raise NotFound(f"resource {resource!r} not found")
-    return resource
-
-
-def _row(resource: str) -> EntityType:
-    if resource not in ENTITY_TYPES:
-        raise NotFound(f"type {resource!r} not found")
-    return ENTITY_TYPES[resource]

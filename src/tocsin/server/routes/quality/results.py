@@ -33,16 +33,13 @@ Status = Annotated[
 router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
 
 
+@router.put("/{fqn}/testCaseResult", name="put_result", openapi_extra=answers("TestCase", reads="TestCaseResult"))
 @router.post("/testCaseResults/{fqn}", openapi_extra=answers("TestCase", reads="TestCaseResult"))
 def add_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a result of a test case: at least ``timestamp`` (ms) and ``testCaseStatus``."""
-    return _add_result(fqn, body, caller)
-
-
-@router.put("/{fqn}/testCaseResult", openapi_extra=answers("TestCase", reads="TestCaseResult"))
-def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a result of a test case (older path)."""
-    return _add_result(fqn, body, caller)
+    """Report a result of a test case (also at an older path): at least ``timestamp`` (ms) and ``testCaseStatus``."""
+    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    written = caller.parts.writes.add_test_result(fqn, body, actor=caller.actor)
+    return written_answer(ENTITY_TYPES["testCase"], written, caller)
 
 
 @router.get("/testCaseResults/{fqn}", openapi_extra=answers("TestCaseResultPage"))
@@ -91,9 +88,3 @@ def _with_masks(page: DocumentPage, case: Document, caller: Caller) -> DocumentP
         return page
     masked = [result | {SAMPLE: MASK} if SAMPLE in result else result for result in page.documents]
     return DocumentPage(masked, page.total, page.after)
-
-
-def _add_result(fqn: str, body: Document, caller: Caller) -> Response:
-    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
-    written = caller.parts.writes.add_test_result(fqn, body, actor=caller.actor)
-    return written_answer(ENTITY_TYPES["testCase"], written, caller)

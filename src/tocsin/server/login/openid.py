@@ -67,49 +67,21 @@ class Started:
     cookie: str
 
 
-class HandOver:
-    """Hand-over of a log-in from the provider's redirect to the page: a code for one use, in one browser, for a minute.
-
-    An address that logs somebody in can be sent to anybody. So the address holds no token, but a code that is worth
-    nothing without the cookie of the browser that began. The store has only what both together hash to.
-    """
-
-    def __init__(self, people: People, clock: Clock) -> None:
-        self._people, self._clock = people, clock
-
-    def code_for(self, person: Person, browser: str) -> str:
-        """Return a new code with which ``browser``, a secret of that browser, logs in as this person."""
-        code, now_ms = secrets.token_urlsafe(32), self._clock.now_ms()
-        until_ms = now_ms + HANDED_OVER_WITHIN_S * 1000
-        issued = IssuedToken(_code_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, until_ms)
-        self._people.tokens.add(issued)
-        return code
-
-    def redeem(self, code: str, browser: str) -> Person:
-        """Return who logs in with a code, which then stops working.
-
-        Raises
-        ------
-        Unauthenticated : the code was used, is too old, or was made for another browser
-        """
-        person_id = self._people.tokens.take(_code_id(code, browser), TokenKind.LOG_IN, now_ms=self._clock.now_ms())
-        person = None if person_id is None else self._people.by_id(person_id)
-        if person is None or person.deleted:
-            raise Unauthenticated("This log-in was completed, took too long, or began in another browser; start again.")
-        return person
-
-
 def _code_id(code: str, browser: str) -> str:
     return str(uuid5(_CODES, f"{code}\n{browser}"))
 
 
 class OpenIdConnect:
-    """Log-in at one provider; the first one creates the user. ``hand_over`` leads it back to the page."""
+    """Log-in at one provider; the first one creates the user.
+
+    The provider's redirect hands a log-in over to the page by a code for one use, in one browser, within a minute: an
+    address that logs somebody in can be sent to anybody. So the address holds no token, but a code that is worth
+    nothing without the cookie of the browser that began. The store has only what both together hash to.
+    """
 
     def __init__(self, settings: AccessSettings, people: People, writes: Writes, clock: Clock) -> None:
         self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
         self._key = OctKey.import_key(people.secret("openid-key", lambda: secrets.token_hex(32)))
-        self.hand_over = HandOver(people, clock)
         self._lock = threading.Lock()
         self._metadata: Json = None
 
@@ -153,14 +125,32 @@ class OpenIdConnect:
         claims = self._identity(self._id_token(code, remembered), str(remembered["nonce"]))
         return self._person(claims)
 
-    def browser_of(self, cookie: str | None) -> str:
-        """Return the secret of the browser in which a log-in was started, by its cookie.
+    def code_for(self, person: Person, cookie: str | None) -> str:
+        """Return a new code with which the browser that has this cookie logs in as this person.
 
         Raises
         ------
-        Unauthenticated : none was started there, or too long ago
+        Unauthenticated : no log-in was started in that browser, or too long ago
         """
-        return str(self._login_state(cookie)["state"])
+        browser, code, now_ms = str(self._login_state(cookie)["state"]), secrets.token_urlsafe(32), self._clock.now_ms()
+        until_ms = now_ms + HANDED_OVER_WITHIN_S * 1000
+        issued = IssuedToken(_code_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, until_ms)
+        self._people.tokens.add(issued)
+        return code
+
+    def redeem(self, code: str, cookie: str | None) -> Person:
+        """Return who logs in with a code, which then stops working.
+
+        Raises
+        ------
+        Unauthenticated : the code was used, is too old, or was made for another browser
+        """
+        code_id = _code_id(code, str(self._login_state(cookie)["state"]))
+        person_id = self._people.tokens.take(code_id, TokenKind.LOG_IN, now_ms=self._clock.now_ms())
+        person = None if person_id is None else self._people.by_id(person_id)
+        if person is None or person.deleted:
+            raise Unauthenticated("This log-in was completed, took too long, or began in another browser; start again.")
+        return person
 
     def _login_state(self, cookie: str | None) -> Document:
         try:

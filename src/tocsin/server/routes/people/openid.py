@@ -61,7 +61,7 @@ async def come_back(
 
     def finish() -> str:
         person = parts.login.openid.finish(code, state, tocsin_login)
-        return parts.login.openid.hand_over.code_for(person, parts.login.openid.browser_of(tocsin_login))
+        return parts.login.openid.code_for(person, tocsin_login)
 
     exchangeable = await parts.login.openid_queue.run(finish, client_address(request))
     # A fragment is never sent to a server, so the code is in no log.
@@ -77,9 +77,7 @@ async def exchange(
     code = text_in(body, "code")
 
     def redeem() -> Token:
-        return parts.login.sessions.begin(
-            parts.login.openid.hand_over.redeem(code, parts.login.openid.browser_of(tocsin_login))
-        )
+        return parts.login.sessions.begin(parts.login.openid.redeem(code, tocsin_login))
 
     token = await parts.login.openid_queue.run(redeem, client_address(request))
     logged_in = answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})

@@ -17,21 +17,12 @@ from tocsin.alerts.explanations.matching import MatchTrace, match_trace
 from tocsin.alerts.explanations.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow import pipeline
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.cascade import cascades_of, links_of
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.streak import report_of
-from tocsin.flow.pipeline import (
-    MATCHING,
-    NOTIFYING,
-    AlertFacts,
-    Batch,
-    Context,
-    Rights,
-    dependencies_of,
-    run,
-)
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.model.access import Operation
@@ -185,29 +176,33 @@ def _matching(
 
 def _decide(
     matching: Mapping[str, Plan], alerts_by_id: Mapping[str, EventSubscription], logged: LoggedEvent, caller: Caller
-) -> Batch:
+) -> pipeline.Batch:
     """Return what the stages of the pipeline decide about the alerts that match an event.
 
     Where the pipeline has decided about rights before, that counts; otherwise rights are those of now.
     """
     stores, alerts = caller.parts.alert_stores, alerts_by_id.values()
 
-    def decisions_about(judged: Mapping[int, Collection[str]]) -> Rights:
+    def decisions_about(judged: Mapping[int, Collection[str]]) -> pipeline.Rights:
         ids = judged.get(logged.offset, ())
         editors = stores.match_results.withheld_at(logged.offset, ids)
         return {(logged.offset, alert): editor for alert, editor in editors.items()}
 
-    facts = AlertFacts(
+    facts = pipeline.AlertFacts(
         rules={},
         timings={},
         cascades=cascades_of({alert.id: links_of(alert) for alert in alerts if alert.enabled}),
-        depending=dependencies_of(alerts),
+        depending=pipeline.dependencies_of(alerts),
         of_tocsin=frozenset(alert.id for alert in alerts if alert.is_of_tocsin),
         reads={alert_id: plan.reads for alert_id, plan in matching.items()},
     )
     lookups = replace(stores.lookups(caller.policies), find_decisions=decisions_about)
     matched = MatchedEvent(head_of(logged), dict.fromkeys(matching, EVERYBODY))
-    return run((*MATCHING, *NOTIFYING), Batch([matched]), Context(facts, lookups, caller.parts.clock.now_ms()))
+    return pipeline.run(
+        (*pipeline.MATCHING, *pipeline.NOTIFYING),
+        pipeline.Batch([matched]),
+        pipeline.Context(facts, lookups, caller.parts.clock.now_ms()),
+    )
 
 
 def _at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Verdict]:

@@ -5,17 +5,7 @@ Next: ``alerts/related.py``.
 
 from __future__ import annotations
 
-from tocsin.alerts.related import (
-    RELATIONS,
-    TRIGGERS,
-    NameableAlerts,
-    RelatedAlerts,
-    check_incidents,
-    check_loops,
-    check_references,
-    find_related,
-    references_to,
-)
+from tocsin.alerts import related
 from tocsin.errors import Forbidden
 from tocsin.model.entity import Document
 from tocsin.server.alerts.explanations import tended_alerts, visible_alerts
@@ -30,25 +20,25 @@ def check_related(document: Document, before: Document | None, caller: Caller) -
     InvalidInput : one is not there, leads back to this alert (the message names the way), or opens no incidents
     Forbidden : the caller may not edit one that is to be triggered: it would notify others' recipients
     """
-    for key in RELATIONS:
+    for key in related.RELATIONS:
         if document.get(key) is None:
             continue
-        references = check_references(key, document[key])
+        references = related.check_references(key, document[key])
         old_ids = {one["id"] for one in (before or {}).get(key) or ()}
-        alerts = _read_nameable(old_ids, caller) if references else NameableAlerts()
-        relation = RelatedAlerts(key, find_related(key, references, alerts), old_ids)
+        alerts = _read_nameable(old_ids, caller) if references else related.NameableAlerts()
+        relation = related.RelatedAlerts(key, related.find_related(key, references, alerts), old_ids)
         if before is not None and relation.alerts:
             all_alerts = caller.parts.subscriptions.list_all()
             name = str(document["name"])
-            check_loops(relation, before["id"], name=name, visible=alerts.visible, all_alerts=all_alerts)
-        if key == TRIGGERS:
+            related.check_loops(relation, before["id"], name=name, visible=alerts.visible, all_alerts=all_alerts)
+        if key == related.TRIGGERS:
             _check_rights(relation, caller)
         else:
-            check_incidents(relation)
-        document[key] = references_to(relation.alerts)
+            related.check_incidents(relation)
+        document[key] = related.references_to(relation.alerts)
 
 
-def _check_rights(relation: RelatedAlerts, caller: Caller) -> None:
+def _check_rights(relation: related.RelatedAlerts, caller: Caller) -> None:
     new = [alert for alert in relation.alerts if alert.id not in relation.old_ids]
     editable_ids = {alert.id for alert in tended_alerts(new, caller)}
     for alert in new:
@@ -56,8 +46,8 @@ def _check_rights(relation: RelatedAlerts, caller: Caller) -> None:
             raise Forbidden(f"Only editors of alert {alert.name} may let other alerts trigger it.")
 
 
-def _read_nameable(old_ids: set[str], caller: Caller) -> NameableAlerts:
+def _read_nameable(old_ids: set[str], caller: Caller) -> related.NameableAlerts:
     """Return the alerts that the caller sees, and others that the alert named before: whoever changes it keeps them."""
     visible = {one.id: one for one in visible_alerts(caller)}
     hidden = map(caller.parts.subscriptions.find, sorted(old_ids - visible.keys()))
-    return NameableAlerts(visible, {one.id: one for one in hidden if one is not None})
+    return related.NameableAlerts(visible, {one.id: one for one in hidden if one is not None})

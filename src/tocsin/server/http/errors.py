@@ -21,38 +21,24 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tocsin.errors import (
-    Conflict,
-    Forbidden,
-    InternalError,
-    InvalidCondition,
-    InvalidInput,
-    NotFound,
-    PreconditionFailed,
-    StoreDamaged,
-    TocsinError,
-    TooLarge,
-    TooManyRequests,
-    Unauthenticated,
-    Unavailable,
-)
+from tocsin import errors
 from tocsin.model.entity import Document
 from tocsin.model.validation_errors import describe_validation
 from tocsin.server.http.unserved import unserved_hint
 from tocsin.store.database.faults import failure_for
 
-STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
-    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    InvalidInput: HTTPStatus.BAD_REQUEST,
-    Unauthenticated: HTTPStatus.UNAUTHORIZED,
-    Forbidden: HTTPStatus.FORBIDDEN,
-    NotFound: HTTPStatus.NOT_FOUND,
-    PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
-    Conflict: HTTPStatus.CONFLICT,
-    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
-    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    StoreDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
-    InternalError: HTTPStatus.INTERNAL_SERVER_ERROR,
+STATUS_OF: dict[type[errors.TocsinError], HTTPStatus] = {
+    errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.InvalidInput: HTTPStatus.BAD_REQUEST,
+    errors.Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    errors.Forbidden: HTTPStatus.FORBIDDEN,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
+    errors.Conflict: HTTPStatus.CONFLICT,
+    errors.TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.StoreDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.InternalError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """Every family and its status; a subclass answers as its nearest ancestor here."""
 
@@ -68,7 +54,7 @@ Suggest = Callable[[Request, str, str], str]
 """Returns what to add to the message that no entity of this type has this FQN."""
 
 
-def status_of(error: TocsinError) -> HTTPStatus:
+def status_of(error: errors.TocsinError) -> HTTPStatus:
     """Return the HTTP status of ``error``: that of its nearest family."""
     return next((STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF), HTTPStatus(500))
 
@@ -82,7 +68,7 @@ def error_answer(status: int, message: str, headers: dict[str, str] | None = Non
 
 def install_errors(app: FastAPI, suggest: Suggest) -> None:
     """Make ``app`` answer every failure in that shape; ``suggest`` adds a similar name to one that is not found."""
-    app.add_exception_handler(TocsinError, partial(_tocsin_error, suggest))
+    app.add_exception_handler(errors.TocsinError, partial(_tocsin_error, suggest))
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
@@ -137,27 +123,27 @@ def logged_path(scope: Scope) -> str:
 
 
 def _tocsin_error(suggest: Suggest, request: Request, error: Exception) -> Response:
-    assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
+    assert isinstance(error, errors.TocsinError)  # noqa: S101  what Starlette registers the handler for
     message = explain(error)
-    if isinstance(error, NotFound) and error.fqn:
+    if isinstance(error, errors.NotFound) and error.fqn:
         message += suggest(request, error.entity_type, error.fqn)
     return _failure_answer(error, message)
 
 
-def _failure_answer(error: TocsinError, message: str) -> Response:
+def _failure_answer(error: errors.TocsinError, message: str) -> Response:
     status, headers = status_of(error), {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, Unavailable) and error.retry_after_s is not None:
+    if isinstance(error, errors.Unavailable) and error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
     return error_answer(status, message, headers)
 
 
-def explain(error: TocsinError) -> str:
+def explain(error: errors.TocsinError) -> str:
     """Return the message with the place and the way out, where the error knows them."""
-    if isinstance(error, InvalidCondition):
+    if isinstance(error, errors.InvalidCondition):
         return _explain_condition(error)
-    if isinstance(error, InvalidInput) and error.field and not _says(error.message, error.field):
+    if isinstance(error, errors.InvalidInput) and error.field and not _says(error.message, error.field):
         return f"{error.field}: {error.message}"
     return error.message
 
@@ -167,7 +153,7 @@ def _says(message: str, field: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(field)}(?!\w)", message) is not None
 
 
-def _explain_condition(error: InvalidCondition) -> str:
+def _explain_condition(error: errors.InvalidCondition) -> str:
     """Return the message with whatever of place, expected words and suggestion it does not say itself."""
     parts = [error.message]
     if f"column {error.column}" not in error.message:
@@ -204,4 +190,4 @@ def parse_as(model: type[Model], body: Document) -> Model:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise InvalidInput(describe_validation(error.errors())) from error
+        raise errors.InvalidInput(describe_validation(error.errors())) from error

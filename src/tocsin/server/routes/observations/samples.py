@@ -10,16 +10,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
+from tocsin.catalogue.observations import samples
 from tocsin.catalogue.observations.profiles import place_of
-from tocsin.catalogue.observations.samples import (
-    FAILED_ROWS,
-    FORMS,
-    QUERY,
-    SAMPLE,
-    put_failed_rows,
-    put_query,
-    put_sample,
-)
 from tocsin.catalogue.observations.table_details import attach
 from tocsin.errors import NotFound
 from tocsin.model.access import Operation
@@ -46,7 +38,7 @@ of_asset = APIRouter(tags=["samples"])
 @of_asset.put("/{entity_id}/sampleData", openapi_extra=answers("{}", reads="SampleRequest"))
 def put(kind: Kind, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
-    asset = _write(kind, _key_of(kind, entity_id), caller, lambda record, asset: put_sample(record, asset, body))
+    asset = _write(kind, _key_of(kind, entity_id), caller, partial(samples.put_sample, sample=body))
     return _with_sample(kind, asset, caller)
 
 
@@ -60,7 +52,7 @@ def read(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 @of_asset.delete("/{entity_id}/sampleData", openapi_extra=answers("{}"))
 def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
-    work = partial(attach, kind=SAMPLE, attachment=None)
+    work = partial(attach, kind=samples.SAMPLE, attachment=None)
     return answer(past(kind, _write(kind, _key_of(kind, entity_id), caller, work), caller))
 
 
@@ -69,7 +61,7 @@ def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 )
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
     """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
-    case = _write_case(case_id, caller, lambda record, case: put_failed_rows(record, case, body, validate=validate))
+    case = _write_case(case_id, caller, partial(samples.put_failed_rows, sample=body, validate=validate))
     return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 
 
@@ -77,20 +69,21 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
 def read_failed(case_id: PathId, caller: Asked) -> Response:
     """Return the rows that failed a test, masked."""
     case = permitted_document("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
-    return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
+    return answer(_failed_rows(case, caller).get(samples.FAILED_ROWS, {"columns": [], "rows": []}))
 
 
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
-    return answer(past(_CASE, _write_case(case_id, caller, partial(attach, kind=FAILED_ROWS, attachment=None)), caller))
+    work = partial(attach, kind=samples.FAILED_ROWS, attachment=None)
+    return answer(past(_CASE, _write_case(case_id, caller, work), caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery", openapi_extra=answers("TestCase", reads="QueryText"))
 def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     """Set the query (plain text or JSON string) that shows the failing rows."""
-    case = _write_case(case_id, caller, lambda record, case: put_query(record, case, query))
-    (details,) = included_values(_CASE, [case], caller.parts, frozenset({QUERY}))
+    case = _write_case(case_id, caller, partial(samples.put_query, query=query))
+    (details,) = included_values(_CASE, [case], caller.parts, frozenset({samples.QUERY}))
     return answer(past(_CASE, case, caller) | details)
 
 
@@ -103,24 +96,24 @@ def _write(kind: EntityType, key: Key, caller: Caller, work: Work) -> Document:
 
 
 def _key_of(kind: EntityType, entity_id: UUID) -> Key:
-    if kind.name not in FORMS:
-        raise NotFound(f"{with_article(kind.name)} has no sample data; valid types: {', '.join(FORMS)}")
+    if kind.name not in samples.FORMS:
+        raise NotFound(f"{with_article(kind.name)} has no sample data; valid types: {', '.join(samples.FORMS)}")
     return Key.by_id(str(entity_id))
 
 
 def _with_sample(kind: EntityType, document: Document, caller: Caller) -> Response:
     view = past(kind, document, caller)
-    sample = caller.parts.reports.observations.attachments([document["id"]], SAMPLE).get(document["id"])
+    sample = caller.parts.reports.observations.attachments([document["id"]], samples.SAMPLE).get(document["id"])
     if sample is None:
         return answer(view)
     tags = masked_tags_for(caller, document)
     mask = masked_rows if "rows" in sample else masked_messages
-    return answer(view | {SAMPLE: mask(sample, document, tags)})
+    return answer(view | {samples.SAMPLE: mask(sample, document, tags)})
 
 
 def _failed_rows(case: Document, caller: Caller) -> Document:
-    sample = caller.parts.reports.observations.attachments([case["id"]], FAILED_ROWS).get(case["id"])
+    sample = caller.parts.reports.observations.attachments([case["id"]], samples.FAILED_ROWS).get(case["id"])
     if sample is None:
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
-    return {FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}
+    return {samples.FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}

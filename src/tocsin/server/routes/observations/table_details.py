@@ -36,22 +36,20 @@ router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
 @router.put("/joins", openapi_extra=answers("Table", reads="TableJoins"))
 def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add joins of a table's columns on a day (``startDate``) within the last 30."""
-    return _do_on_table(
-        table_id, caller, Operation.EDIT_ALL, ("joins", lambda record, one: put_joins(record, one, body))
-    )
+    return _change(table_id, caller, Operation.EDIT_ALL, partial(put_joins, request=body), "joins")
 
 
 @router.put("/dataModel", openapi_extra=answers("Table", reads="DataModelRequest"))
 def model(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the data model of a table; its owners, tags and columns fill missing ones."""
-    return _do_on_table(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
+    return _change(table_id, caller, Operation.EDIT_ALL, partial(put_model, model=body))
 
 
 @router.put("/tableProfilerConfig", openapi_extra=answers("Table", reads="TableProfilerConfig"))
 def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the profiler configuration of a table."""
-    work = ("tableProfilerConfig", lambda record, one: put_config(record, one, body))
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    work = partial(put_config, config=body)
+    return _change(table_id, caller, Operation.EDIT_DATA_PROFILE, work, "tableProfilerConfig")
 
 
 @router.get("/tableProfilerConfig", openapi_extra=answers("Table"))
@@ -65,41 +63,39 @@ def read_config(table_id: PathId, caller: Asked) -> Response:
 @router.delete("/tableProfilerConfig", openapi_extra=answers("Table"))
 def delete_config(table_id: PathId, caller: Asked) -> Response:
     """Delete the profiler configuration of a table."""
-    work = ("", partial(attach, kind=CONFIG, attachment=None))
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    work = partial(attach, kind=CONFIG, attachment=None)
+    return _change(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.put("/customMetric", openapi_extra=answers("Table", reads="CustomMetricRequest"))
 def metric(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add or replace a custom metric (``name``, ``expression``) of a table or its column ``columnName``."""
-    work = ("customMetrics", lambda record, one: put_metric(record, one, body))
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _change(table_id, caller, Operation.EDIT_DATA_PROFILE, partial(put_metric, metric=body), "customMetrics")
 
 
 @router.delete("/customMetric/{name}", openapi_extra=answers("Table"))
 def delete_metric(table_id: PathId, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a table."""
-    work = ("customMetrics", lambda record, one: remove_metric(record, one, name))
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _change(table_id, caller, Operation.EDIT_DATA_PROFILE, partial(remove_metric, name=name), "customMetrics")
 
 
 @router.delete("/customMetric/{column}/{name}", openapi_extra=answers("Table"))
 def delete_column_metric(table_id: PathId, column: PathText, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a column."""
-    work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
-    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    work = partial(remove_metric, name=name, column=column)
+    return _change(table_id, caller, Operation.EDIT_DATA_PROFILE, work, "customMetrics")
 
 
 @router.put("/pipelineObservability", openapi_extra=answers("Table", reads="PipelineObservabilityRequestList"))
 def observability(table_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Set what is known of pipelines of a table (a list): schedule, last run, average run time; others stay."""
-    return _put_observability(table_id, caller, lambda record, one: put_entries(record, one, body))
+    return _put_observability(table_id, caller, partial(put_entries, request=body))
 
 
 @router.put("/pipelineObservability/{pipeline}", openapi_extra=answers("Table", reads="PipelineObservabilityRequest"))
 def observability_of_one(table_id: PathId, pipeline: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Set what is known of one pipeline of a table, by the pipeline's FQN."""
-    return _put_observability(table_id, caller, lambda record, one: put_entry(record, one, pipeline, body))
+    return _put_observability(table_id, caller, partial(put_entry, pipeline=pipeline, request=body))
 
 
 @router.get("/pipelineObservability", openapi_extra=answers("Table"))
@@ -118,9 +114,8 @@ def _with_pipelines(table: Document, caller: Caller) -> Response:
     return answer(past(_TABLE, table, caller) | {OBSERVABILITY: runs})
 
 
-def _do_on_table(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:
+def _change(table_id: UUID, caller: Caller, operation: Operation, work: Work, field: str = "") -> Response:
     """Do the work on a table and return it with the field that the work is about."""
-    field, step = work
-    written = write_permitted("table", Key.by_id(str(table_id)), caller, operation, step)
+    written = write_permitted("table", Key.by_id(str(table_id)), caller, operation, work)
     (details,) = included_values(_TABLE, [written.document], caller.parts, frozenset({field}))
     return answer(past(_TABLE, written.document, caller) | caller.visibility.visible_documents([details])[0])

@@ -17,16 +17,7 @@ from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import InvalidInput
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.entity import Document
-from tocsin.model.message import (
-    Attempt,
-    Delivered,
-    DroppedReason,
-    Message,
-    MessageStatus,
-    Outcome,
-    OutcomeReason,
-    Rejected,
-)
+from tocsin.model.message import Attempt, Delivered, DroppedReason, Message, MessageStatus, OutcomeReason, Rejected
 from tocsin.server.alerts.event_shape import reason_json
 from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.request import Caller
@@ -192,7 +183,11 @@ def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document
 
 
 def _finished_message(
-    message: Message, outcome: Outcome, started_at_ms: int, now_ms: int, dropped: tuple[DroppedReason, ...] = ()
+    message: Message,
+    outcome: Delivered | Rejected,
+    started_at_ms: int,
+    now_ms: int,
+    dropped: tuple[DroppedReason, ...] = (),
 ) -> Finished:
     duration_ms = max(0, min(now_ms - started_at_ms, 2**31 - 1))
     attempt = Attempt(message.id, message.attempt_count + 1, started_at_ms, duration_ms, outcome, dropped)

@@ -5,9 +5,9 @@ Only the person or an administrator may set them. Next: ``store/recipients/mutes
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -20,11 +20,10 @@ from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import FLAG, TEXT, TIME, either, nullable
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
-from tocsin.server.routes.notifications.inbox import own_inbox
+from tocsin.server.routes.notifications.inbox import Owner
 
 _ALERT = "eventsubscription"
 
-Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/mutes", tags=["inbox"])
 
 

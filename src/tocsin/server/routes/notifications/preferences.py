@@ -5,9 +5,7 @@ Only the person or an administrator may read or set them. Next: ``store/outbox/p
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
@@ -18,9 +16,8 @@ from tocsin.model.preferences import Preferences
 from tocsin.server.http.errors import parse_as
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, answer
-from tocsin.server.routes.notifications.inbox import own_inbox
+from tocsin.server.routes.notifications.inbox import Owner
 
-Owner = Annotated[str, Depends(own_inbox)]
 router = APIRouter(prefix="/users/{user_id}/preferences", tags=["inbox"])
 
 

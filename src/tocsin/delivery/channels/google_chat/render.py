@@ -7,7 +7,6 @@ Next: ``delivery/channels/google_chat/sender.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -51,7 +50,7 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
 
 def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
-    texts = _paragraphs(section.body) or [_change(line) for line in section.lines]
+    texts = list(map(_paragraph, section.body)) or list(map(_change, section.lines))
     texts += [section.more()] if section.more_count else []
     texts += [] if section.body else [escape(section.signature + section.owned_by)]
     if section.why:
@@ -64,7 +63,7 @@ def _whole(section: Section) -> dict[str, Any]:
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    lines = _paragraphs(section.body) or [_change(line) for line in section.lines]
+    lines = list(map(_paragraph, section.body)) or list(map(_change, section.lines))
     texts = [f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
@@ -80,11 +79,6 @@ def _change(line: ChangeLine) -> str:
 
 def _widgets(*texts: str) -> dict[str, Any]:
     return {"widgets": [{"textParagraph": {"text": text}} for text in texts]}
-
-
-def _paragraphs(blocks: Sequence[RichBlock]) -> list[str]:
-    """Return the text of a paragraph for each block."""
-    return list(map(_paragraph, blocks))
 
 
 def _paragraph(block: RichBlock) -> str:

@@ -56,7 +56,7 @@ def _payload(content: MessageContent) -> bytes:
 def _whole(section: Section) -> Iterator[Element]:
     """Yield the elements of the only notification."""
     if section.body:
-        yield from _rich_elements(section.body)
+        yield from map(_element, section.body)
     else:
         yield _text(section.asset, isSubtle=True)
     for line in section.lines:
@@ -72,7 +72,7 @@ def _whole(section: Section) -> Iterator[Element]:
 def _brief(section: Section) -> Element:
     """Return the element of one notification of several."""
     items = [_text(section.headline, weight="Bolder")]
-    items += _rich_elements(section.body) if section.body else [_text(section.asset, isSubtle=True)]
+    items += map(_element, section.body) if section.body else [_text(section.asset, isSubtle=True)]
     for line in section.lines:
         items += _change(line)
     if section.more_count:
@@ -107,12 +107,6 @@ def _text(text: str, **style: object) -> Element:
 def _plain(text: str) -> str:
     """Return a text without tags, and without the braces that clients replace by dates (``{{DATE(…)}}``)."""
     return without_brackets(text).replace("{{", "{ {") or "(empty)"
-
-
-def _rich_elements(blocks: Sequence[RichBlock]) -> Iterator[Element]:
-    """Yield an element for each block."""
-    for block in blocks:
-        yield _element(block)
 
 
 def _element(block: RichBlock) -> Element:

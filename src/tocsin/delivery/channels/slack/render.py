@@ -179,9 +179,9 @@ def _list(points: list[Block], level: int, *, is_ordered: bool) -> Block:
 def _element(block: RichBlock) -> Block:
     match block.kind:
         case BlockKind.QUOTE:
-            return {"type": "rich_text_quote", "elements": _spans(block.spans)}
+            return {"type": "rich_text_quote", "elements": list(map(_span, block.spans))}
         case BlockKind.CODE:
-            return {"type": "rich_text_preformatted", "elements": [_text_element(Span(block.text()))]}
+            return {"type": "rich_text_preformatted", "elements": [_span(Span(block.text()))]}
         case BlockKind.RULE:
             return _section((Span(f"{_RULE}\n"),))
         case BlockKind.HEADING:
@@ -191,22 +191,11 @@ def _element(block: RichBlock) -> Block:
 
 
 def _section(spans: Sequence[Span]) -> Block:
-    return {"type": "rich_text_section", "elements": _spans(spans)}
+    return {"type": "rich_text_section", "elements": list(map(_span, spans))}
 
 
-def _spans(spans: Sequence[Span]) -> list[Block]:
-    return [_link_element(span) if span.link else _text_element(span) for span in spans]
-
-
-def _text_element(span: Span) -> Block:
-    return {"type": "text", "text": without_brackets(span.text)} | _style(span)
-
-
-def _link_element(span: Span) -> Block:
-    return {"type": "link", "url": span.link, "text": without_brackets(span.text)} | _style(span)
-
-
-def _style(span: Span) -> Block:
+def _span(span: Span) -> Block:
+    kind: Block = {"type": "link", "url": span.link} if span.link else {"type": "text"}
     styles = (("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("code", span.code))
     style = {name: True for name, is_so in styles if is_so}
-    return {"style": style} if style else {}
+    return kind | {"text": without_brackets(span.text)} | ({"style": style} if style else {})

@@ -49,18 +49,15 @@ class Verifications:
     async def _verify(
         self, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int
     ) -> tuple[Outcome | None, float]:
-        refusal = await self._challenge(event, secrets, send, now_ms)
-        return refusal, KEPT_ALWAYS if refusal is None else NOT_KEPT
-
-    async def _challenge(self, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int) -> Outcome | None:
+        """Send a challenge; return why the answer is none, and how long that is kept."""
         challenge = self._new_challenge()
         outcome = await send(_request(event, challenge, secrets, now_ms))
         if not isinstance(outcome, Delivered):
-            return replace(outcome, detail=f"verification of the endpoint: {outcome.detail}")
+            return replace(outcome, detail=f"verification of the endpoint: {outcome.detail}"), NOT_KEPT
         if not is_answer(outcome.detail, challenge, secrets):
             detail = "the endpoint did not answer the challenge"
-            return of_reason(OutcomeReason.NOT_VERIFIED, status_code=outcome.status_code, detail=detail)
-        return None
+            return of_reason(OutcomeReason.NOT_VERIFIED, status_code=outcome.status_code, detail=detail), NOT_KEPT
+        return None, KEPT_ALWAYS
 
 
 def is_answer(text: str, challenge: str, secrets: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.plan_cost import PER_PERSON, PlanCost, total
+from tocsin.flow.match.plan_cost import PER_PERSON, PlanCost
 from tocsin.model.entity import Document
 from tocsin.settings import Settings
 
@@ -88,7 +88,7 @@ def check_quotas(document: Document, cost: PlanCost, before: Document, allowance
             place = f"destinations[{index}].config.receivers"
             check_receivers(new_receivers, place, allowance, count=len(receivers))
     if extent.conditions not in (None, old_extent.conditions):
-        excess = PER_PERSON.excess(total([*allowance.other_costs, cost]))
+        excess = PER_PERSON.excess(*allowance.other_costs, cost)
         if excess is not None:
             raise InvalidInput(f"{excess} Or disable one of them, or ask an administrator.", field="filteringRules")
 

@@ -97,8 +97,9 @@ class CostLimits:
         """Return the name of the first limit that the cost exceeds; None if it keeps within all."""
         return next((name for name in _WORDING if _amount(name, cost) > getattr(self, name)), None)
 
-    def excess(self, cost: PlanCost) -> str | None:
-        """Return which limit the cost exceeds, and the way out, in a sentence; None if it keeps within all."""
+    def excess(self, *costs: PlanCost) -> str | None:
+        """Return which limit these exceed together, and the way out, in a sentence; None if they keep within all."""
+        cost = total(costs)
         name = self.exceeded_limit(cost)
         if name is None:
             return None

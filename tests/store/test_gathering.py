@@ -165,7 +165,9 @@ def test_a_notification_that_another_alert_wants_at_once_leaves_its_digest(store
     store.write(1, now_ms=NOON_MS + 2)
     assert store.counts_by_due_time() == {NOON_MS + 1: 2}
     dispatches = store.messages.dispatches(store.claim(NOON_MS + 2))
-    assert [[reason.subscription_name for reason in one.reasons] for one in dispatches] == [["at once", "hourly"]] * 2
+    assert [[reason.subscription_name for reason in one.first.reasons] for one in dispatches] == [
+        ["at once", "hourly"]
+    ] * 2
 
 
 def test_what_has_gone_out_in_a_digest_goes_out_no_more_when_another_alert_wants_it_at_once(

@@ -133,7 +133,10 @@ def test_the_root_goes_out_at_once_and_what_follows_together_with_the_root_in_it
     (digest,) = store.dispatches(store.claim("worker", 9, now_ms=NOW_MS + 60_000))
     assert digest_headline(digest.entries) == "3 failures downstream of orders"
     assert digest_headline((*first.entries, *digest.entries)) == "3 failures downstream of orders; 1 change: has_rows"
-    assert digest.reasons[0].sentence() == f"the alert names this address (alert failing; {NAME}.orders failed first)"
+    assert (
+        digest.first.reasons[0].sentence()
+        == f"the alert names this address (alert failing; {NAME}.orders failed first)"
+    )
 
 
 def test_without_a_failure_upstream_or_after_its_recovery_each_asset_is_a_group(company: SmallCompany) -> None:

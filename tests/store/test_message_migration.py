@@ -157,7 +157,7 @@ def test_only_what_was_open_goes_out_and_what_was_claimed_stays_so(old_engine: E
     assert [one.id for one in (*first, *second)] == [_message_id("pending"), _message_id("awaitingRetry")]
     dispatches = messages.dispatches([*first, *second])
     assert [one.event.id for one in dispatches] == [EVENT.id, EVENT.id]
-    assert [one.reasons[0].subscription_id for one in dispatches] == ["s", "s"]
+    assert [one.first.reasons[0].subscription_id for one in dispatches] == ["s", "s"]
 
 
 def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Engine) -> None:

@@ -230,7 +230,7 @@ def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
     dispatches = messages.dispatches(claimed)
     assert [one.message for one in dispatches] == claimed
     assert [one.event.id for one in dispatches] == [some_id(f"event d/{number}") for number in range(2)]
-    assert dispatches[0].reasons[0].subscription_name == "alert"
+    assert dispatches[0].first.reasons[0].subscription_name == "alert"
     assert not dispatches[0].first.recipient_gone
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests import seedschema
 from tests.serving import Json, table
 
+from tocsin.store.eventlog import log
+
 PATCH = {"Content-Type": "application/json-patch+json"}
 
 
@@ -281,3 +283,16 @@ def test_a_pipelines_run_is_reported_and_read(administrator: httpx.Client) -> No
     for wrong in ({}, {**status, "timestamp": "now"}, {**status, "timestamp": 2**63}, {**status, "timestamp": True}):
         assert administrator.put("/pipelines/airflow.etl/status", json=wrong).status_code == 400
     assert administrator.put("/pipelines/airflow.nothing/status", json=status).status_code == 404
+
+
+def test_an_event_is_not_skipped_when_the_end_of_the_log_falls_back_meanwhile(
+    administrator: httpx.Client, orders: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL a lower offset may be taken after a higher one was readable."""
+    describe(administrator, orders, "Orders.")
+    end = administrator.get("/events?offset=latest").json()["paging"]["offset"]
+    ends = iter([end])
+    monkeypatch.setattr(log, "readable_end", lambda _connection: next(ends, end - 1))
+    page = administrator.get(f"/events?offset={end - 1}").json()
+    assert page["paging"]["offset"] == end
+    assert len(page["data"]) == 1

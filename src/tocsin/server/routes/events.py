@@ -160,7 +160,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     selection, fields, named_types = query.selection(), query.fields(), query.named_types()
 
     def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
-        return caller.parts.log.list_events(selection, limit=count, after=last.offset if last else start)
+        return caller.parts.log.list_events(selection, limit=count, after=last.offset if last else start, through=end)
 
     def is_asked(entry: LoggedEvent) -> bool:
         return _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)

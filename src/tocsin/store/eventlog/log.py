@@ -111,10 +111,16 @@ class EventLog:
             texts, event_rows = Texts(connection), rows_by_key(connection, select(*LOGGED), _EVENT.log_offset, offsets)
             return {row.log_offset: logged_event_of(row, texts) for row in event_rows}
 
-    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> BoundedList[LoggedEvent]:
-        """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""
+    def list_events(
+        self, selection: EventSelection, *, limit: int, after: int = 0, through: int | None = None
+    ) -> BoundedList[LoggedEvent]:
+        """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order.
+
+        ``through`` is a readable end that was read before: a reader that passes it later, having got no event up to it,
+        has to name it here, for the end may have fallen back since.
+        """
         with reading(self._engine) as connection:
-            end = readable_end(connection)
+            end = readable_end(connection) if through is None else through
             query = select(*LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
             placed = query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit)
             texts = Texts(connection)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import uuid4
 
-import structlog
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
@@ -21,13 +20,9 @@ from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
-from tocsin.settings import Settings, StoreSettings
+from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
-from tocsin.store.database.engine import open_engine
-from tocsin.store.database.folder import make_private
-from tocsin.store.database.schema import migrate
-from tocsin.store.database.vault import use_vault
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -35,38 +30,19 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.upkeep.high_water_marks import check_and_warn
-
-
-def make_store(settings: Settings) -> None:
-    """Bring the store to the newest schema: whichever process starts first makes it."""
-    if settings.database_url is None and (changed := make_private(settings.data_dir)):
-        structlog.get_logger().warning("data_folder_made_private", change=changed)
-    with _open_store(settings) as engine:
-        check_and_warn(engine, settings)
-        migrate(engine)
+from tocsin.store.upkeep.opening import open_store
 
 
 @asynccontextmanager
 async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
     """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
-    with _open_store(settings) as engine:
+    with open_store(settings) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
             setup = SenderSetup(settings, key)
             openers = {name.value: open_sender(setup) for name, open_sender in SENDERS.items()}
             senders = {name: await stack.enter_async_context(opener) for name, opener in openers.items()}
             yield parts_of(settings, engine, senders)
-
-
-@contextmanager
-def _open_store(settings: StoreSettings) -> Iterator[Engine]:
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
-    use_vault(engine, settings)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:

@@ -26,7 +26,7 @@ import uvloop
 
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.worker.attempt import Attempts, end_lost_message
-from tocsin.delivery.worker.build import build, make_store
+from tocsin.delivery.worker.build import build
 from tocsin.delivery.worker.lanes import Lanes
 from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
 from tocsin.delivery.worker.parts import WorkerParts
@@ -36,6 +36,7 @@ from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
 from tocsin.store.database.startup import wait_for
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
+from tocsin.store.upkeep.opening import make_store
 
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05

@@ -39,6 +39,7 @@ class Name(StrEnum):
     CONSISTENCY = "consistency"
     PHASES = "phases"
     SINK = "sink"
+    RELAY = "relay"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
     BACKTEST = "backtest"

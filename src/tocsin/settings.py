@@ -316,7 +316,62 @@ class ChannelSettings(_Group):
     smtp_sender: str = Field("tocsin@localhost", description="Sender address.")
 
 
+class RelaySettings(_Group):
+    """The relay: which events leave for a broker, in what form, and where it is."""
+
+    kafka_servers: str | None = Field(
+        default=None, description="Kafka's brokers, `host:port,host:port`. Unset: no relay is started by `tocsin up`."
+    )
+    kafka_topic: str = Field(
+        default="metadata-change-events", pattern=r"^[a-zA-Z0-9._-]{1,200}$", description="Topic of change events."
+    )
+    kafka_topic_per_entity_type: bool = Field(
+        default=False, description="Whether each entity type has a topic of its own, `metadata-change-events.table`."
+    )
+    kafka_partitions: int | None = Field(
+        default=None, ge=1, le=10_000, description="Partitions of topics that the relay makes. Unset: the broker's."
+    )
+    kafka_compression: Literal["gzip", "none"] = Field(
+        default="gzip", description="Compression of records, `gzip` or `none`: what all consumers read."
+    )
+    kafka_security: Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"] = Field(
+        default="plaintext", description="Protocol: `plaintext`, `ssl`, `sasl_plaintext` or `sasl_ssl`."
+    )
+    kafka_ca_file: Path | None = Field(
+        default=None,
+        description="PEM file of the authorities that sign the brokers' certificates. Unset: the system's.",
+    )
+    kafka_certificate_file: Path | None = Field(default=None, description="PEM file of the relay's own certificate.")
+    kafka_key_file: Path | None = Field(default=None, description="PEM file of the key of that certificate.")
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="SCRAM-SHA-512", description="SASL mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`."
+    )
+    kafka_user: str | None = Field(default=None, description="User name at the brokers.")
+    kafka_password: SecretStr | None = Field(default=None, description="Password at the brokers.")
+    relay_name: str = Field(
+        default="tocsin-relay",
+        pattern=r"^[a-zA-Z0-9._-]{1,100}$",
+        description="Name of the relay at the broker; relays of one name take turns, and go on where the other ended.",
+    )
+    relay_reader: str = Field(
+        default="relay-bot", description="Bot whose rights hold for the topic: it gets what this bot may view."
+    )
+    relay_lease_s: float = Field(
+        default=20.0, gt=0, description="Seconds without a sign of life after which another relay takes over."
+    )
+    relay_format: Literal["default", "seed", "openmetadata", "tocsin", "cloudEvents"] = Field(
+        default="seed",
+        description="Format of events: `seed`, `default`, `openmetadata`, `tocsin` or `cloudEvents`.",
+    )
+    relay_event_types: tuple[str, ...] = Field(default=(), description="Event types to write. Empty: all.")
+    relay_entity_types: tuple[str, ...] = Field(default=(), description="Entity types to write. Empty: all.")
+    relay_max_event_bytes: int = Field(
+        default=1_000_000, ge=65_536, le=100_000_000, description="Larger events go without their entity."
+    )
+
+
 class Settings(
+    RelaySettings,
     ChannelSettings,
     AlertSettings,
     WorkerSettings,

@@ -27,13 +27,15 @@ class Login:
 class Welcome:
     """What a newcomer needs: the address, the logins, and where mails and webhooks can be seen.
 
-    ``dev_receiver`` is None when a mail server is set, ``server`` when commands find the server by themselves.
+    ``dev_receiver`` is None when a mail server is set, ``server`` when commands find the server by themselves,
+    ``events`` (brokers and topic) when no broker is.
     """
 
     address: str
     logins: tuple[Login, ...]
     dev_receiver: str | None
     server: str | None = None
+    events: str | None = None
 
 
 class Screen:
@@ -59,6 +61,8 @@ class Screen:
             grid.add_row("", self._password(login))
         if welcome.dev_receiver:
             grid.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
+        if welcome.events:
+            grid.add_row("Events in Kafka", Text(welcome.events, style="cyan"))
         if welcome.server:
             grid.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
         grid.add_row("Stop", "Ctrl-C")

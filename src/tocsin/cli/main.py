@@ -73,7 +73,15 @@ app = typer.Typer(
 )
 
 for _panel, _commands in {
-    _RUN: (up.up, processes.serve, processes.pipeline, processes.deliver, processes.receive),
+    _RUN: (
+        up.up,
+        processes.serve,
+        processes.pipeline,
+        processes.deliver,
+        processes.relay,
+        processes.receive,
+        processes.broker,
+    ),
     _USE: (
         personal.login,
         personal.follow,

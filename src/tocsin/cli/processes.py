@@ -1,10 +1,12 @@
-"""Commands that each run one process of Tocsin: ``serve``, ``pipeline``, ``deliver`` and ``receive``.
+"""Commands that each run one process: ``serve``, ``pipeline``, ``deliver``, ``relay``, ``receive`` and ``broker``.
 
-Next: ``server/app.py``, ``jobs/pipeline.py``, ``delivery/worker/deliver.py`` and ``delivery/worker/dev_receiver.py``.
+Next: ``server/app.py``, ``jobs/pipeline.py``, ``delivery/worker/deliver.py``, ``relay/build.py``,
+``delivery/worker/dev_receiver.py``, ``relay/kafka/dev_broker.py``.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import structlog
@@ -13,11 +15,13 @@ import typer
 from tocsin.cli.checkpoint_lock import alone
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
-from tocsin.cli.java import check_java
-from tocsin.cli.ports import LOOPBACK, check_free
+from tocsin.cli.java import check_java, java_program
+from tocsin.cli.ports import LOOPBACK, any_free_port, check_free
+from tocsin.errors import InvalidInput
 
 HTTP_PORT = 8586
 SMTP_PORT = 8587
+KAFKA_PORT = 9092
 
 
 def serve(
@@ -70,6 +74,55 @@ def deliver() -> None:
         from tocsin.logs import set_up_logs
     set_up_logs(settings)
     main(settings)
+
+
+RestartAt = Annotated[
+    str | None,
+    typer.Option(help="Only set how far the log is written, after a restore: to this offset, or to its `end`."),
+]
+
+
+def relay(*, restart_at: RestartAt = None) -> None:
+    """Run a relay: write the change events that a bot may view to Kafka, each once and in order per entity.
+
+    TOCSIN_KAFKA_SERVERS names the brokers, TOCSIN_RELAY_READER the bot. The broker keeps how far the relay is. Run any
+    number of relays: one writes, the others stand by.
+    """
+    settings = settings_of()
+    if restart_at is not None and not (restart_at == "end" or (restart_at.isascii() and restart_at.isdecimal())):
+        raise InvalidInput(f"{restart_at!r} is no offset of the log: give a number, or `end`", field="--restart-at")
+    with needing("server"):
+        from tocsin.logs import set_up_logs
+        from tocsin.store.database.schema import migrate  # noqa: F401  # before the next block names its own extra
+    with needing("kafka"):
+        from tocsin.relay.build import main, restart
+    set_up_logs(settings)
+    if restart_at is None:
+        main(settings)
+    else:
+        typer.echo(f"The relay {settings.relay_name} goes on after {restart(settings, restart_at)}.")
+
+
+def broker(*, port: Annotated[int, typer.Option(help="Port for clients.")] = KAFKA_PORT) -> None:
+    """Run a Kafka broker for trying out the relay, with its data in the data folder. Requires Java 17 or newer.
+
+    Its files, 43 MB, are fetched from Maven at the first start.
+    """
+    check_java()
+    settings = settings_of()
+    with needing("spark"):
+        from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
+    check_free(LOOPBACK, port, option="--port")
+    folder = settings.data_dir.absolute() / "kafka"
+    files = folder / VERSION
+    if not files.is_dir():
+        typer.echo(f"Fetching Kafka {VERSION}")
+    java = java_program() or "java"
+    with needing("spark"):
+        dev_broker = DevBroker(fetch(files, java=java), folder, port, any_free_port(), java)
+    dev_broker.prepare()
+    command = dev_broker.command()
+    os.execvp(command[0], command)  # noqa: S606  # the program is Java, its arguments are ours
 
 
 def receive(

@@ -23,12 +23,13 @@ from tocsin.cli.console import Login, Screen, Welcome
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.local_store import opened_store
-from tocsin.cli.ports import LOOPBACK, check_free, free_port
-from tocsin.cli.processes import HTTP_PORT, SMTP_PORT
+from tocsin.cli.ports import LOOPBACK, check_free, free_port, is_free
+from tocsin.cli.processes import HTTP_PORT, KAFKA_PORT, SMTP_PORT
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.supervisor import Part, supervise
 from tocsin.client.connection import local_server
 from tocsin.clock import SystemClock
+from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.settings import Settings
 
@@ -48,6 +49,7 @@ def up(
     port: Annotated[int | None, typer.Option(help="Port of the web page and the API.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder for all data.")] = None,
     sample: Annotated[bool, typer.Option(help="Load the sample company if the store is empty.")] = True,
+    kafka: Annotated[bool, typer.Option("--kafka", help="Start a Kafka broker, and relay all events to it.")] = False,
 ) -> None:
     """Start server, pipeline, worker and a development receiver for mails and webhooks on this machine.
 
@@ -60,15 +62,19 @@ def up(
     check_free(settings.host, settings.port, option="--port or TOCSIN_PORT")
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
+    if kafka or settings.kafka_servers:
+        with needing("kafka"):
+            import confluent_kafka  # noqa: F401  # as above
     check_alone(settings.checkpoint_dir())
     dev_receiver = dev_receiver_of(settings)
-    settings = with_dev_receiver(settings, dev_receiver)
+    settings, brokers = with_broker(with_dev_receiver(settings, dev_receiver), is_wanted=kafka)
     with opened_store(settings) as engine:
         from tocsin.store.eventlog.log import EventLog
 
         logins = _prepare(engine, settings, dev_receiver, with_sample=sample)
         question = pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
-        asyncio.run(_run(settings, dev_receiver, logins, question))
+        parts = (*brokers, *parts_of(settings, dev_receiver, question))
+        asyncio.run(_run(parts, _welcome(settings, dev_receiver, logins)))
 
 
 def _prepare(
@@ -100,17 +106,22 @@ def _load_sample(engine: Engine, settings: Settings, dev_receiver: DevReceiver |
     return Login(demo_person.name, "a user of the sample", demo_person.email, demo_person.password)
 
 
-async def _run(
-    settings: Settings, dev_receiver: DevReceiver | None, logins: Sequence[Login], question: Question
-) -> None:
+def _welcome(settings: Settings, dev_receiver: DevReceiver | None, logins: Sequence[Login]) -> Welcome:
+    server = local_url(settings)
+    return Welcome(
+        address=settings.public_url or server,
+        logins=tuple(logins),
+        dev_receiver=dev_receiver.url() if dev_receiver else None,
+        server=None if server == local_server(None) else server,
+        events=f"{settings.kafka_servers}, topic {settings.kafka_topic}" if settings.kafka_servers else None,
+    )
+
+
+async def _run(parts: Sequence[Part], welcome: Welcome) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    screen, parts = Screen(), parts_of(settings, dev_receiver, question)
-    server, received = local_url(settings), dev_receiver.url() if dev_receiver else None
-    welcome = Welcome(
-        settings.public_url or server, tuple(logins), received, None if server == local_server(None) else server
-    )
+    screen = Screen()
     screen.say("up", f"starting {', '.join(part.name for part in parts)}")
     try:
         await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)
@@ -155,6 +166,35 @@ def with_dev_receiver(settings: Settings, dev_receiver: DevReceiver | None) -> S
     return settings.model_copy(update={"egress_allow": (*settings.egress_allow, receiver)})
 
 
+def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, tuple[Part, ...]]:
+    """Return the settings of a relay to a development broker, and the broker, if one is wanted.
+
+    Raises
+    ------
+    InvalidInput : another broker is set
+    """
+    if not is_wanted:
+        return settings, ()
+    if settings.kafka_servers:
+        raise InvalidInput(f"Events go to {settings.kafka_servers} already (TOCSIN_KAFKA_SERVERS)", field="--kafka")
+    port = free_port(KAFKA_PORT)
+    command, data_dir = tocsin("broker", "--port", str(port)), str(settings.data_dir.absolute())
+    broker = Part("broker", command, takes_connections(port), {"TOCSIN_DATA_DIR": data_dir})
+    plain = {"kafka_servers": f"{LOOPBACK}:{port}", "kafka_security": "plaintext"}
+    return settings.model_copy(update=plain), (broker,)
+
+
+def _relay_parts(settings: Settings, shared: dict[str, str]) -> tuple[Part, ...]:
+    if settings.kafka_servers is None:
+        return ()
+    environment = {
+        **shared,
+        "TOCSIN_KAFKA_SERVERS": settings.kafka_servers,
+        "TOCSIN_KAFKA_SECURITY": settings.kafka_security,
+    }
+    return (Part("relay", tocsin("relay"), has_started(), environment),)
+
+
 def local_url(settings: Settings) -> str:
     """Return where the server answers on this machine."""
     return f"http://{_EVERYWHERE.get(settings.host, settings.host)}:{settings.port}"
@@ -176,11 +216,13 @@ def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_r
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, {**shared, **smtp})  # it sends tests of destinations
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
+    relay = _relay_parts(settings, shared)
     if dev_receiver is None:
-        return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
+        return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared), *relay
     ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))
     worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
-    return Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url())), server, pipeline, worker
+    receiver = Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url()))
+    return receiver, server, pipeline, worker, *relay
 
 
 def answers_at(url: str) -> Question:
@@ -193,6 +235,15 @@ def answers_at(url: str) -> Question:
                 return (await http.get(url)).status_code == httpx.codes.OK
             except httpx.TransportError:
                 return False
+
+    return ask
+
+
+def takes_connections(port: int) -> Question:
+    """Return a question that is true once something listens on a port of this machine."""
+
+    async def ask() -> bool:
+        return not is_free(LOOPBACK, port)
 
     return ask
 

@@ -49,3 +49,9 @@ def test_the_log_of_a_server_keeps_no_password() -> None:
     line = first_password_line("pa55word", is_terminal=False)
     assert "pa55word" not in line
     assert "tocsin admin reset-password admin" in line
+
+
+def test_the_welcome_says_where_events_go_if_there_is_a_broker() -> None:
+    written, events = io.StringIO(), "127.0.0.1:9092, topic metadata-change-events"
+    Screen(Console(file=written, width=200)).welcome(Welcome("http://127.0.0.1:8585", (), None, events=events))
+    assert events in written.getvalue()

@@ -13,7 +13,16 @@ from tests.unit.small_server import SmallServer
 
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.processes import serve
-from tocsin.cli.up import DevReceiver, answers_at, dev_receiver_of, has_started, local_url, parts_of, with_dev_receiver
+from tocsin.cli.up import (
+    DevReceiver,
+    answers_at,
+    dev_receiver_of,
+    has_started,
+    local_url,
+    parts_of,
+    with_broker,
+    with_dev_receiver,
+)
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, MissingExtra
 from tocsin.settings import Settings
@@ -43,6 +52,16 @@ def test_with_a_mail_server_there_is_no_dev_receiver() -> None:
     parts = {part.name: part for part in parts_of(SETTINGS, None, has_started())}
     assert list(parts) == ["server", "pipeline", "worker"]
     assert "TOCSIN_SMTP_HOST" not in parts["worker"].environment
+
+
+def test_a_relay_is_started_if_a_broker_is_set_or_started_too() -> None:
+    settings = Settings(kafka_servers="kafka:9092")
+    (relay,) = (part for part in parts_of(settings, None, has_started()) if part.name == "relay")
+    assert relay.environment["TOCSIN_KAFKA_SERVERS"] == "kafka:9092"
+    assert with_broker(SETTINGS, is_wanted=False) == (SETTINGS, ())
+    settings, (broker,) = with_broker(SETTINGS, is_wanted=True)
+    assert broker.command[-3:-1] == ("broker", "--port")
+    assert settings.kafka_servers == f"127.0.0.1:{broker.command[-1]}"
 
 
 def test_all_parts_share_the_port_and_the_folder() -> None:

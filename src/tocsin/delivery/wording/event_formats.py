@@ -108,6 +108,11 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
 
 def as_cloud_event(event: ChangeEvent, source: str) -> Document:
     """Return the event in a CloudEvents 1.0 envelope; ``data`` is the default form."""
+    return {**cloud_attributes(event, source), "datacontenttype": "application/json", "data": as_default(event)}
+
+
+def cloud_attributes(event: ChangeEvent, source: str) -> dict[str, str]:
+    """Return the attributes of the event as a CloudEvent 1.0."""
     return {
         "specversion": "1.0",
         "id": event.id,
@@ -115,8 +120,6 @@ def as_cloud_event(event: ChangeEvent, source: str) -> Document:
         "type": f"org.open-metadata.{event.event_type}",
         "subject": event.entity_fully_qualified_name or event.entity_id,
         "time": to_datetime(event.timestamp).isoformat().replace("+00:00", "Z"),
-        "datacontenttype": "application/json",
-        "data": as_default(event),
     }
 
 

@@ -1,0 +1,153 @@
+"""Fixtures of the relay: a broker for all tests of one run, a store with a company, and relays over it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import structlog
+from sqlalchemy import Engine
+from structlog.testing import capture_logs
+from tests.company import SmallCompany
+from tests.kafka import Kafka, running_kafka
+from tests.waiting import until
+
+from tocsin.cli.java import java_program
+from tocsin.relay.build import relay_of
+from tocsin.server.bootstrap import first_start
+from tocsin.settings import Settings
+from tocsin.store.database.engine import open_engine
+from tocsin.store.eventlog.log import EventLog
+
+NEEDS_JAVA = pytest.mark.skipif(java_program() is None, reason="Kafka needs Java")
+CAUGHT_UP_WITHIN_S = 60
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    with running_kafka(tmp_path_factory.mktemp("kafka")) as running:
+        yield running
+
+
+@pytest.fixture
+def relay_log() -> Iterator[list[MutableMapping[str, Any]]]:
+    """What relays in threads of the test log."""
+    before = structlog.get_config()
+    structlog.reset_defaults()
+    with capture_logs() as logged:
+        yield logged
+    structlog.configure(**before)
+
+
+def reasons_in(relay_log: list[MutableMapping[str, Any]]) -> str:
+    """Return what relays waited for so far."""
+    return "\n".join(str(entry.get("reason")) for entry in relay_log)
+
+
+@dataclass
+class Office:
+    """A store with a company in it, and the settings of relays over it."""
+
+    engine: Engine
+    company: SmallCompany
+    settings: Settings
+    processes: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def topic(self) -> str:
+        """Return the topic of its relays."""
+        return self.settings.kafka_topic
+
+    def describe(self, count: int = 1) -> None:
+        """Change the table ``count`` times."""
+        for number in range(count):
+            self.company.clock.advance(1_000)
+            self.company.describe("orders", f"text {number} of {uuid4()}")
+
+    def progress(self) -> int:
+        """Return the offset up to which its relay has written."""
+        return EventLog(self.engine).progress(f"relay {self.settings.relay_name}")
+
+    def end(self) -> int:
+        """Return the last offset of the log."""
+        return EventLog(self.engine).readable_end()
+
+    @contextmanager
+    def relaying(self, **changes: object) -> Iterator[None]:
+        """Run a relay in a thread until the block ends."""
+        stop, errors = threading.Event(), list[BaseException]()
+
+        def run() -> None:
+            try:
+                with relay_of(self.settings.model_copy(update=changes)) as relay:
+                    relay.run(stop)
+            except Exception as error:  # noqa: BLE001  # raised below
+                errors.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join(60)
+        if errors:
+            raise errors[0]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start ``tocsin relay`` as a process; it is killed at the end of the test."""
+        environment = os.environ | {
+            "TOCSIN_DATA_DIR": str(self.settings.data_dir),
+            "TOCSIN_KAFKA_SERVERS": str(self.settings.kafka_servers),
+            "TOCSIN_KAFKA_TOPIC": self.topic,
+            "TOCSIN_RELAY_NAME": self.settings.relay_name,
+            "TOCSIN_RELAY_LEASE_S": "4",
+            **({"TOCSIN_DATABASE_URL": self.settings.database_url} if self.settings.database_url else {}),
+        }
+        process = subprocess.Popen([sys.executable, "-m", "tocsin", "relay"], env=environment)
+        self.processes.callback(process.wait)
+        self.processes.callback(process.kill)
+        return process
+
+
+@pytest.fixture
+def make_office(kafka: Kafka, tmp_path: Path) -> Iterator[Callable[[str | None], Office]]:
+    with ExitStack() as stack:
+
+        def make(database_url: str | None) -> Office:
+            name = f"relay-{uuid4().hex[:8]}"
+            settings = Settings(
+                data_dir=tmp_path,
+                database_url=database_url,
+                kafka_servers=kafka.servers,
+                kafka_topic=f"events-{name}",
+                relay_name=name,
+            )
+            engine = open_engine(settings.store_url(), synchronous="OFF")
+            first_start(engine, settings)
+            office = Office(engine, SmallCompany(engine), settings)
+            stack.callback(engine.dispose)
+            stack.enter_context(office.processes)
+            return office
+
+        yield make
+
+
+@pytest.fixture
+def office(make_office: Callable[[str | None], Office]) -> Office:
+    return make_office(None)
+
+
+def wait_until_relayed(office: Office) -> None:
+    """Wait until the last event of the log is in the topic."""
+    end = office.end()
+    until(lambda: office.progress() >= end, within_s=CAUGHT_UP_WITHIN_S)

@@ -1,0 +1,124 @@
+"""Kafka for the tests: one broker on loopback, its jars fetched once for the checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.waiting import until
+
+from tocsin.cli.ports import any_free_port
+from tocsin.errors import Unavailable
+from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
+from tocsin.relay.records import OFFSET_HEADER
+
+ROOT = Path(__file__).parents[1]
+FILES = ROOT / ".pytest_cache" / f"kafka-{VERSION}"
+READY_WITHIN_S = 120
+
+
+@dataclass
+class Kafka:
+    """A broker that can be killed and started again at the same port."""
+
+    broker: DevBroker
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    @property
+    def servers(self) -> str:
+        """Return the address for clients."""
+        return f"127.0.0.1:{self.broker.port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self.broker.folder / "output.txt").open("ab") as log:
+            self.process = subprocess.Popen(self.broker.command(), stdout=log, stderr=log)
+        until(self._answers, within_s=READY_WITHIN_S)
+
+    def kill(self) -> None:
+        """Kill it, as if the machine had lost power."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """A client for topics; it ends with what is asked of it."""
+        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+
+    def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
+        """Return all records of a topic, partition by partition, in their order."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.servers,
+                "group.id": "tests",
+                "enable.auto.commit": False,
+                "isolation.level": isolation,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+            }
+        )
+        with closing(consumer):
+            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+            return list(_until_the_ends(consumer, len(partitions)))
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, (self.broker.folder / "output.txt").read_text()[-2000:]
+        try:
+            return bool(self.admin.list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+
+def _until_the_ends(consumer: Consumer, partition_count: int) -> Iterator[Message]:
+    ends = 0
+    while ends < partition_count:
+        for message in consumer.consume(1_000, timeout=1):
+            error = message.error()
+            if error is None:
+                yield message
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ends += 1
+
+
+@contextmanager
+def running_kafka(folder: Path) -> Iterator[Kafka]:
+    """Yield a broker that runs until the block ends; skip the test where its files cannot be fetched."""
+    try:
+        fetch(FILES)
+    except Unavailable as error:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(error.message)
+    kafka = Kafka(DevBroker(FILES, folder, any_free_port(), any_free_port()))
+    kafka.broker.prepare()
+    kafka.start()
+    try:
+        yield kafka
+    finally:
+        kafka.kill()
+
+
+def offsets_of(messages: list[Message]) -> list[int]:
+    """Return the offset in the log of each record."""
+    return [int(dict(message.headers() or [])[OFFSET_HEADER] or b"") for message in messages]
+
+
+def assert_in_order(messages: list[Message]) -> None:
+    """Fail unless the records of each key are in the order of the log."""
+    offsets_by_key: dict[bytes | None, list[int]] = defaultdict(list)
+    for message, offset in zip(messages, offsets_of(messages), strict=True):
+        offsets_by_key[message.key()].append(offset)
+    assert all(offsets == sorted(offsets) for offsets in offsets_by_key.values())

@@ -59,6 +59,7 @@ def test_each_event_of_the_log_is_a_record_in_the_format_of_the_setting(kafka: K
 def test_a_relay_that_is_killed_loses_and_repeats_nothing(
     kafka: Kafka, make_office: Callable[[str | None], Office], place: str, request: pytest.FixtureRequest
 ) -> None:
+    """Fault scenario 45."""
     office = make_office(None if place == "sqlite" else request.getfixturevalue(place))
     rng = random.Random(7)
     for _ in range(KILLS):
@@ -77,6 +78,7 @@ def test_a_relay_that_is_killed_loses_and_repeats_nothing(
 
 
 def test_a_relay_stands_by_and_takes_over_from_one_that_is_suspended(kafka: Kafka, office: Office) -> None:
+    """Fault scenario 46."""
     first = office.start()
     office.describe(3)
     wait_until_relayed(office)
@@ -94,6 +96,7 @@ def test_a_relay_stands_by_and_takes_over_from_one_that_is_suspended(kafka: Kafk
 
 
 def test_a_broker_that_is_killed_is_waited_for(kafka: Kafka, office: Office) -> None:
+    """Fault scenario 27."""
     with office.relaying():
         wait_until_relayed(office)
         kafka.kill()
@@ -108,6 +111,7 @@ def test_a_broker_that_is_killed_is_waited_for(kafka: Kafka, office: Office) -> 
 
 
 def test_a_topic_that_is_deleted_is_made_again_and_gets_what_comes_after(kafka: Kafka, office: Office) -> None:
+    """Fault scenario 47."""
     with office.relaying():
         wait_until_relayed(office)
         end = office.end()
@@ -118,6 +122,7 @@ def test_a_topic_that_is_deleted_is_made_again_and_gets_what_comes_after(kafka: 
 
 
 def test_a_position_that_is_deleted_is_found_by_the_last_records(kafka: Kafka, office: Office) -> None:
+    """Fault scenario 47."""
     office.describe(3)
     with office.relaying():
         wait_until_relayed(office)
@@ -185,6 +190,7 @@ def test_a_topic_that_would_lose_events_is_waited_for_until_somebody_mends_it(
     words: str,
     relay_log: list[MutableMapping[str, Any]],
 ) -> None:
+    """Fault scenario 49."""
     kafka.admin.create_topics([NewTopic(office.topic, 1, config=dict([wrong]))])[office.topic].result(30)
     with office.relaying():
         until(lambda: words in reasons_in(relay_log), within_s=30)
@@ -197,6 +203,7 @@ def test_a_topic_that_would_lose_events_is_waited_for_until_somebody_mends_it(
 
 
 def test_after_a_restore_the_relay_says_so_and_goes_on_where_it_is_told(kafka: Kafka, office: Office) -> None:
+    """Fault scenario 48."""
     office.describe(5)
     with office.relaying():
         wait_until_relayed(office)
@@ -237,6 +244,7 @@ def test_events_that_are_large_together_go_in_several_transactions(kafka: Kafka,
 def test_without_its_bot_the_relay_waits_and_then_goes_on(
     kafka: Kafka, office: Office, relay_log: list[MutableMapping[str, Any]]
 ) -> None:
+    """Fault scenario 50."""
     with office.relaying():
         wait_until_relayed(office)
         writes, reader = office.company.writes, Key.by_name(office.settings.relay_reader)

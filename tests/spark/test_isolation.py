@@ -38,7 +38,7 @@ from tocsin.store.eventlog.log import EventLog
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S, _SHORT_S = 3.0, 2.0
+LIMIT_S, _SHORT_S = 1.0, 2.0
 _CHANGES = 30
 _TEXT = "_" * 999 + "!"
 _PATTERN = "_*_{0,9}y"

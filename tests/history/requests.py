@@ -105,9 +105,11 @@ def _tag(requests_by_type: dict[str, dict[str, Line]], names: list[str]) -> None
 
 
 def _column(column: Line) -> Line:
-    """Return a column with its data type as upstream calls it."""
+    """Return a column with its data type as upstream calls it; arrays whose items have no type get an unknown one."""
     children = {"children": [_column(child) for child in column["children"]]} if column.get("children") else {}
     types = {key: _UPSTREAM.get(column[key], column[key]) for key in ("dataType", "arrayDataType") if key in column}
+    if types.get("dataType") == "ARRAY":
+        types.setdefault("arrayDataType", "UNKNOWN")
     return column | children | types
 
 

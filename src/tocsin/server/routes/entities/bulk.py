@@ -65,7 +65,7 @@ class BulkPutQuery(BulkQuery):
     override_metadata: bool = False
 
 
-@router.put("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
+@router.put("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List", also=("200", "202")))
 def put_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
     """Create or update the entities of a JSON array; failing rows do not stop the others.
 
@@ -75,7 +75,7 @@ def put_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[BulkPut
     return _answer(write, kind, body, caller, query=query)
 
 
-@router.post("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List"))
+@router.post("/bulk", openapi_extra=answers("BulkOperationResult", reads="Create{}List", also=("200", "202")))
 def create_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
     return _answer(BulkWrites.create, kind, body, caller, query=query)

@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import orjson
-
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_cloud_event, as_seed, as_upstream, cloud_attributes
+from tocsin.delivery.wording.event_formats import (
+    DATA_REFERENCE,
+    EVENT_FORMATS,
+    as_cloud_event,
+    cloud_attributes,
+    render_event,
+)
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 OFFSET_HEADER = "tocsin-offset"
 IDEMPOTENCY_HEADER = "idempotencyKey"
-DATA_REFERENCE = "dataref"
-FULL_EVENT = "fullEvent"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def records_of(events: Iterable[LoggedEvent], form: RecordForm) -> list[BrokerRe
 
 def _record_of(logged: LoggedEvent, form: RecordForm) -> BrokerRecord:
     event = logged.event
-    value, reference = _value_of(event, form)
+    value, reference = render_event(event, form.payload_format, form.source, limit_bytes=form.limit_bytes)
     our_headers = ((IDEMPOTENCY_HEADER, event.id.encode()), (OFFSET_HEADER, str(logged.offset).encode()))
     return BrokerRecord(
         log_offset=logged.offset,
@@ -73,30 +75,6 @@ def _record_of(logged: LoggedEvent, form: RecordForm) -> BrokerRecord:
         value=value,
         headers=(*_envelope(event, form, reference), *our_headers),
     )
-
-
-def _value_of(event: ChangeEvent, form: RecordForm) -> tuple[bytes, str | None]:
-    """Return the value of an event, and the address of the whole event where only a part of it fits."""
-    render = EVENT_FORMATS[form.payload_format]
-    value = orjson.dumps(render(event, form.source))
-    if len(value) <= form.limit_bytes:
-        return value, None
-    address = f"{form.source}/api/v1/events/{event.id}"
-    for thin in _thinner(event):
-        document = render(thin, form.source)
-        if render is as_cloud_event:
-            document[DATA_REFERENCE] = address
-        elif render not in (as_upstream, as_seed):  # whose schemas have no place for it; a header has
-            document[FULL_EVENT] = address
-        value = orjson.dumps(document)
-        if len(value) <= form.limit_bytes:
-            break
-    return value, address
-
-
-def _thinner(event: ChangeEvent) -> Iterator[ChangeEvent]:
-    yield event.model_copy(update={"entity": None})
-    yield event.model_copy(update={"entity": None, "change_description": None})
 
 
 def _envelope(event: ChangeEvent, form: RecordForm, reference: str | None) -> Iterator[tuple[str, bytes]]:

@@ -82,8 +82,8 @@ class Office:
         return EventLog(self.engine).readable_end()
 
     @contextmanager
-    def relaying(self, **changes: object) -> Iterator[None]:
-        """Run a relay in a thread until the block ends."""
+    def relaying(self, **changes: object) -> Iterator[threading.Thread]:
+        """Run a relay in a thread until the block ends, and raise the error that it ended with."""
         stop, errors = threading.Event(), list[BaseException]()
 
         def run() -> None:
@@ -96,7 +96,7 @@ class Office:
         thread = threading.Thread(target=run)
         thread.start()
         try:
-            yield
+            yield thread
         finally:
             stop.set()
             thread.join(60)

@@ -210,8 +210,8 @@ def test_after_a_restore_the_relay_says_so_and_goes_on_where_it_is_told(kafka: K
     with office.engine.begin() as connection:  # what a backup from before does not hold
         connection.execute(change_event.delete().where(change_event.c.log_offset == office.end()))
     office.describe(1)
-    with pytest.raises(LogDiverged, match="--restart-at"), office.relaying():
-        time.sleep(5)
+    with pytest.raises(LogDiverged, match="--restart-at"), office.relaying() as relaying:
+        relaying.join(30)
     before = len(kafka.read(office.topic))
     assert restart(office.settings, "end").offset == office.end()
     office.describe(2)
@@ -280,8 +280,8 @@ def test_a_person_is_no_reader_and_a_store_without_policies_has_none(
 def test_a_setting_that_cannot_work_ends_the_relay_with_what_is_wrong(
     office: Office, changes: dict[str, object], words: str
 ) -> None:
-    with pytest.raises(InvalidSetting, match=words), office.relaying(**changes):
-        time.sleep(5)
+    with pytest.raises(InvalidSetting, match=words), office.relaying(**changes) as relaying:
+        relaying.join(30)
 
 
 def test_a_relay_stops_soon_while_no_broker_answers(office: Office, relay_log: list[MutableMapping[str, Any]]) -> None:

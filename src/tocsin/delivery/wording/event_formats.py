@@ -140,6 +140,36 @@ def check_format(config: DestinationConfig, place: str) -> None:
         raise InvalidInput(message, field=f"{place}.payloadFormat")
 
 
+FULL_EVENT, DATA_REFERENCE = "fullEvent", "dataref"
+"""The keys of a thin event, and of a CloudEvent, that hold the address of the whole one."""
+
+
+def render_event(
+    event: ChangeEvent, payload_format: str, source: str, *, limit_bytes: int, in_brief: bool = False
+) -> tuple[bytes, str | None]:
+    """Return an event as JSON, and the address of the whole one where only a part of it is in the JSON.
+
+    An event of more than ``limit_bytes``, or ``in_brief``, goes without its entity, at worst without its changes. An
+    unknown format is the default one.
+    """
+    render = EVENT_FORMATS.get(payload_format, as_default)
+    if not in_brief:
+        payload = orjson.dumps(render(event, source))
+        if len(payload) <= limit_bytes:
+            return payload, None
+    address = f"{source}/api/v1/events/{event.id}"
+    for thin in ({"entity": None}, {"entity": None, "change_description": None}):
+        document = render(event.model_copy(update=thin), source)
+        if render is as_cloud_event:
+            document[DATA_REFERENCE] = address
+        elif render not in (as_upstream, as_seed):  # whose schemas have no place for it
+            document[FULL_EVENT] = address
+        payload = orjson.dumps(document)
+        if len(payload) <= limit_bytes:
+            break
+    return payload, address
+
+
 def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
     wire = _wire(event)
     if event.entity is not None:

@@ -11,11 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import uuid5
 
-import orjson
-
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_cloud_event, as_default, as_seed, as_upstream
-from tocsin.model.change import ChangeEvent
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_cloud_event, render_event
 from tocsin.model.message import Entry
 from tocsin.model.notification import NAMESPACE
 
@@ -26,8 +23,6 @@ COMPRESSED_FROM_BYTES = 4_096
 """Smaller bodies are not compressed."""
 
 GZIP = "gzip"
-FULL_EVENT = "fullEvent"
-"""The key of a thin event that holds the address of the whole one."""
 
 
 @dataclass(frozen=True)
@@ -77,28 +72,10 @@ def compress_payload(payload: bytes) -> bytes:
 
 
 def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
-    """Return an event as JSON; one that is too large without its entity, and at worst without its changes."""
-    render = EVENT_FORMATS.get(payload_format, as_default)
-    if not entry.in_brief:
-        payload = orjson.dumps(render(entry.event, source))
-        if len(payload) <= LIMIT_BYTES:
-            return _Rendered(entry, payload)
-    address = f"{source}/api/v1/events/{entry.event.id}"
-    for thin in _thinner(entry.event):
-        document = render(thin, source)
-        if render is as_cloud_event:
-            document["dataref"] = address
-        elif render not in (as_upstream, as_seed):  # whose schemas have no place for it
-            document[FULL_EVENT] = address
-        payload = orjson.dumps(document)
-        if len(payload) <= LIMIT_BYTES:
-            break
-    return _Rendered(entry, payload, address)
-
-
-def _thinner(event: ChangeEvent) -> Iterator[ChangeEvent]:
-    yield event.model_copy(update={"entity": None})
-    yield event.model_copy(update={"entity": None, "change_description": None})
+    payload, full_event = render_event(
+        entry.event, payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
+    )
+    return _Rendered(entry, payload, full_event)
 
 
 def _split(rendered: Iterable[_Rendered], most_events: int) -> Iterator[list[_Rendered]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
@@ -16,10 +17,10 @@ from tests.company import SmallCompany
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
-from tocsin.cli.lake import answered_by_the_pipeline
+from tocsin.cli.lake import answer_of_pipeline
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
-from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Window
+from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Cut, Extent, ReadingStep, Window
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
@@ -200,9 +201,37 @@ def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, 
     statement = (
         "SELECT 1 AS a, CASE WHEN offset % 2 = 0 THEN 'even' END AS b, 5 AS c FROM change_events ORDER BY offset"
     )
-    answers = LakeQueries(parts).answers(statement)
+    answers = LakeQueries(parts).answer(statement).records
     assert {tuple(row) for row in answers} == {("a", "b", "c")}
     assert [row["b"] for row in answers[:2]] == [None, "even"]
+
+
+def test_an_earlier_state_has_the_events_up_to_an_offset_or_a_moment(
+    company: SmallCompany, parts: LakeParts, store_engine: Engine
+) -> None:
+    grow(parts)
+    company.clock.advance(86_400_000)
+    until_ms = company.clock.now_ms()
+    for number in range(2):
+        company.describe("orders", f"text {number}")
+        company.clock.advance(1_000)
+    queries, end = LakeQueries(parts), parts.log.readable_end()
+    count_sql = "SELECT count(*) AS n, max(offset) AS last FROM change_events"
+    expected = {Cut(): end, Cut(through=end): end, Cut(through=end - 1): end - 1, Cut(through=3): 3}
+    for cut, last in expected.items():
+        assert queries.answer(count_sql, cut=cut).records == [{"n": last, "last": last}]
+    assert queries.answer(count_sql, cut=Cut(through=0)).records == [{"n": 0, "last": None}]
+    events = EventLog(store_engine).read(0, end)
+    happened = [one for one in events if one.event.timestamp <= until_ms]
+    assert 0 < len(happened) < end
+    assert queries.answer(count_sql, cut=Cut(until_ms=until_ms)).records[0]["n"] == len(happened)
+    with pytest.raises(InvalidInput, match=f"must not be above {end}"):
+        queries.answer(count_sql, cut=Cut(through=end + 1))
+    typed = queries.answer("SELECT timestamp, currentVersion FROM change_events LIMIT 0", as_arrow=True)
+    assert [str(one.type) for one in pa.ipc.open_stream(typed.arrow).schema] == [
+        "timestamp[us, tz=UTC]",
+        "decimal128(10, 1)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -213,13 +242,14 @@ def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, 
         ("SELECT * FROM events", "There is no table or view events; query change_events."),
         ("SELECT 1 / 0", "Division by zero"),
         ("SELECT CAST('a' AS INT)", "cannot be cast"),
+        ("SELECT 1 AS a, 2 AS a", "Several columns are called a; name them with AS."),
     ],
 )
 def test_a_wrong_question_is_refused_without_sparks_plan(
     store_engine: Engine, parts: LakeParts, capfd: pytest.CaptureFixture[str], question: str, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        LakeQueries(parts).answers(question)
+        LakeQueries(parts).answer(question)
     assert says in refused.value.message
     assert "Project" not in refused.value.message
     assert "Traceback" not in (output := capfd.readouterr()).err + output.out
@@ -236,21 +266,24 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
     thread.start()
     try:
         until(path.is_socket, within_s=20)
-        (counted,) = answered_by_the_pipeline("SELECT count(*) AS events FROM change_events") or ()
+        counted_answer = answer_of_pipeline("SELECT count(*) AS events FROM change_events")
+        assert counted_answer is not None
+        (counted,) = counted_answer.records
         assert counted == {"events": parts.log.readable_end()}
         for question in ("SELECT nothing FROM change_events", "DROP VIEW change_events"):
             with pytest.raises(InvalidInput):
-                answered_by_the_pipeline(question)
+                answer_of_pipeline(question)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
             client.sendall(b"no question\n")
-        assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
-        assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
+        assert answer_of_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
+        first = answer_of_pipeline("SELECT offset FROM change_events", Cut(through=1), as_arrow=True)
+        assert first is not None and pa.ipc.open_stream(first.arrow).read_all().to_pylist() == [{"offset": 1}]
     finally:
         stopping.set()
         thread.join(20)
     assert not path.exists()
-    assert answered_by_the_pipeline("SELECT 1") is None
+    assert answer_of_pipeline("SELECT 1") is None
 
 
 @pytest.fixture(autouse=True)

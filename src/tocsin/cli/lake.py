@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +17,14 @@ from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.local_store import existing_store
-from tocsin.cli.output import AsJson, show_facts, show_rows
+from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar, waiting_for
-from tocsin.clock import to_datetime
+from tocsin.cli.query_output import OutputFormat, check_target, show_answer
+from tocsin.clock import SystemClock, to_datetime
 from tocsin.errors import InvalidInput
-from tocsin.model.entity import Document
+from tocsin.flow.eventlog.lake import UNCUT, Cut
+from tocsin.model.query_answer import QueryAnswer
+from tocsin.server.alerts.time_arguments import history_cut
 
 if TYPE_CHECKING:  # Spark is an extra
     from tocsin.jobs.lake import LakeParts
@@ -68,6 +73,18 @@ def status(*, as_json: AsJson = False) -> None:
 def query(
     sql: Annotated[str, typer.Argument(help="A Spark SQL query; - reads standard input.")],
     *,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Query the history as of a date or time (2026-01-31, 90d ago) or an offset of the log (2052)."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file (.csv, .json or .parquet).")
+    ] = None,
+    output_format: Annotated[
+        OutputFormat | None, typer.Option("--format", help="Format of the output. Default: that of the file's suffix.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Query the view change_events (lake and log together) with SQL.
@@ -75,35 +92,41 @@ def query(
     Reads the store directly, so it shows all events. A pipeline that runs on this machine answers in a second or two;
     otherwise, and for expensive queries, Spark is started, which requires Java 17 or newer.
     """
-    text = sys.stdin.read() if sql == "-" else sql
+    target_format = check_target(output, output_format, as_json=as_json)
+    cut = UNCUT if at is None else history_cut(at, "--at", SystemClock().now_ms())
+    text, as_arrow = sys.stdin.read() if sql == "-" else sql, target_format is OutputFormat.PARQUET
     with waiting_for("Asking the pipeline"):
-        answers = answered_by_the_pipeline(text)
-    if answers is None:
+        answer = answer_of_pipeline(text, cut, as_arrow=as_arrow)
+    if answer is None:
         with _lake() as parts, waiting_for("Asking"):
             from tocsin.jobs.lake_queries import LakeQueries
 
-            answers = LakeQueries(parts).answers(text)
-    show_rows(answers, as_json=as_json)
+            answer = LakeQueries(parts).answer(text, cut=cut, as_arrow=as_arrow)
+    show_answer(answer, target_format, output)
 
 
-def answered_by_the_pipeline(sql: str) -> list[Document] | None:
-    """Return the rows that a running pipeline answers; None if none runs here, or it leaves the question to others.
+def answer_of_pipeline(sql: str, cut: Cut = UNCUT, *, as_arrow: bool = False) -> QueryAnswer | None:
+    """Return what a running pipeline answers; None if none runs here, or it leaves the question to others.
 
     Raises
     ------
     InvalidInput : the question is malformed
     """
+    question = {"sql": sql, "through": cut.through, "untilMs": cut.until_ms, "arrow": as_arrow}
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as pipeline:
             pipeline.connect(str(settings_of().lake_socket()))
-            pipeline.sendall(json.dumps({"sql": sql}).encode() + b"\n")
+            pipeline.sendall(json.dumps(question).encode() + b"\n")
             with pipeline.makefile("rb") as lines:
-                answer: Document = json.loads(lines.readline())
+                answer = json.loads(lines.readline())
     except (OSError, json.JSONDecodeError):
         return None
     if "error" in answer:
-        raise InvalidInput(answer["error"])
-    return answer.get("rows")
+        raise InvalidInput(answer["error"], field=answer.get("field"))
+    if "columns" not in answer:
+        return None
+    arrow = base64.b64decode(answer["arrow"]) if "arrow" in answer else None
+    return QueryAnswer(answer["columns"], answer["rows"], arrow)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.errors import Unavailable
-from tocsin.flow.eventlog.lake import Extent, Segment, Window, worth_merging
+from tocsin.errors import InvalidInput, Unavailable
+from tocsin.flow.eventlog.lake import UNCUT, Cut, Extent, Segment, Window, worth_merging
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
 from tocsin.spark.lake import (
@@ -30,6 +30,7 @@ from tocsin.spark.lake import (
     dated_events,
     folder_of,
     history,
+    history_through,
     lake_events,
     log_events,
     write_segment,
@@ -172,9 +173,17 @@ def sweep(parts: LakeParts, *, before_ms: int) -> int:
     return len(leftovers)
 
 
-def show_history(parts: LakeParts) -> DataFrame:
-    """Create the session's view ``change_events`` over the whole history, and return it: one row per event."""
-    view = change_events(history(parts.session, parts.place, parts.extent()))
+def show_history(parts: LakeParts, cut: Cut = UNCUT) -> DataFrame:
+    """Create the session's view ``change_events`` over the history up to ``cut``, and return it: one row per event.
+
+    Raises
+    ------
+    InvalidInput : the log ends before ``cut``
+    """
+    extent = parts.extent()
+    if cut.through is not None and cut.through > extent.log_end:
+        raise InvalidInput(f"must not be above {extent.log_end}, the offset at which the log ends", field="at")
+    view = change_events(history_through(parts.session, parts.place, extent, cut))
     view.createOrReplaceTempView(VIEW)
     return view
 

@@ -1,12 +1,13 @@
 """SQL queries of the lake, answered by the running pipeline, so that no command has to wait until Spark has started.
 
 ``tocsin lake query`` sends one over a Unix socket in the data folder, which only the account that runs Tocsin can open:
-a line of JSON with ``sql``, answered by one with ``rows``, ``error`` or ``declined``. Answers are bounded in rows,
-bytes and time. Next: ``spark/lake_sql.py``, which says what a query may use.
+a line of JSON with ``sql``, answered by one with ``columns`` and ``rows`` or ``arrow``, ``error`` or ``declined``.
+Answers are bounded in rows, bytes and time. Next: ``spark/lake_sql.py``, which says what a query may use.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import logging
@@ -14,23 +15,27 @@ import math
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import orjson
+import pyarrow as pa
 import structlog
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.errors import InvalidInput, TooLarge
+from tocsin.flow.eventlog.lake import UNCUT, Cut
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.isolation import TimeLimitExceeded, within
 from tocsin.jobs.lake import LakeParts, show_history
 from tocsin.model.entity import Document
+from tocsin.model.query_answer import QueryAnswer
 from tocsin.spark.lake import VIEW
 from tocsin.spark.lake_sql import LakeSql
 from tocsin.spark.session import register_source, work_in_background
@@ -51,6 +56,9 @@ _WARM_UP = "SELECT timestamp FROM change_events WHERE entityType = 'table' ORDER
 _PATIENCE_S = 10.0
 _LONGEST = 1_000_000
 _LOG = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -76,19 +84,19 @@ class LakeQueries:
         register_source(session, LogSource)
         self._parts, self._sql = parts.in_session(session), LakeSql(session)
 
-    def answers(self, sql: str, bounds: QueryLimits = ALONE) -> list[dict[str, Any]]:  # Any: a column's value
-        """Return the rows that answer SQL on the view ``change_events``, in values that JSON has.
+    def answer(self, sql: str, bounds: QueryLimits = ALONE, *, cut: Cut = UNCUT, as_arrow: bool = False) -> QueryAnswer:
+        """Return what answers SQL on the view ``change_events`` up to ``cut``: values that JSON has, or an Arrow table.
 
         Raises
         ------
         InvalidInput : it is no query on the view, Spark does not understand it or cannot work it out, or it exceeds its
             bounds; the message says where
         """
-        view = show_history(self._parts)
+        view = show_history(self._parts, cut)
         logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
         try:
             frame = self._sql.frame_of(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
-            return _columns(view) if frame is None else _collect_rows(frame, bounds)
+            return _description(view) if frame is None else _collect(frame, bounds, as_arrow=as_arrow)
         except PySparkException as error:
             if _TOO_LARGE in str(error):
                 raise TooLarge("The answer is too large; select fewer rows or columns.") from error
@@ -97,22 +105,43 @@ class LakeQueries:
             raise InvalidInput(_error_text(error)) from error
 
 
-def _columns(view: DataFrame) -> list[dict[str, Any]]:  # Any: as above
-    return [{"column": field.name, "type": field.dataType.simpleString()} for field in view.schema]
+def _description(view: DataFrame) -> QueryAnswer:
+    records: list[Document] = [{"column": field.name, "type": field.dataType.simpleString()} for field in view.schema]
+    columns: list[Document] = [{"name": name, "type": "string"} for name in ("column", "type")]
+    return QueryAnswer(columns, records, _ipc_stream(pa.Table.from_pylist(records)))
 
 
-def _collect_rows(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  # Any: as above
-    if not frame.columns:
-        return []
+def _collect(frame: DataFrame, bounds: QueryLimits, *, as_arrow: bool) -> QueryAnswer:
+    columns: list[Document] = [{"name": field.name, "type": field.dataType.simpleString()} for field in frame.schema]
+    if not columns:
+        return QueryAnswer([])
+    _check_distinct(frame.columns)
     limited = frame.limit(bounds.row_count + 1)
+    if as_arrow:
+        table = _check_count(_within_bounds(limited, bounds, limited.toArrow), bounds)
+        return QueryAnswer(columns, arrow=_ipc_stream(table))
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
+    answers = _check_count(_within_bounds(limited, bounds, texts.collect), bounds)
+    return QueryAnswer(columns, [json.loads(row["row"]) for row in answers])
+
+
+def _check_distinct(names: Sequence[str]) -> None:
+    doubled = [name for name, count in Counter(names).items() if count > 1]
+    if doubled:
+        raise InvalidInput(f"Several columns are called {doubled[0]}; name them with AS.")
+
+
+def _within_bounds(frame: DataFrame, bounds: QueryLimits, collect: Callable[[], T]) -> T:
     try:
-        answers = within(frame.sparkSession, bounds.seconds, texts.collect)
+        return within(frame.sparkSession, bounds.seconds, collect)
     except TimeLimitExceeded as error:
         raise TooLarge(f"The query took longer than {bounds.seconds:.0f} s; narrow it, e.g. by timestamp.") from error
+
+
+def _check_count(answers: S, bounds: QueryLimits) -> S:
     if len(answers) > bounds.row_count:
         raise TooLarge(f"The answer has more than {bounds.row_count:,} rows; add LIMIT or select less.")
-    return [json.loads(row["row"]) for row in answers]
+    return answers
 
 
 def _error_text(error: PySparkException) -> str:
@@ -180,10 +209,21 @@ def _listening(path: Path, queries: LakeQueries, limits: QueryLimits) -> Iterato
 
 def _answer(queries: LakeQueries, question: bytes, limits: QueryLimits) -> Document:
     try:
-        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), limits)}
+        parsed = orjson.loads(question)
+        cut = Cut(parsed.get("through"), parsed.get("untilMs"))
+        answer = queries.answer(str(parsed["sql"]), limits, cut=cut, as_arrow=bool(parsed.get("arrow")))
+        arrow = {} if answer.arrow is None else {"arrow": base64.b64encode(answer.arrow).decode()}
+        return {"columns": answer.columns, "rows": answer.records, **arrow}
     except TooLarge as error:  # the asker's own Spark has more room
         return {"declined": error.message}
     except InvalidInput as error:
-        return {"error": error.message}
+        return {"error": error.message, "field": error.field}
     except (*FAILURES, LookupError, TypeError, ValueError) as error:  # the asker's own Spark says it
         return {"declined": str(error).splitlines()[0]}
+
+
+def _ipc_stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())

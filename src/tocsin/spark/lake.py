@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
-from tocsin.flow.eventlog.lake import ALWAYS, Extent, ReadingStep, Segment, Window
+from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import is_report, with_streak_facts
@@ -84,6 +84,13 @@ def between(session: SparkSession, place: HistoryLocation, extent: Extent, after
     stored = lake_events(session, place, met, ALWAYS).where(is_between(after, through))
     start = max(after, extent.lake_end)
     return stored.union(log_events(session, place, start, through)) if through > start else stored
+
+
+def history_through(session: SparkSession, place: HistoryLocation, extent: Extent, cut: Cut) -> DataFrame:
+    """Return every event of ``extent`` up to ``cut``, each once, as ``EVENTS``: one row per event."""
+    if cut.through is not None:
+        return between(session, place, extent, 0, min(cut.through, extent.log_end))
+    return history(session, place, extent, Window(until_ms=cut.until_ms))
 
 
 def part(session: SparkSession, place: HistoryLocation, step: ReadingStep, window: Window = ALWAYS) -> DataFrame:

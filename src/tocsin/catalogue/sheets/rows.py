@@ -110,8 +110,13 @@ def read_sheet(kind: SheetKind, text: str) -> Sheet:
 def write_sheet(lines: Iterable[Sequence[str]]) -> str:
     """Return rows as CSV text, safe to open in a spreadsheet."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n").writerows([_guard(cell) for cell in row] for row in lines)
+    csv.writer(text, lineterminator="\r\n").writerows([safe_cell(cell) for cell in row] for row in lines)
     return text.getvalue()
+
+
+def safe_cell(cell: str) -> str:
+    """Return a cell that no spreadsheet runs as a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -> Document:
@@ -168,10 +173,6 @@ def _row(cells: list[str], names: list[str], required: set[str]) -> Row:
     values = dict(zip(names, plain, strict=True))
     missing = [name for name in names if name in required and not values[name].strip()]
     return Row(plain, values, f"{missing[0]} is missing" if missing else None)
-
-
-def _guard(cell: str) -> str:
-    return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def _without_guard(cell: str) -> str:

@@ -52,6 +52,20 @@ ALWAYS = Window()
 
 
 @dataclass(frozen=True)
+class Cut:
+    """End of the history as of an earlier state: its last offset, or the time of its latest events (epoch ms).
+
+    Both are inclusive; None for no limit.
+    """
+
+    through: int | None = None
+    until_ms: int | None = None
+
+
+UNCUT = Cut()
+
+
+@dataclass(frozen=True)
 class ReadingStep:
     """One part of a long reading: offsets above ``after``, through ``through``; of ``segments``, or else of the log."""
 

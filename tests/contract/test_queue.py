@@ -123,6 +123,48 @@ def test_status_explanations_and_numbers_say_what_became_of_them(administrator: 
     assert (again.status_code, "queue" in again.json()["message"]) == (409, True)
 
 
+TYPED = {"filteringRules": {"resources": ["domain", "classification"], "rules": []}}
+
+
+def add_classification(client: httpx.Client, name: str) -> None:
+    answer = client.post("/classifications", json={"name": name, "description": "Words."})
+    assert answer.status_code == 201, answer.text
+
+
+def test_a_claim_by_entity_type_takes_the_type_of_the_oldest_event(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    alert = create_alert(administrator, **TYPED)
+    events(administrator, "One")
+    add_classification(administrator, "Words")
+    events(administrator, "Two")
+    notify_all(sqlite_engine)
+    domains = act(administrator, alert, "claim", limit=9, groupBy="entityType")
+    assert [one["event"]["entityFullyQualifiedName"] for one in domains["data"]] == ["One", "Two"]
+    assert all(one["idempotencyKey"] == one["event"]["id"] for one in domains["data"])
+    assert (domains["entityType"], domains["hasMore"]) == ("domain", True)
+    (word,) = (answer := act(administrator, alert, "claim", limit=9, groupBy="entityType"))["data"]
+    assert (word["event"]["entityType"], answer["entityType"], answer["hasMore"]) == (*["classification"] * 2, False)
+    assert act(administrator, alert, "claim", groupBy="entityType") == {"data": [], "hasMore": False}
+    act(administrator, alert, "release", items=leases_of(domains["data"]))
+    assert act(administrator, alert, "claim", groupBy="entityType")["hasMore"]
+
+
+def test_a_type_whose_events_may_not_be_viewed_is_not_named(
+    administrator: httpx.Client, served: Served, sqlite_engine: Engine
+) -> None:
+    user_id, ana = served.person("ana")
+    with ana:
+        alert = create_alert(ana, **TYPED)
+        add_classification(administrator, "Hidden")
+        events(administrator, "Open")
+        notify_all(sqlite_engine)
+        restrict(administrator, user_id, {"effect": "deny", "resources": ["classification"]})
+        claimed = act(ana, alert, "claim", limit=9, groupBy="entityType")
+    assert [one["event"]["entityFullyQualifiedName"] for one in claimed["data"]] == ["Open"]
+    assert (claimed["entityType"], claimed["hasMore"]) == ("domain", False)
+
+
 def test_the_event_is_in_the_format_that_the_destination_asks_for(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
@@ -171,6 +213,7 @@ WRONG = {
     "limit of none": ("claim", {"limit": 0}, "limit"),
     "limit that is no number": ("claim", {"limit": True}, "limit"),
     "short lease": ("claim", {"leaseSeconds": 4}, "leaseSeconds"),
+    "another grouping": ("claim", {"groupBy": "day"}, "groupBy"),
     "unknown key": ("claim", {"most": 4}, "most"),
     "no items": ("acknowledge", {}, "items"),
     "empty items": ("release", {"items": []}, "items"),

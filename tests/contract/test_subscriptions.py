@@ -554,7 +554,7 @@ WRONG: dict[str, tuple[Json, str]] = {
     "sending the secret of oauth2": (alert_with_auth(**OAUTH, sendSecret=True), "config.authType.sendSecret"),
     "batches by what there is not": (
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "batchBy": "day"}}]),
-        "destinations[0].config.batchBy: must be all or none",
+        "destinations[0].config.batchBy: must be all, entityType or none",
     ),
     "batches of a chat": (
         alert(destinations=[{**HOOK, "type": "MsTeams", "config": {"endpoint": "http://x.y", "batchBy": "all"}}]),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, select, update
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
 from tests.unit.delivery.events import NOW_MS
 
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
-from tocsin.store.database.tables import message
+from tocsin.store.database.tables import change_event, message
 from tocsin.store.outbox.messages import Messages
-from tocsin.store.outbox.queue import EventQueue
+from tocsin.store.outbox.queue import EventQueue, Lease
 from tocsin.store.outbox.sessions import Sessions
 
 LEASE_MS = 60_000
@@ -25,10 +25,11 @@ def add_queued(engine: Engine, count: int) -> list[str]:
     return add_messages(engine, count, status="queued", channel=QUEUE)
 
 
-def claim(engine: Engine, lease: str, limit: int = 100, *, now_ms: int = LATER_MS) -> list[str]:
-    queue = EventQueue(engine)
-    claimed = queue.claim(SUBSCRIPTION, lease, limit, now_ms=now_ms, lease_ms=LEASE_MS)
-    return [one.id for one in claimed]
+def claim(
+    engine: Engine, lease: str, limit: int = 100, *, now_ms: int = LATER_MS, entity_type: str | None = None
+) -> list[str]:
+    new_lease = Lease(lease, now_ms, now_ms + LEASE_MS)
+    return [one.id for one in EventQueue(engine).claim(SUBSCRIPTION, new_lease, limit, entity_type=entity_type)]
 
 
 def test_events_are_claimed_in_log_order_whatever_their_due_times(store_engine: Engine) -> None:
@@ -37,6 +38,25 @@ def test_events_are_claimed_in_log_order_whatever_their_due_times(store_engine: 
         connection.execute(update(message).where(message.c.id == ids[0]).values(due_at_ms=LATER_MS - 1))
     assert claim(store_engine, "a", 3) == ids[:3]
     assert claim(store_engine, "b", 3) == ids[3:]
+
+
+def test_events_of_one_entity_type_are_claimed_apart(store_engine: Engine) -> None:
+    ids = add_queued(store_engine, 5)
+    queue = EventQueue(store_engine)
+    with writing(store_engine) as connection:
+        offsets = connection.execute(select(change_event.c.log_offset).order_by(change_event.c.log_offset)).scalars()
+        topics = [offset for number, offset in enumerate(offsets) if number in (1, 3)]
+        update_type = update(change_event).where(change_event.c.log_offset.in_(topics))
+        connection.execute(update_type.values(entity_type="topic"))
+    assert queue.first_entity_type(SUBSCRIPTION, now_ms=LATER_MS) == "table"
+    assert claim(store_engine, "a", 2, entity_type="table") == [ids[0], ids[2]]
+    assert queue.first_entity_type(SUBSCRIPTION, now_ms=LATER_MS) == "topic"
+    assert claim(store_engine, "b", entity_type="topic") == [ids[1], ids[3]]
+    with writing(store_engine) as connection:
+        connection.execute(delete(change_event))
+    assert queue.first_entity_type(SUBSCRIPTION, now_ms=LATER_MS) == ""
+    assert claim(store_engine, "c", entity_type="") == [ids[4]]
+    assert queue.first_entity_type(SUBSCRIPTION, now_ms=LATER_MS) is None
 
 
 def test_a_lease_holds_until_its_end_and_not_longer(store_engine: Engine) -> None:

@@ -43,6 +43,7 @@ def take(
     *,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of events.")] = 10,
     seconds: Seconds = 60,
+    group_by: Annotated[str | None, typer.Option(help="entityType: take events of one entity type only.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Take the oldest free events, in log order: for some time nobody else gets them.
@@ -52,7 +53,8 @@ def take(
     tocsin queue take GovernanceQueue --limit 100 --seconds 600 --json > taken.json
     """
     with Client() as client:
-        claims = client.claim_events(find_alert(client, alert).id, limit=limit, lease_seconds=seconds)
+        alert_id = find_alert(client, alert).id
+        claims = client.claim_events(alert_id, limit=limit, lease_seconds=seconds, group_by=group_by)
     if as_json:
         show_json(claims)
         return

@@ -25,12 +25,16 @@ def take_over_alert(subscription_id: str) -> ApiCall[Document]:
     return ApiCall("PUT", _path(subscription_id, "takeOver"), lambda answer: answer)
 
 
-def claim_events(subscription_id: str, *, limit: int = 1, lease_seconds: int = LEASE_S) -> ApiCall[Document]:
+def claim_events(
+    subscription_id: str, *, limit: int = 1, lease_seconds: int = LEASE_S, group_by: str | None = None
+) -> ApiCall[Document]:
     """Claim the oldest free events of an alert's queue: ``data``, each with ``id``, ``lease`` and ``event``.
 
-    Nobody else gets them for so many seconds. ``hasMore`` says that another claim may find some at once.
+    Nobody else gets them for so many seconds. ``hasMore`` says that another claim may find some at once. With
+    ``group_by="entityType"`` all of them are about entities of one type, ``entityType``: that of the oldest event.
     """
-    return _call(subscription_id, "claim", {"limit": limit, "leaseSeconds": lease_seconds})
+    grouping = {} if group_by is None else {"groupBy": group_by}
+    return _call(subscription_id, "claim", {"limit": limit, "leaseSeconds": lease_seconds, **grouping})
 
 
 def acknowledge_events(subscription_id: str, items: Iterable[Document]) -> ApiCall[Document]:

@@ -86,9 +86,9 @@ class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
     ``shares`` hold, by alert, how many of its notifications the message shows. To a webhook, a request for an alert
-    that ``sends_arrays`` carries at most ``batch_size``. ``texts`` holds, by the id of a notification, what a template
-    says of it, ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of
-    owners who can be mentioned, by their ids.
+    that ``sends_arrays`` carries at most ``batch_size``, of one entity type if it ``sends_types_apart``. ``texts``
+    holds, by the id of a notification, what a template says of it, ``payloads`` the body that a webhook's own template
+    makes of it, ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
@@ -100,6 +100,7 @@ class Dispatch:
     event_bytes: int = 0
     batch_size: int = 100
     sends_arrays: bool = False
+    sends_types_apart: bool = False
     shares: Mapping[str, Share] = field(default_factory=dict)
     texts: Mapping[str, RichText] = field(default_factory=dict)
     payloads: Mapping[str, bytes] = field(default_factory=dict)
@@ -194,10 +195,11 @@ class Route:
     """A destination as it is set up now.
 
     ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
-    or an array hold where the alert ``sends_arrays``. ``rank`` decides between alerts that share a message
-    (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for it. ``reaches_recipient``: messages
-    to people are sent by Tocsin itself, or by a bot that an administrators' alert uses. ``template`` words its
-    messages, in the time of ``payer``; where there is none any more, ``template_problem`` says so.
+    or an array hold where the alert ``sends_arrays``, of one entity type if it ``sends_types_apart``. ``rank`` decides
+    between alerts that share a message (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for
+    it. ``reaches_recipient``: messages to people are sent by Tocsin itself, or by a bot that an administrators' alert
+    uses. ``template`` words its messages, in the time of ``payer``; where there is none any more,
+    ``template_problem`` says so.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -206,6 +208,7 @@ class Route:
     retries: int = 3
     batch_size: int = 100
     sends_arrays: bool = False
+    sends_types_apart: bool = False
     closed_because: str | None = None
     waits_because: str | None = None
     template: Template | None = None

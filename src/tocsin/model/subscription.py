@@ -25,6 +25,9 @@ DEFAULT_BATCH_SIZE = 100
 BATCH_BY_ALL = "all"
 """The ``batchBy`` of a webhook that gets arrays of events of all types."""
 
+BATCH_BY_ENTITY_TYPE = "entityType"
+"""The ``batchBy`` of a webhook, and the ``groupBy`` of a claim, that gets events of one entity type at a time."""
+
 CONNECT_S = (1, 30)
 """Least and most seconds that ``timeout`` may grant for a connection."""
 
@@ -242,7 +245,12 @@ class Destination(WireModel):
     @property
     def sends_arrays(self) -> bool:
         """Return whether it is a webhook that gets arrays of events, and not one event per request."""
-        return self.type is Channel.WEBHOOK and self.config.batch_by == BATCH_BY_ALL
+        return self.type is Channel.WEBHOOK and self.config.batch_by in (BATCH_BY_ALL, BATCH_BY_ENTITY_TYPE)
+
+    @property
+    def sends_types_apart(self) -> bool:
+        """Return whether each array that it gets holds events of one entity type only."""
+        return self.sends_arrays and self.config.batch_by == BATCH_BY_ENTITY_TYPE
 
 
 DESTINATION_DEFAULTS: Document = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from aiohttp import web
 from sqlalchemy import Engine
 from tests.acceptance.worker.receivers import LOOPBACK, destination, receiver
 from tests.acceptance.worker.senders import webhook_sender
-from tests.acceptance.worker.test_worker import statuses, until, working
+from tests.acceptance.worker.test_worker import statuses, until, victim, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.unit.delivery.channels.webhook.test_render import message_of
@@ -78,6 +79,56 @@ async def test_a_webhook_that_asks_for_arrays_gets_what_the_alert_gathers(sqlite
     assert endpoint.sizes() == [3, 3, 1]
     texts = [one["entity"]["description"] for _, body in endpoint.arrived for one in json.loads(body)]
     assert texts == [f"text {number}" for number in range(7)]
+
+
+class HeldEndpoint(Endpoint):
+    """Answers the first request, and others once it is ``open``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = asyncio.Event()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        answer = await super().answer(request)
+        if len(self.arrived) > 1:
+            await self.open.wait()
+        return answer
+
+
+async def test_after_a_kill_between_two_arrays_by_type_the_same_bytes_come_again(
+    sqlite_engine: Engine, sqlite_url: str
+) -> None:
+    company, endpoint = SmallCompany(sqlite_engine), HeldEndpoint()
+    async with receiver(endpoint.answer) as url:
+        config = {"endpoint": url, "batchBy": "entityType", "secretKey": "k"}
+        hook = {"category": "External", "type": "Webhook", "config": config}
+        company.alert("by type", [hook], "fieldChanged == 'description'")
+        for number in range(3):
+            company.describe("orders", f"text {number}", by="cem")
+            company.put("databaseService", {"name": "pg", "serviceType": "Postgres", "description": f"text {number}"})
+        notify_all(sqlite_engine, now_ms=SystemClock().now_ms() - 5 * MINUTE_MS)
+        process = victim(sqlite_url)
+        try:
+            await until(lambda: len(endpoint.arrived) == 2)
+        finally:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+        endpoint.open.set()
+        async with working(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    before, after = endpoint.arrived[:2], endpoint.arrived[2:]
+    assert [[one["entityType"] for one in json.loads(body)] for _, body in after] == [
+        ["table"] * 3,
+        ["databaseService"] * 3,
+    ]
+    assert [body for _, body in before] == [body for _, body in after]
+    same = ("webhook-id", "idempotency-key", "x-openmetadata-signature")
+    assert [[headers[name] for name in same] for headers, _ in before] == [
+        [headers[name] for name in same] for headers, _ in after
+    ]
+    assert all(is_signed(body, headers, "k") for headers, body in endpoint.arrived)
+    keys = [one["idempotencyKey"] for _, body in after for one in json.loads(body)]
+    assert len(set(keys)) == 6
 
 
 async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_their_ids() -> None:

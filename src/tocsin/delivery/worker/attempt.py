@@ -195,6 +195,7 @@ class MessageAttempt:
             permitted,
             batch_size=route.batch_size,
             sends_arrays=route.sends_arrays,
+            sends_types_apart=route.sends_types_apart,
             shares=shares_of(self._routes),
             reaches_recipient=route.reaches_recipient,
             payer=route.payer,

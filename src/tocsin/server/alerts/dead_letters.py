@@ -191,7 +191,13 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
     remaining = _without(dispatches[0], attempts[-1].dropped if attempts else ())
-    sized = _in_template_words(replace(remaining, batch_size=route.batch_size, sends_arrays=route.sends_arrays), caller)
+    sized = replace(
+        remaining,
+        batch_size=route.batch_size,
+        sends_arrays=route.sends_arrays,
+        sends_types_apart=route.sends_types_apart,
+    )
+    sized = _in_template_words(sized, caller)
     config = route.destination.config.model_copy(update={"verification": None})
     return sized, route.destination.model_copy(update={"config": config})
 

@@ -21,6 +21,7 @@ from tocsin.model.message import Attempt, Delivered, DroppedReason, Message, Mes
 from tocsin.server.alerts.event_shape import reason_json
 from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.request import Caller
+from tocsin.store.outbox.queue import Lease
 
 MOST_ITEMS = 100
 LEASE_S = (5, 3600)
@@ -37,22 +38,30 @@ class Held:
     lease: str
 
 
-def claim(alert_id: str, limit: int, lease_s: int, caller: Caller) -> Document:
-    """Claim events of an alert's queue; ``hasMore`` says that another claim may find some at once."""
+def claim(alert_id: str, limit: int, lease_s: int, caller: Caller, *, by_type: bool = False) -> Document:
+    """Claim events of an alert's queue; ``hasMore`` says that another claim may find some at once.
+
+    ``by_type``: all of them are about entities of one type, that of the oldest free event which may be seen.
+    """
     if not caller.actor.is_admin:
         caller.parts.writes.within(partial(add_editor, alert_id=alert_id), actor=caller.actor)
-    stores, lease = caller.parts.alert_stores, str(uuid4())
-    routes, items, has_more = stores.routes.of(alert_id), list[Document](), False
+    stores, lease_id = caller.parts.alert_stores, str(uuid4())
+    routes, items, has_more, entity_type = stores.routes.of(alert_id), list[Document](), False, None
     for _ in range(_PORTIONS):
         now_ms, room = caller.parts.clock.now_ms(), limit - len(items)
-        messages = stores.queue.claim(alert_id, lease, room, now_ms=now_ms, lease_ms=lease_s * 1000)
-        expires_at_ms = now_ms + lease_s * 1000
-        for dispatch, route in _open(messages, routes, lease, caller):
-            items.append({**_claimed_event(dispatch, route, caller), "lease": lease, "leaseExpiresAt": expires_at_ms})
+        if by_type and not items:
+            entity_type = stores.queue.first_entity_type(alert_id, now_ms=now_ms)
+        lease = Lease(lease_id, now_ms, now_ms + lease_s * 1000)
+        messages = stores.queue.claim(alert_id, lease, room, entity_type=entity_type)
+        terms = {"lease": lease.id, "leaseExpiresAt": lease.ends_at_ms}
+        for dispatch, route in _open(messages, routes, lease.id, caller):
+            items.append(_claimed_event(dispatch, route, caller) | terms)
         has_more = len(messages) == room
         if not messages or len(items) == limit:
             break
-    return {"data": items, "hasMore": has_more}
+    if by_type:
+        has_more = stores.queue.first_entity_type(alert_id, now_ms=caller.parts.clock.now_ms()) is not None
+    return {"data": items, "hasMore": has_more} | ({"entityType": entity_type} if entity_type and items else {})
 
 
 def acknowledge(alert_id: str, claims: Sequence[Held], caller: Caller) -> Document:
@@ -179,7 +188,12 @@ def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document
     settings, entry = caller.parts.settings, dispatch.first
     form = EVENT_FORMATS[route.destination.config.payload_format or settings.event_format]
     reasons = [reason_json(one) for one in entry.reasons]
-    return {"id": dispatch.message.id, "event": form(entry.event, settings.base_url()), "reasons": reasons}
+    return {
+        "id": dispatch.message.id,
+        "idempotencyKey": entry.event.id,
+        "event": form(entry.event, settings.base_url()),
+        "reasons": reasons,
+    }
 
 
 def _finished_message(

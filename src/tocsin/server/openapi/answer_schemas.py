@@ -277,12 +277,14 @@ ANSWERS: dict[str, Document] = {
                 whole(
                     {
                         **{"id": ID, "lease": ID, "leaseExpiresAt": TIME, "reasons": array(ref("Reason"))},
+                        "idempotencyKey": {**ID, "description": "Id of the event."},
                         "event": {"type": "object", "description": "In the `payloadFormat` of the destination."},
                     }
                 )
             ),
             "hasMore": FLAG,
-        }
+        },
+        {"entityType": {**TEXT, "description": "The type that all events are about, with `groupBy`."}},
     ),
     "QueueOutcomes": whole(
         {

@@ -8,7 +8,7 @@ from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
-from tocsin.model.subscription import AlertType, Channel
+from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
     FLAG,
@@ -118,7 +118,13 @@ REQUESTS: dict[str, Document] = {
         required=["renderRequest"],
     ),
     "Resumption": closed_object({"status": {"const": "active"}}, required=["status"]),
-    "QueueClaim": closed_object({"limit": {**WHOLE, "minimum": 1, "maximum": MOST_ITEMS}, "leaseSeconds": _LEASE}),
+    "QueueClaim": closed_object(
+        {
+            "limit": {**WHOLE, "minimum": 1, "maximum": MOST_ITEMS},
+            "leaseSeconds": _LEASE,
+            "groupBy": {"enum": [BATCH_BY_ENTITY_TYPE]},
+        }
+    ),
     "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     "IncidentComment": closed_object({"comment": TEXT}),

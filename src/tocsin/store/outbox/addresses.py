@@ -39,6 +39,7 @@ class Routes:
                 retries=subscription.retries,
                 batch_size=subscription.batch_size,
                 sends_arrays=destination.sends_arrays,
+                sends_types_apart=destination.sends_types_apart,
                 closed_because=_why_closed(subscription, destination),
                 waits_because=waits_because,
                 template=template,

@@ -12,7 +12,7 @@ from tocsin.delivery.channels.webhook.filling import check_templates
 from tocsin.delivery.channels.webhook.render import GZIP
 from tocsin.delivery.wording.event_formats import check_format
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination
+from tocsin.model.subscription import BATCH_BY_ALL, BATCH_BY_ENTITY_TYPE, Category, Channel, Destination
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -26,8 +26,8 @@ def _check(destination: Destination, place: str) -> None:
         raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")
     if config.verification not in (None, "none", CHALLENGE):
         raise InvalidInput("must be challenge or none, or omitted", field=f"{place}.verification")
-    if config.batch_by not in (None, "none", BATCH_BY_ALL):
-        raise InvalidInput("must be all or none, or omitted", field=f"{place}.batchBy")
+    if config.batch_by not in (None, "none", BATCH_BY_ALL, BATCH_BY_ENTITY_TYPE):
+        raise InvalidInput("must be all, entityType or none, or omitted", field=f"{place}.batchBy")
     for name, value in config.headers.items():
         check_header(name, value, place)
     check_authentication(config, place)

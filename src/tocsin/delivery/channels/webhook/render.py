@@ -7,7 +7,7 @@ Next: ``delivery/channels/webhook/sender.py``.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid5
 
@@ -58,7 +58,7 @@ def bodies_of(dispatch: Dispatch, payload_format: str, *, source: str) -> list[B
         else _render_entry(entry, payload_format, source)
         for entry in dispatch.entries
     ]
-    groups = list(_split(rendered, dispatch.batch_size)) if dispatch.sends_arrays else [[part] for part in rendered]
+    groups = _arrays_of(rendered, dispatch) if dispatch.sends_arrays else [[part] for part in rendered]
     ids = [dispatch.message.id] if len(groups) == 1 else [_id_of(dispatch, group) for group in groups]
     return [
         _body(body_id, group, payload_format, is_array=dispatch.sends_arrays)
@@ -76,6 +76,17 @@ def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
         entry.event, payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
     )
     return _Rendered(entry, payload, full_event)
+
+
+def _arrays_of(rendered: Sequence[_Rendered], dispatch: Dispatch) -> list[list[_Rendered]]:
+    """Return the events of each array, in log order; arrays of one entity type each follow each other by first event.
+
+    All events of an entity are of one type: their order stays.
+    """
+    by_type: dict[str, list[_Rendered]] = {}
+    for part in rendered:
+        by_type.setdefault(part.entry.event.entity_type if dispatch.sends_types_apart else "", []).append(part)
+    return [group for parts in by_type.values() for group in _split(parts, dispatch.batch_size)]
 
 
 def _split(rendered: Iterable[_Rendered], most_events: int) -> Iterator[list[_Rendered]]:

@@ -11,7 +11,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.model.subscription import Channel
+from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, Channel
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts import queue
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
@@ -26,12 +26,17 @@ router = APIRouter(prefix=f"/{ROW.collection}/{{subscription_id}}/queue", tags=[
 
 @router.post("/claim", openapi_extra=answers("QueueItems", reads="QueueClaim"))
 def claim(subscription_id: PathId, body: OptionalBody, caller: Asked) -> Response:
-    """Claim the oldest free events of an alert's queue (`limit`, `leaseSeconds`); nobody else gets them meanwhile."""
+    """Claim the oldest free events of an alert's queue (`limit`, `leaseSeconds`); nobody else gets them meanwhile.
+
+    With `groupBy` `entityType`, all of them are about entities of one type: that of the oldest free event.
+    """
     alert_id = _queue_of(subscription_id, caller)
-    check_keys(body, ("limit", "leaseSeconds"))
+    check_keys(body, ("limit", "leaseSeconds", "groupBy"))
+    if body.get("groupBy") not in (None, BATCH_BY_ENTITY_TYPE):
+        raise InvalidInput(f"must be {BATCH_BY_ENTITY_TYPE}, or omitted", field="groupBy")
     limit = whole_number(body, "limit", (1, MOST_ITEMS), 1)
     lease_s = whole_number(body, "leaseSeconds", LEASE_S, DEFAULT_LEASE_S)
-    return answer(queue.claim(alert_id, limit, lease_s, caller))
+    return answer(queue.claim(alert_id, limit, lease_s, caller, by_type=body.get("groupBy") is not None))
 
 
 @router.post("/acknowledge", openapi_extra=answers("QueueOutcomes", reads="QueueHeld"))

@@ -56,6 +56,43 @@ def test_an_array_holds_as_many_events_as_the_alert_says() -> None:
     assert len({body.id for body in requests} | {MESSAGE_ID}) == 4
 
 
+def of_types(*types: str, **fields: Any) -> Dispatch:
+    """Return a message about entities of these types, whose arrays hold one type each."""
+    full_message = message_of(len(types), **fields)
+    entries = [
+        replace(entry, event=entry.event.model_copy(update={"entity_type": kind}))
+        for entry, kind in zip(full_message.entries, types, strict=True)
+    ]
+    return replace(full_message, entries=tuple(entries), sends_types_apart=True)
+
+
+@pytest.mark.parametrize("payload_format", FORMATS)
+def test_an_array_holds_one_entity_type_if_the_destination_says_so(payload_format: str) -> None:
+    message = of_types("table", "topic", "table", "topic", "table", "chart", batch_size=2)
+    requests = bodies(message, payload_format)
+    assert [[entry.notification_id for entry in body.entries] for body in requests] == [
+        ["n0", "n2"],
+        ["n4"],
+        ["n1", "n3"],
+        ["n5"],
+    ]
+    assert [one.id for one in requests] == [one.id for one in bodies(message, payload_format)]
+    assert len({body.id for body in requests}) == 4
+    if payload_format not in {"openmetadata", "seed"}:
+        sent = [one.get("data", one) for body in requests for one in events(body)]
+        assert {one["idempotencyKey"] for one in sent} == {f"e{number}" for number in range(6)}
+
+
+@given(st.lists(st.sampled_from(["table", "topic", "chart"]), min_size=1, max_size=30), st.integers(2, 5))
+def test_arrays_by_type_hold_every_event_once_in_log_order(types: list[str], batch_size: int) -> None:
+    requests = bodies(of_types(*types, batch_size=batch_size))
+    for body in requests:
+        assert len({entry.event.entity_type for entry in body.entries}) == 1
+    for kind in set(types):
+        offsets = [entry.log_offset for body in requests for entry in body.entries if entry.event.entity_type == kind]
+        assert offsets == [number for number, one in enumerate(types) if one == kind]
+
+
 def test_the_id_of_an_array_follows_from_what_is_in_it() -> None:
     full_message = message_of(25, batch_size=10)
     less = replace(full_message, entries=full_message.entries[:3] + full_message.entries[4:])

@@ -1,15 +1,15 @@
 """Benchmark of the relay: events of the log into Kafka, and how long one takes from its commit to a consumer.
 
-A real broker on loopback. The floor of the rate is a bare producer that writes the same records in transactions of the
-same size; the floor of the latency is a transaction of one record.
+A real broker and ``tocsin relay``, on loopback. The rate is that of a relay that leads, so without its start; its floor
+is a bare producer that writes the same records in transactions of the same size. The floor of the latency is a
+transaction of one record.
 """
 
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -24,8 +24,9 @@ from tests.kafka import Kafka, running_kafka
 from uuid_utils import uuid7
 
 from bench.measured import Measurement, Report, in_alternation, p50, p95, scale_count
+from bench.running import Running, running, tocsin_command
 from tocsin.clock import SystemClock
-from tocsin.relay.build import relay_of, restart
+from tocsin.relay.build import restart
 from tocsin.relay.kafka.topics import RECORD_OVERHEAD_BYTES
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
@@ -33,7 +34,7 @@ from tocsin.store.database.engine import open_engine, writing
 from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.log import EventLog
 
-EVENT_COUNT, EVENT_BYTES, ROUND_COUNT, LATENCY_COUNT = 40_000, 1_000, 3, 300
+EVENT_COUNT, EVENT_BYTES, ROUND_COUNT, LATENCY_COUNT = 60_000, 1_000, 3, 300
 _BATCH = 2_000
 _WITHIN_S = 120.0
 _POLL_S = 0.002
@@ -41,7 +42,7 @@ _POLL_S = 0.002
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure events per second, and milliseconds until a consumer has one."""
-    events = scale_count(EVENT_COUNT, scale, least=200)
+    events = scale_count(EVENT_COUNT, scale, least=2 * _BATCH)
     rounds = scale_count(ROUND_COUNT, scale, least=1)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-")))
@@ -59,7 +60,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         )
         for name, rank, aim in (("p50", p50, "150"), ("p95", p95, "400"))
     ]
-    return [rate, *latency_rows]
+    memory = Measurement("relay", "peak memory", max(log.peaks_mib), "MiB", None, rounds, aim="150")
+    return [rate, *latency_rows, memory]
 
 
 class _Log:
@@ -72,16 +74,22 @@ class _Log:
         stack.callback(self._engine.dispose)
         first_start(self._engine, self._settings)
         self._names = (f"relay-{number}" for number in count())
+        self.peaks_mib: list[float] = []
 
     def relay(self, events: int) -> float:
-        """Return how long new events take."""
+        """Return how long new events take a relay that has written its first transaction."""
         first = EventLog(self._engine).readable_end()
         _append(self._engine, events)
         name, end = next(self._names), first + events
-        started_s = time.perf_counter()
-        with self._relaying(name, restart_at=str(first)):
-            _wait(lambda: EventLog(self._engine).progress(f"relay {name}") >= end)
-            return time.perf_counter() - started_s
+        with self._relaying(name, restart_at=str(first)) as relay:
+            relay.until(lambda: self._offset_of(name) > first, every_s=_POLL_S)
+            started_s, start = time.perf_counter(), self._offset_of(name)
+            relay.until(lambda: self._offset_of(name) >= end, every_s=_POLL_S)
+            taken_s = time.perf_counter() - started_s
+        return taken_s * events / (end - start)
+
+    def _offset_of(self, name: str) -> int:
+        return EventLog(self._engine).progress(f"relay {name}")
 
     def floor(self, events: int) -> float:
         """Return how long a bare producer takes for as many records."""
@@ -144,23 +152,12 @@ class _Log:
         return name
 
     @contextmanager
-    def _relaying(self, name: str, *, restart_at: str) -> Iterator[None]:
-        stop = threading.Event()
+    def _relaying(self, name: str, *, restart_at: str) -> Iterator[Running]:
         settings = self._settings.model_copy(update={"relay_name": name, "kafka_topic": name})
-
         restart(settings, restart_at)
-
-        def run() -> None:
-            with relay_of(settings) as relay:
-                relay.run(stop)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        with running(tocsin_command("relay"), settings, name) as relay:
+            yield relay
+            self.peaks_mib.append(relay.peak_mib())
 
     @contextmanager
     def _consuming(self, topic: str) -> Iterator[Consumer]:
@@ -179,14 +176,6 @@ class _Log:
             yield consumer
         finally:
             consumer.close()
-
-
-def _wait(is_done: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + _WITHIN_S
-    while not is_done():
-        if time.monotonic() > deadline_s:
-            raise AssertionError(f"the relay did not get there within {_WITHIN_S:.0f} seconds")
-        time.sleep(_POLL_S)
 
 
 def _next_record(consumer: Consumer) -> Message:

@@ -186,6 +186,9 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         **({"TOCSIN_DATABASE_URL": settings.database_url} if settings.database_url else {}),
         **({"TOCSIN_SMTP_HOST": settings.smtp_host} if settings.smtp_host else {}),
         **({"TOCSIN_PROCESSES": str(settings.processes)} if settings.processes else {}),
+        **({"TOCSIN_KAFKA_SERVERS": settings.kafka_servers} if settings.kafka_servers else {}),
+        "TOCSIN_KAFKA_TOPIC": settings.kafka_topic,
+        "TOCSIN_RELAY_NAME": settings.relay_name,
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }

@@ -2,26 +2,27 @@
 
 The broker keeps the position, in the same transaction as the records before it, so a relay that was killed goes on
 where the last complete transaction ended. Whatever goes wrong at the broker ends the connection: a new one begins by
-taking the lead and reading the position. Next: ``relay/target.py``, ``relay/records.py``.
+taking the lead and reading the position. While one portion of the log is written, the next one is read.
+Next: ``relay/target.py``, ``relay/records.py``.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from tocsin.clock import Clock
+from tocsin.clock import Clock, Steady, steady_s
 from tocsin.errors import Conflict, InvalidInput, InvalidSetting, LogDiverged, TocsinError
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.model.change import LoggedEvent
 from tocsin.relay.reader import TopicReader
-from tocsin.relay.records import RecordForm, records_of
+from tocsin.relay.records import BrokerRecord, RecordForm, records_of
 from tocsin.relay.target import BrokerUnavailable, Fenced, Target
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.startup import may_pass
@@ -38,6 +39,9 @@ AFTER_FENCING_S = 3 * SIGN_EVERY_S
 
 _POSITION_EVERY = 10_000
 """Offsets without a record after which the position is written alone."""
+
+_RIGHTS_HOLD_S = 1.0
+"""Most seconds from the reader's rights being read to the begin of the transaction."""
 
 _log = structlog.get_logger("tocsin.relay")
 
@@ -64,6 +68,16 @@ class RelayParts:
     selection: EventSelection
     batch: int = 2_000
     poll_s: float = 0.05
+    steady: Steady = steady_s
+
+
+@dataclass(frozen=True)
+class _Portion:
+    """What one transaction writes, and the position behind it; ``read_s`` is when it and the rights were read."""
+
+    records: list[BrokerRecord]
+    end: LogPosition
+    read_s: float
 
 
 class Relay:
@@ -132,20 +146,29 @@ class Relay:
         self._parts.reader.check()
         position = self._check(target.begin() or self._lost_position(target))
         _log.info("relay.leads", relay=self._parts.reader_name, offset=position.offset)
-        written = position.offset
-        while not stop.is_set():
-            self._parts.lead.check()
-            events, end = self._next(position)
-            if end == position:
-                stop.wait(self._parts.poll_s)
-                continue
-            records = records_of(self._parts.reader.visible(events), self._parts.form)
-            if records or end.offset - written >= _POSITION_EVERY:
-                target.publish(records, end)
-                self._wait_s = FIRST_WAIT_S
-                written = end.offset
-                self._record_progress(end)
-            position = end
+        with ThreadPoolExecutor(1, "relay-writer") as writer:
+            written_offset, portion = position.offset, self._portion_after(position)
+            while not stop.is_set():
+                self._parts.lead.check()
+                is_due = portion.records or portion.end.offset - written_offset >= _POSITION_EVERY
+                if portion.end == position:
+                    stop.wait(self._parts.poll_s)
+                position = portion.end
+                if is_due:
+                    written_offset, portion = position.offset, self._write(target, writer, portion)
+                else:
+                    portion = self._portion_after(position)
+
+    def _write(self, target: Target, writer: Executor, portion: _Portion) -> _Portion:
+        """Write a portion, and return the one after it, which is read meanwhile."""
+        writing = writer.submit(target.publish, portion.records, portion.end)
+        next_portion = self._portion_after(portion.end)
+        writing.result()
+        self._wait_s = FIRST_WAIT_S
+        self._record_progress(portion.end)
+        if self._parts.steady() - next_portion.read_s > _RIGHTS_HOLD_S:
+            return self._portion_after(portion.end)
+        return next_portion
 
     def _lost_position(self, target: Target) -> LogPosition:
         """Return where the relay was, from its topics and the store; the beginning if it never wrote."""
@@ -164,17 +187,18 @@ class Relay:
             )
         return position
 
-    def _next(self, position: LogPosition) -> tuple[list[LoggedEvent], LogPosition]:
-        """Return the next selected events, and the position behind them and what is not selected before the end."""
-        log = self._parts.log
+    def _portion_after(self, position: LogPosition) -> _Portion:
+        """Return the records of the next selected events, up to the position behind them and what is not selected."""
+        log, read_s = self._parts.log, self._parts.steady()
         end = log.readable_end()
         if end == position.offset:
-            return [], position
+            return _Portion([], position, read_s)
         self._check(position)
         events = log.list_events(self._parts.selection, after=position.offset, through=end, limit=self._parts.batch)
         is_full = events.is_cut or len(events) == self._parts.batch
         reached = events[-1].offset if is_full else max(position.offset, end)  # the end may have fallen back
-        return list(events), log.position_at(reached)
+        records = records_of(self._parts.reader.visible(events), self._parts.form)
+        return _Portion(records, log.position_at(reached), read_s)
 
     def _record_progress(self, position: LogPosition) -> None:
         self._parts.progress.advance(self._parts.reader_name, position.offset, now_ms=self._parts.clock.now_ms())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,8 +94,11 @@ def _until_the_ends(consumer: Consumer, partition_count: int) -> Iterator[Messag
 
 
 @contextmanager
-def running_kafka(folder: Path) -> Iterator[Kafka]:
-    """Yield a broker that runs until the block ends; skip the test where its files cannot be fetched."""
+def running_kafka(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Kafka]:
+    """Yield a broker that runs until the block ends; skip the test where its files cannot be fetched.
+
+    ``settings`` of the broker may name its own ports, as ``{port}`` and ``{control_port}``.
+    """
     try:
         fetch(FILES)
     except Unavailable as error:
@@ -103,7 +106,8 @@ def running_kafka(folder: Path) -> Iterator[Kafka]:
             raise
         pytest.skip(error.message)
     kafka = Kafka(DevBroker(FILES, folder, any_free_port(), any_free_port()))
-    kafka.broker.prepare()
+    ports = {"port": kafka.broker.port, "control_port": kafka.broker.control_port}
+    kafka.broker.prepare({name: value.format(**ports) for name, value in (settings or {}).items()})
     kafka.start()
     try:
         yield kafka

@@ -347,7 +347,10 @@ class RelaySettings(_Group):
         default="SCRAM-SHA-512", description="SASL mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`."
     )
     kafka_user: str | None = Field(default=None, description="User name at the brokers.")
-    kafka_password: SecretStr | None = Field(default=None, description="Password at the brokers.")
+    kafka_password: SecretStr | None = Field(
+        default=None,
+        description="Password at the brokers. Unset: the one that `tocsin admin secret kafka_password` stored.",
+    )
     relay_name: str = Field(
         default="tocsin-relay",
         pattern=r"^[a-zA-Z0-9._-]{1,100}$",

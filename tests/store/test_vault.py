@@ -21,6 +21,7 @@ from tocsin.store.database.engine import open_engine
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.tables import server_secret
 from tocsin.store.database.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
+from tocsin.store.upkeep.stored_settings import remove_secret, store_secret, with_stored_secrets
 
 _SERVICE = {
     "name": "pg",
@@ -106,3 +107,30 @@ def test_the_keys_that_sign_are_sealed_and_a_wrong_key_says_the_way_out(store_en
     assert People(engine_with_wrong_key).secret("token-key", lambda: "the-second-key") == "the-second-key"
     assert reseal(engine_with_wrong_key) == 1
     engine_with_wrong_key.dispose()
+
+
+def test_stored_settings_fill_in_what_is_not_set_and_outlive_new_signing_keys(
+    store_engine: Engine, store_url: str
+) -> None:
+    unset = Settings()
+    assert with_stored_secrets(store_engine, unset) == unset
+    for password in ("first", "second"):
+        store_secret(store_engine, "kafka_password", password)
+    assert "second" not in _signing_keys(store_engine)
+    People(store_engine).secret("token-key", lambda: "a-key")
+    assert People(store_engine).forget_secrets() == 1
+    stored = with_stored_secrets(store_engine, unset).kafka_password
+    assert stored is not None
+    assert stored.get_secret_value() == "second"
+    set_by_hand = Settings(kafka_password=SecretStr("of the environment"))
+    assert with_stored_secrets(store_engine, set_by_hand) == set_by_hand
+
+    engine_with_wrong_key = open_engine(store_url)
+    use_vault(engine_with_wrong_key, Settings(secrets_key=SecretStr(new_key())))
+    with pytest.raises(WrongKey, match=r"secrets_key.*tocsin admin secret kafka_password"):
+        with_stored_secrets(engine_with_wrong_key, unset)
+    store_secret(engine_with_wrong_key, "kafka_password", "third")
+    assert reseal(engine_with_wrong_key) == 1
+    engine_with_wrong_key.dispose()
+    assert remove_secret(store_engine, "kafka_password")
+    assert not remove_secret(store_engine, "kafka_password")

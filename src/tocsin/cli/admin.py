@@ -9,9 +9,9 @@ import typer
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.local_store import existing_store, opened_store
-from tocsin.cli.output import AsJson, show_facts, show_text
+from tocsin.cli.output import AsJson, entered_secret, show_facts, show_text
 from tocsin.clock import SystemClock
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.people import SYSTEM
 
 if TYPE_CHECKING:  # the store's library is an extra
@@ -106,6 +106,31 @@ def reseal(*, as_json: AsJson = False) -> None:
 
         count = seal_anew(engine)
     show_facts({"sealed": count}, as_json=as_json)
+
+
+@app.command()
+def secret(
+    setting: Annotated[str, typer.Argument(help="Name of the setting: kafka_password.")],
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the stored value.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Store the value of a secret setting in the store, encrypted: tocsin admin secret kafka_password < FILE.
+
+    It is read from standard input, in a terminal without showing it. The environment and tocsin.toml win over it.
+    """
+    with opened_store(settings_of()) as engine:
+        from tocsin.store.upkeep.stored_settings import STORED_SETTINGS, remove_secret, store_secret
+
+        if setting not in STORED_SETTINGS:
+            raise InvalidInput(f"must be one of {', '.join(STORED_SETTINGS)}", field="setting")
+        if remove:
+            show_facts({"setting": setting, "removed": remove_secret(engine, setting)}, as_json=as_json)
+            return
+        if not (value := entered_secret(setting)):
+            raise InvalidInput("standard input is empty; it must be the value", field="setting")
+        store_secret(engine, setting, value)
+    show_facts({"setting": setting, "stored": True}, as_json=as_json)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Output of commands: a table for people, or JSON with ``--json``."""
+"""Output of commands: a table for people, or JSON with ``--json``; and the prompt for secrets."""
 
 from __future__ import annotations
 
@@ -39,6 +39,16 @@ def console() -> Console:
 def show_json(value: object) -> None:
     """Print ``value`` as one JSON document."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def entered_secret(label: str, *, is_piped: bool = False) -> str:
+    """Return what is entered at a prompt that does not show it, or the first line of standard input if it is piped.
+
+    The prompt goes to stderr, so that ``$(…)`` holds nothing but the result of the command.
+    """
+    if is_piped or not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    return str(typer.prompt(label, hide_input=True, err=True))
 
 
 def moment_text(at_ms: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import AssetFqn, AsUser, OfType, find_alert, find_asset, find_user
-from tocsin.cli.output import AsJson, show_facts, show_rows, show_text
+from tocsin.cli.output import AsJson, entered_secret, show_facts, show_rows, show_text
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
@@ -30,9 +29,7 @@ def login(
 
     The server is TOCSIN_SERVER; by default this machine at port TOCSIN_PORT (8585).
     """
-    # The prompt goes to stderr, so that $(…) holds nothing but the token.
-    piped = password_stdin or not sys.stdin.isatty()
-    password = sys.stdin.readline().rstrip("\n") if piped else typer.prompt("Password", hide_input=True, err=True)
+    password = entered_secret("Password", is_piped=password_stdin)
     with Client() as client:
         token = client.login(email, password)
     show_text(token, answer={"token": token}, as_json=as_json)

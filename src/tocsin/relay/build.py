@@ -34,6 +34,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.relay_lead import RelayLead
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.upkeep.opening import make_store, open_store
+from tocsin.store.upkeep.stored_settings import with_stored_secrets
 
 _COLLECT_AFTER = (20_000, 20, 50)
 _BATCH_BYTES = 8 * 2**20
@@ -54,7 +55,7 @@ def main(settings: Settings) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    kafka_options_of(settings)  # before the store is made
+    _check_servers(settings)  # before the store is made
     wait_for("relay", lambda: make_store(settings), stop)
     if stop.is_set():
         return
@@ -83,9 +84,10 @@ def relay_of(settings: Settings) -> Iterator[Relay]:
     ------
     InvalidSetting : a setting is missing, or names what there is not
     """
-    options = kafka_options_of(settings)
+    _check_servers(settings)
     selection = selection_of(settings)
     with open_store(settings) as engine:
+        options = kafka_options_of(with_stored_secrets(engine, settings))
         if settings.relay_reader == READER["name"]:
             _make_reader(engine)
         parts = _parts_of(settings, engine, selection)
@@ -145,11 +147,7 @@ def kafka_options_of(settings: RelaySettings) -> KafkaOptions:
     ------
     InvalidSetting : no broker is set
     """
-    if not settings.kafka_servers:
-        raise InvalidSetting(
-            "No broker is set. Set TOCSIN_KAFKA_SERVERS to the addresses of Kafka's brokers, such as localhost:9092.",
-            field="kafka_servers",
-        )
+    _check_servers(settings)
     options = KafkaOptions(
         name=settings.relay_name,
         topics=_topics_of(settings),
@@ -161,6 +159,14 @@ def kafka_options_of(settings: RelaySettings) -> KafkaOptions:
     if options.position_topic in options.topics:
         raise InvalidSetting(f"Topic {options.position_topic} is that of the relay's position.", field="kafka_topic")
     return options
+
+
+def _check_servers(settings: RelaySettings) -> None:
+    if not settings.kafka_servers:
+        raise InvalidSetting(
+            "No broker is set. Set TOCSIN_KAFKA_SERVERS to the addresses of Kafka's brokers, such as localhost:9092.",
+            field="kafka_servers",
+        )
 
 
 def _topics_of(settings: RelaySettings) -> list[str]:
@@ -181,7 +187,8 @@ def _connection_of(settings: RelaySettings) -> dict[str, str]:
     if settings.kafka_security.startswith("sasl"):
         if settings.kafka_user is None or settings.kafka_password is None:
             raise InvalidSetting(
-                f"kafka_security {settings.kafka_security} needs TOCSIN_KAFKA_USER and TOCSIN_KAFKA_PASSWORD.",
+                f"kafka_security {settings.kafka_security} needs TOCSIN_KAFKA_USER and a password: run"
+                " `tocsin admin secret kafka_password`, or set TOCSIN_KAFKA_PASSWORD.",
                 field="kafka_user",
             )
         options["sasl.mechanisms"] = settings.kafka_sasl_mechanism

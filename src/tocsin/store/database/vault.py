@@ -34,6 +34,9 @@ _OPTION = "tocsin_vault"
 KEY_FILE = "secrets.key"
 """The file in the data directory that holds the key when no setting does."""
 
+SETTING_PREFIX = "setting:"
+"""What the names of those secrets of the server begin with that are values of settings."""
+
 _KEPT_IN = (
     (attachment.c.document, attachment.c.kind == KIND),
     (destination_secret.c.document, true()),

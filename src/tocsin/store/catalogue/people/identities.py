@@ -24,7 +24,7 @@ from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, inserting, reading, writing
 from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
-from tocsin.store.database.vault import vault_of
+from tocsin.store.database.vault import SETTING_PREFIX, vault_of
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ class People:
     def forget_secrets(self) -> int:
         """Forget all keys of the server, which are then made anew: nothing that was signed counts any more."""
         with writing(self._engine) as connection:
-            return connection.execute(server_secret.delete()).rowcount
+            is_setting = server_secret.c.name.startswith(SETTING_PREFIX)
+            return connection.execute(server_secret.delete().where(~is_setting)).rowcount
 
     def _one(self, condition: ColumnElement[bool]) -> Person | None:
         # Should two share an address, it is the one who is still there.

@@ -1,0 +1,61 @@
+"""Secret settings that are kept in the store, encrypted, instead of in the environment or a file.
+
+``tocsin admin secret`` stores them. Next: ``store/database/vault.py``, which encrypts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import Delete, Engine, delete, insert, select
+
+from tocsin.errors import WrongKey
+from tocsin.settings import Settings
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import server_secret
+from tocsin.store.database.vault import SETTING_PREFIX, Vault, vault_of
+
+STORED_SETTINGS = ("kafka_password",)
+"""The settings that may be stored."""
+
+
+def store_secret(engine: Engine, setting: str, value: str) -> None:
+    """Store the value of a setting, in the place of an earlier one."""
+    with writing(engine) as connection:
+        sealed_value = vault_of(connection).seal_text(value)
+        connection.execute(_removal_of(setting))
+        connection.execute(insert(server_secret).values(name=SETTING_PREFIX + setting, value=sealed_value))
+
+
+def remove_secret(engine: Engine, setting: str) -> bool:
+    """Remove the stored value of a setting; return whether there was one."""
+    with writing(engine) as connection:
+        return bool(connection.execute(_removal_of(setting)).rowcount)
+
+
+def with_stored_secrets(engine: Engine, settings: Settings) -> Settings:
+    """Return settings in which secrets that are not set have their stored values.
+
+    Raises
+    ------
+    WrongKey : a value was encrypted with a key that is not here; the error says how to store it again
+    """
+    names = {SETTING_PREFIX + name: name for name in STORED_SETTINGS if getattr(settings, name) is None}
+    query = select(server_secret.c.name, server_secret.c.value).where(server_secret.c.name.in_(names))
+    with reading(engine) as connection:
+        vault = vault_of(connection)
+        stored = {names[row.name]: _secret_in(vault, row) for row in connection.execute(query)}
+    return settings.model_copy(update=stored)
+
+
+def _secret_in(vault: Vault, row: Any) -> SecretStr:  # Any: SQLAlchemy's row
+    try:
+        return SecretStr(vault.open_text(row.value))
+    except WrongKey as error:
+        command = f"tocsin admin secret {row.name.removeprefix(SETTING_PREFIX)}"
+        raise WrongKey(f"{error.message} Run `{command}` to store it again.") from error
+
+
+def _removal_of(setting: str) -> Delete:
+    return delete(server_secret).where(server_secret.c.name == SETTING_PREFIX + setting)

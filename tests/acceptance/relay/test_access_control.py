@@ -1,0 +1,119 @@
+"""Test of the relay at a broker with TLS, SASL and access control: a password of the store, the rights of the docs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, reasons_in, wait_until_relayed
+from tests.kafka import Kafka, offsets_of, running_kafka
+from tests.waiting import until
+
+from tocsin.cli.ports import any_free_port
+from tocsin.store.upkeep.stored_settings import store_secret
+
+pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
+
+PASSWORD = "correct-horse"
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
+
+
+@pytest.fixture
+def sasl_port() -> int:
+    return any_free_port()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A file with a key and the certificate of 127.0.0.1, which signed itself."""
+    file = tmp_path / "broker.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "public.pem")]
+    subprocess.run(words, check=True, capture_output=True)
+    file.write_text(file.read_text() + (tmp_path / "public.pem").read_text())
+    return file
+
+
+@pytest.fixture
+def guarded_kafka(tmp_path_factory: pytest.TempPathFactory, sasl_port: int, certificate: Path) -> Iterator[Kafka]:
+    """A broker where the tests may do everything and the relay, at another port, nothing yet."""
+    listeners = f"PLAINTEXT://127.0.0.1:{{port}},SASL_SSL://127.0.0.1:{sasl_port}"
+    settings = {
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{{control_port}}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "advertised.listeners": listeners,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificate),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_LOGIN} required user_relay="{PASSWORD}";',
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with running_kafka(tmp_path_factory.mktemp("kafka"), settings) as kafka:
+        yield kafka
+
+
+def test_the_rights_of_the_page_are_enough_and_the_password_comes_from_the_store(
+    guarded_kafka: Kafka,
+    sasl_port: int,
+    certificate: Path,
+    make_office: Callable[[str | None], Office],
+    relay_log: list[MutableMapping[str, Any]],
+) -> None:
+    office = make_office(None)
+    office.describe(3)
+    settings: dict[str, object] = {
+        "kafka_servers": f"127.0.0.1:{sasl_port}",
+        "kafka_security": "sasl_ssl",
+        "kafka_ca_file": certificate.with_name("public.pem"),
+        "kafka_sasl_mechanism": "PLAIN",
+        "kafka_user": "relay",
+    }
+    store_secret(office.engine, "kafka_password", "wrong")
+    with office.relaying(**settings):
+        until(lambda: "uthentication failed" in reasons_in(relay_log), within_s=60)
+    store_secret(office.engine, "kafka_password", PASSWORD)
+    with office.relaying(**settings):
+        until(lambda: "uthorization failed" in reasons_in(relay_log), within_s=60)
+        _grant(guarded_kafka, office)
+        wait_until_relayed(office)
+    messages = guarded_kafka.read(office.topic)
+    assert len(set(offsets_of(messages))) == len(messages) >= 3
+    assert PASSWORD not in str(relay_log)
+
+
+def _grant(kafka: Kafka, office: Office) -> None:
+    """Give the relay's user the rights that ``docs/kafka.md`` lists."""
+    name = office.settings.relay_name
+    position = f"{name}-position"
+    rights = [
+        *((ResourceType.TOPIC, topic, right) for topic in (office.topic, position) for right in _TOPIC_RIGHTS),
+        (ResourceType.TRANSACTIONAL_ID, name, "DESCRIBE"),
+        (ResourceType.TRANSACTIONAL_ID, name, "WRITE"),
+        (ResourceType.GROUP, position, "READ"),
+    ]
+    bindings = [
+        AclBinding(
+            kind,
+            resource,
+            ResourcePatternType.LITERAL,
+            "User:relay",
+            "*",
+            AclOperation[right],
+            AclPermissionType.ALLOW,
+        )
+        for kind, resource, right in rights
+    ]
+    for granted in kafka.admin.create_acls(bindings).values():
+        granted.result(30)

@@ -258,6 +258,12 @@ class PipelineSettings(_Group):
     lake_dir: Path | None = Field(
         None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
     )
+    lake_delta_days: int | None = Field(
+        None,
+        ge=1,
+        le=3_650,
+        description="Days that outside readers can go back in the lake as a Delta table. Unset: it is none.",
+    )
     lake_every_s: NotNegative = Field(3600.0, description="Seconds between two updates of the lake; 0: never.")
     audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")

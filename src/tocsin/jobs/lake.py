@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.errors import InvalidInput, Unavailable
+from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 from tocsin.flow.eventlog.lake import UNCUT, Cut, Extent, Segment, Window, worth_merging
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
@@ -40,9 +41,13 @@ from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 
+if TYPE_CHECKING:  # an extra
+    from tocsin.jobs.lake_delta import DeltaLog
+
 LEFTOVERS_AFTER_MS = 3_600_000
 """A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""
 
+_DAY_MS = 86_400_000
 _LOG = structlog.get_logger(__name__)
 
 ReportProgress = Callable[[int, int], None]
@@ -50,7 +55,10 @@ ReportProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class LakeParts:
-    """What the lake is made of; ``build`` puts it together. ``full`` events make a segment that is left alone."""
+    """What the lake is made of; ``build`` puts it together. ``full`` events make a segment that is left alone.
+
+    ``delta`` is the Delta log, if outside readers get one.
+    """
 
     session: SparkSession
     log: EventLog
@@ -59,6 +67,7 @@ class LakeParts:
     clock: Clock
     events_per_segment: int = 100_000
     full: int = 1_000_000
+    delta: DeltaLog | None = None
 
     def in_session(self, session: SparkSession) -> LakeParts:
         """Return the same lake, read in another session; ``LogSource`` must be registered in it."""
@@ -96,7 +105,17 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> LakePart
     lake_session = session.newSession()
     register_source(lake_session, LogSource)
     place = HistoryLocation(str(settings.lake_folder()), settings.store_url())
-    return LakeParts(lake_session, EventLog(engine), Lake(engine), place, SystemClock())
+    delta = None if settings.lake_delta_days is None else _delta_log(place.root, settings.lake_delta_days)
+    return LakeParts(lake_session, EventLog(engine), Lake(engine), place, SystemClock(), delta=delta)
+
+
+def _delta_log(root: str, days: int) -> DeltaLog:
+    try:
+        from tocsin.jobs.lake_delta import DeltaLog
+    except ModuleNotFoundError as error:
+        message = f"lake_delta_days needs {error.name}. Install it: pip install 'tocsin[delta]'"
+        raise MissingExtra(message, extra="delta") from error
+    return DeltaLog(root, days)
 
 
 @contextmanager
@@ -130,7 +149,11 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
         after, added = through, added + segment.event_count
         report(after - start, end - start)
     merged = compact(parts)
-    sweep(parts, before_ms=parts.clock.now_ms() - LEFTOVERS_AFTER_MS)
+    now_ms, unused_after_ms = parts.clock.now_ms(), LEFTOVERS_AFTER_MS
+    if parts.delta is not None:
+        parts.delta.publish(parts.lake.segments, now_ms=now_ms)
+        unused_after_ms = max(unused_after_ms, parts.delta.days * _DAY_MS)  # earlier versions still have them
+    sweep(parts, before_ms=now_ms - unused_after_ms)
     segments = parts.lake.segments()
     return Grown(added, merged, len(segments), parts.lake.end())
 

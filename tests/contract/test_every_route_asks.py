@@ -25,6 +25,9 @@ OPEN = {
     "GET /mute/{token}": "the token in a message says whose message it was",
     "POST /mute/{token}": "the same, after the page has asked",
     "POST /slack/interactions": "Slack signs it, and says who has pressed the button; it asks for that person's rights",
+    "GET /rdf/context": "the same for everybody",
+    "GET /rdf/ontology": "the same for everybody",
+    "GET /rdf/shapes": "the same for everybody",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",
     "POST /unsubscribe/{token}": "one click in a mail program, which has no log-in (RFC 8058)",
 }
@@ -189,7 +192,8 @@ def _body(method: str, path: str, orders: Json) -> Json:
 
 def _shows_nothing(answer: httpx.Response, orders: Json) -> bool:
     """Return whether an answer holds no entity: an empty page, or only rows that were refused."""
-    body = answer.json()
+    is_json = answer.headers["content-type"] == "application/json"
+    body = answer.json() if is_json else answer.text
     if isinstance(body, dict) and body.get("status") == "failure":
         return True
     return orders["id"] not in answer.text and orders["name"] not in answer.text

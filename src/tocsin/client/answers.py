@@ -180,3 +180,11 @@ class LogSlice:
 
     changes: tuple[Change, ...]
     end: int
+
+
+@dataclass(frozen=True)
+class LogText:
+    """A stretch of the log as one document; ``end`` is the offset from which to read on."""
+
+    text: str
+    end: int

@@ -23,8 +23,8 @@ class ApiCall(Generic[T]):
     """One request.
 
     ``path`` is relative to ``/api/v1`` with its parts already quoted; ``read`` turns the response's JSON (None when
-    there is no body) into the result. Where the response's headers matter as well, ``read_headers``
-    reads them: names in lower case.
+    there is no body) into the result; with ``is_text``, the response's text. Where the response's headers matter as
+    well, ``read_headers`` reads them: names in lower case.
     """
 
     method: str
@@ -34,6 +34,7 @@ class ApiCall(Generic[T]):
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     read_headers: Callable[[T, Mapping[str, str]], T] | None = None
+    is_text: bool = False
 
 
 @dataclass(frozen=True)

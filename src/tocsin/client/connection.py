@@ -72,7 +72,8 @@ def answer_of(call: ApiCall[T], response: httpx.Response) -> T:
     if response.status_code >= 300:
         raise failure(response)
     try:
-        answer = call.read(response.json() if response.content else None)
+        body = response.text if call.is_text else response.json() if response.content else None
+        answer = call.read(body)
         return call.read_headers(answer, response.headers) if call.read_headers else answer
     except (ValueError, KeyError, TypeError) as error:
         raise InternalError(f"Unexpected answer from {response.url} ({error!r}); check TOCSIN_SERVER.") from error

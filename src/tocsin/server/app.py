@@ -69,7 +69,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import catalogue_settings, connectors, health, page, version
+from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, schemas, version
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.database.engine import open_engine
@@ -272,7 +272,8 @@ def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
     by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
-    for open_to_all in (version.router, health.router, users.open_router, openid.open_router, *by_link):
+    described = (version.router, health.router, rdf.open_router)
+    for open_to_all in (*described, users.open_router, openid.open_router, *by_link):
         lay_out(routes, open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
@@ -302,6 +303,7 @@ def _routes() -> APIRouter:
         edges,
         graph,
         search,
+        rdf,
         *_OF_ALERTS,
         permissions,
         tasks,
@@ -314,5 +316,6 @@ def _routes() -> APIRouter:
         lay_out(routes, router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events):  # after what every collection has: their paths could mean that, too
         lay_out(routes, resource.router, API, dependencies)
+    lay_out(routes, schemas.router, "")
     lay_out(routes, page.router, "")
     return routes

@@ -11,12 +11,12 @@ Source: RFC 9110 section 12.5.1 for requests that accept none of the media types
 from __future__ import annotations
 
 import re
-from email.message import Message
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tocsin.server.http.errors import error_answer
+from tocsin.server.http.media_types import LINKED_DATA, NEGOTIATED, best_of
 
 API = "/api/v1"
 
@@ -58,7 +58,11 @@ def _plain(path: str) -> str:
 
 
 class Acceptable:
-    """Answer 406 to requests for the API whose ``Accept`` names none of its media types."""
+    """Answer 406 to requests for the API whose ``Accept`` names none of its media types.
+
+    Linked data is served by some reads only. Where a request accepts nothing else and its route has chosen no format,
+    what it answers is replaced: a read has no effect, and writes are refused at once.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -69,31 +73,39 @@ class Acceptable:
         accepted_types = ",".join(Headers(scope=scope).getlist("accept")) if is_api else ""
         if is_acceptable(accepted_types):
             await self._app(scope, receive, send)
-            return
-        message = f"Accept: none of the requested media types is served; served are {', '.join(SERVED)}."
-        await error_answer(406, message)(scope, receive, send)
+        elif scope["method"] in ("GET", "HEAD") and best_of(accepted_types, LINKED_DATA):
+            await _Negotiated(self._app)(scope, receive, send)
+        else:
+            await _NOT_ACCEPTABLE(scope, receive, send)
+
+
+class _Negotiated:
+    """Replaces an answer whose format its route did not choose; errors stay as they are."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; send what it answers, or 406."""
+        is_refused = False
+
+        async def check(message: Message) -> None:
+            nonlocal is_refused
+            if message["type"] == "http.response.start":
+                is_refused = message["status"] < 400 and NEGOTIATED not in scope
+                if is_refused:
+                    await _NOT_ACCEPTABLE(scope, receive, send)
+            if not is_refused:
+                await send(message)
+
+        await self._app(scope, receive, check)
+
+
+_NOT_ACCEPTABLE = error_answer(
+    406, f"Accept: none of the requested media types is served here; served are {', '.join(SERVED)}."
+)
 
 
 def is_acceptable(accept: str) -> bool:
-    """Return whether an ``Accept`` header allows a media type that is served; an empty one allows all."""
-    ranges = [one for one in accept.split(",") if one.strip()]
-    return not ranges or any(_allows(one) for one in ranges)
-
-
-def _allows(media_range: str) -> bool:
-    name, _, _ = media_range.partition(";")
-    main, _, sub = name.strip().lower().partition("/")
-    is_served = (main, sub) in (("*", "*"), ("*", "")) or any(
-        served == f"{main}/{sub}" or (sub == "*" and served.startswith(f"{main}/")) for served in SERVED
-    )
-    return is_served and _quality(media_range) > 0
-
-
-def _quality(media_range: str) -> float:
-    """Return the weight of a media range; 1 where it has none, or one that is no number."""
-    header = Message()
-    header["content-type"] = media_range
-    try:
-        return float(str(header.get_param("q", "1")))
-    except ValueError:
-        return 1.0
+    """Return whether an ``Accept`` header allows a media type that every kind of route may serve."""
+    return best_of(accept, SERVED) is not None

@@ -27,7 +27,6 @@ UNSERVED: dict[str, str] = {
     "kpi": _INSIGHTS,
     "mcp": "there is no MCP server",
     "personas": "there are no personas",
-    "rdf": "there is no RDF store",
     "scim": "people come from logins, or from the users API",
     "suggestions": _TASKS,
     "tasks": _TASKS,

@@ -20,6 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.json_schema import TEXT, array, page, ref
+from tocsin.server.http.media_types import LINKED_DATA
 from tocsin.server.openapi.answer_schemas import ANSWERS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
@@ -41,6 +42,10 @@ _TEXTS: dict[str, Document] = {
     "Stream": {
         "type": "string",
         "description": "Server-sent events: `notification` with one, `reset` with a position.",
+    },
+    "LinkedData": {
+        "description": "RDF: an object in JSON-LD, a text in Turtle and N-Triples.",
+        "anyOf": [{"type": "object", "additionalProperties": True}, TEXT],
     },
     "Html": {"type": "string", "description": "A web page."},
 }
@@ -155,7 +160,10 @@ def _for(table: OpenApiOperation, kind: EntityType | None) -> OpenApiOperation:
 
 def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     statuses = table.also or (str(route.status_code or 200),)
-    content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
+    media = {} if table.answer is None else {table.media: {"schema": ref(table.answer)}}
+    if table.is_linked:
+        media |= {one: {"schema": ref("LinkedData")} for one in LINKED_DATA}
+    content = {"content": media} if media else {}
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
     answers = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
     if table.or_accepted:

@@ -29,6 +29,7 @@ class OpenApiOperation:
     schema : that of the answer, or of what it is a page of, where it is in no table
     also : further statuses of the same answer
     media : of the answer
+    is_linked : it answers in the formats of linked data, too
     or_accepted : what it answers instead with status 202, with ``async``
     or_nothing : when the answer is empty instead (204)
     or_unavailable : when the same answer has status 503
@@ -40,6 +41,7 @@ class OpenApiOperation:
     schema: Document | None = None
     also: tuple[str, ...] = ()
     media: str = "application/json"
+    is_linked: bool = False
     or_accepted: str = ""
     or_nothing: str = ""
     or_unavailable: str = ""

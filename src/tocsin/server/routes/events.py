@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
@@ -15,7 +15,7 @@ from tocsin.access.resources import RESOURCES
 from tocsin.clock import LATEST_MS
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_upstream
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -26,11 +26,23 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, PathId, QueryParameters, answer
+from tocsin.server.rdf.answers import graph_answer, json_answer, next_page
+from tocsin.server.rdf.events import event_node
+from tocsin.server.rdf.formats import Format, accepted_format
+from tocsin.server.rdf.nodes import Node
+from tocsin.server.rdf.vocabulary import event_context
+from tocsin.server.request import Asked, Caller, PathId, QueryParameters
 from tocsin.store.database.page_bytes import BoundedList
 
+_LINKED = frozenset(Format)
 Kinds = dict[EventType, frozenset[str] | None]
-Format = Literal["openmetadata", "default", "seed", "tocsin", "cloudEvents"]
+EventFormat = Literal[
+    "openmetadata", "default", "seed", "tocsin", "cloudEvents", "json", "jsonld", "turtle", "ntriples"
+]
+_FORMAT_HELP = "Form of events in JSON, or a format of linked data; by default `openmetadata`, or what `Accept` says."
+_AskedFormat = Annotated[EventFormat | None, Query(alias="format", description=_FORMAT_HELP)]
+LOG_OFFSET = "X-Tocsin-Log-Offset"
+"""The header of a list of events as linked data: the offset to read on from, which JSON has in ``paging``."""
 
 UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
     "entity_created": (EventType.ENTITY_CREATED,),
@@ -77,7 +89,7 @@ class EventQuery(QueryParameters):
         default=None, description="The offset to read on from, or `latest`."
     )
     limit: int = Field(default=1000, ge=0, le=10_000)
-    format: Format = "openmetadata"
+    format: EventFormat | None = Field(default=None, description=_FORMAT_HELP)
 
     def selection(self) -> EventSelection:
         """Return the selection for the store."""
@@ -143,12 +155,12 @@ class EventQuery(QueryParameters):
         return {kind: types for name, types in types_by_name.items() for kind in UPSTREAM_FILTERS[name]}
 
 
-@router.get("", openapi_extra=answers("EventPage", refuses="409", never="403"))
-def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
+@router.get("", openapi_extra=answers("EventPage", is_linked=True, refuses="409", never="403"))
+def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: Request) -> Response:
     """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
     end = caller.parts.log.readable_end()
     if query.offset == "latest" and query.after is None:
-        return answer({"data": [], "paging": {"offset": end}})
+        return _page_answer([], {"offset": end}, caller, query, request)
     start = query.start()
     if start > end and start > caller.parts.log.highest_offset():  # it would be silent until the log is as long again
         raise Conflict(
@@ -156,7 +168,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
             " there (offset=latest), or from the beginning."
         )
     if query.limit == 0:
-        return answer({"data": [], "paging": {"offset": start}})
+        return _page_answer([], {"offset": start}, caller, query, request)
     selection, fields, named_types = query.selection(), query.fields(), query.named_types()
 
     def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
@@ -174,15 +186,17 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:
         paging["after"] = str(paging["offset"])
-    return answer({"data": [_event_json(one, caller, query.format) for one in page.entries], "paging": paging})
+    return _page_answer(page.entries, paging, caller, query, request)
 
 
-@router.get("/{event_id}", openapi_extra=answers("Event"))
-def read_event(
-    event_id: PathId, caller: Asked, *, shape: Annotated[Format, Query(alias="format")] = "openmetadata"
-) -> Response:
+@router.get("/{event_id}", openapi_extra=answers("Event", is_linked=True))
+def read_event(event_id: PathId, caller: Asked, request: Request, *, asked_format: _AskedFormat = None) -> Response:
     """Return one change event."""
-    return answer(_event_json(shown_event(str(event_id), caller), caller, shape))
+    logged = shown_event(str(event_id), caller)
+    linked_format = _linked_format(asked_format, request)
+    if linked_format is not None:
+        return graph_answer(event_context(), [_event_node(logged)], linked_format)
+    return json_answer(_event_json(logged, caller, asked_format))
 
 
 def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
@@ -227,5 +241,28 @@ def _both(first: frozenset[str] | None, second: frozenset[str] | None) -> frozen
     return first & second
 
 
-def _event_json(logged: LoggedEvent, caller: Caller, shape: str) -> Document:
-    return EVENT_FORMATS[shape](logged.event, caller.root)
+def _page_answer(
+    entries: Sequence[LoggedEvent], paging: Document, caller: Caller, query: EventQuery, request: Request
+) -> Response:
+    linked_format = _linked_format(query.format, request)
+    if linked_format is None:
+        return json_answer({"data": [_event_json(one, caller, query.format) for one in entries], "paging": paging})
+    headers = {LOG_OFFSET: str(paging["offset"])}
+    if "after" in paging:
+        headers |= next_page(request, after=paging["after"])
+    return graph_answer(event_context(), [_event_node(one) for one in entries], linked_format, headers)
+
+
+def _linked_format(name: EventFormat | None, request: Request) -> Format | None:
+    """Return the format of linked data that a request asks for; None: it asks for JSON."""
+    accepted = accepted_format(request)
+    asked_format = accepted if name is None else Format(name) if name in _LINKED else Format.JSON
+    return None if asked_format is Format.JSON else asked_format
+
+
+def _event_node(logged: LoggedEvent) -> Node:
+    return event_node(as_default(logged.event), by_bot=logged.derived.get("isBot") is True)
+
+
+def _event_json(logged: LoggedEvent, caller: Caller, shape: EventFormat | None) -> Document:
+    return EVENT_FORMATS.get(shape or "", as_upstream)(logged.event, caller.root)

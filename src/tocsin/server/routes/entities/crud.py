@@ -29,6 +29,8 @@ from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
+from tocsin.server.rdf.answers import entity_answer
+from tocsin.server.rdf.formats import AskedFormat
 from tocsin.server.request import (
     Asked,
     Caller,
@@ -98,7 +100,7 @@ def restore(
     return _ended_job(f"Restored {kind.name} {entity_id}.") if is_async else written_answer(kind, written, caller)
 
 
-@by_id_and_name(router.get, "/{entity_id}", openapi_extra=answers("{}"))
+@by_id_and_name(router.get, "/{entity_id}", openapi_extra=answers("{}", is_linked=True))
 def read(
     kind: Kind,
     key: Key,
@@ -107,14 +109,15 @@ def read(
     fields: Fields = None,
     include: Include = "non-deleted",
     as_of: AsOf = None,
+    asked_format: AskedFormat,
 ) -> Response:
     """Return an entity; with ``asOf`` (epoch ms), its state at that time, even if it is deleted now."""
     field_names = parse_fields(kind, fields)
     if as_of is not None:
-        return _read_past(kind, key, caller, as_of, include=include)
+        return entity_answer(kind.name, _past_view(kind, key, caller, as_of, include=include), asked_format)
     document = visible_document(kind, key, caller, include=include)
     (view,) = views_of(kind, [document], caller, fields=field_names)
-    return answer(view, headers={"ETag": etag.strong_tag(document)})
+    return entity_answer(kind.name, view, asked_format, tag=etag.strong_tag(document))
 
 
 @by_id_and_name(router.patch, "/{entity_id}", openapi_extra=answers("{}", reads="JsonPatch"))
@@ -154,13 +157,16 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
     )
 
 
-@router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}"))
-def read_version(kind: Kind, entity_id: PathId, version: PathText, caller: Asked) -> Response:
+@router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}", is_linked=True))
+def read_version(
+    kind: Kind, entity_id: PathId, version: PathText, caller: Asked, asked_format: AskedFormat
+) -> Response:
     """Return one version of an entity."""
     if not _VERSION.fullmatch(version):
         raise InvalidInput(f"{version!r} is not a version; versions look like 0.1", field="version")
     require_now(caller, kind, str(entity_id))
-    return answer(past(kind, caller.parts.catalogue.version(str(entity_id), version), caller))
+    view = past(kind, caller.parts.catalogue.version(str(entity_id), version), caller)
+    return entity_answer(kind.name, view, asked_format)
 
 
 def written_answer(kind: EntityType, written: Written, caller: Caller) -> Response:
@@ -171,12 +177,12 @@ def written_answer(kind: EntityType, written: Written, caller: Caller) -> Respon
     return answer(view, 201 if written.created else 200, headers)
 
 
-def _read_past(kind: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
+def _past_view(kind: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Document:
     require_now(caller, kind, caller.parts.entities.history.identify(kind.name, key))
     document = caller.parts.entities.history.as_of(kind.name, key, at_ms)
     if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
         raise NotFound(f"{kind.name} {key} did not exist at {at_ms}")
-    return answer(past(kind, document, caller))
+    return past(kind, document, caller)
 
 
 @router.delete("/async/{entity_id}", status_code=202, openapi_extra=answers("EndedJob"))

@@ -16,6 +16,8 @@ from tocsin.server.access.permissions import scope_of, scopes_of, visible_docume
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
+from tocsin.server.rdf.answers import entities_answer, json_answer, next_page
+from tocsin.server.rdf.formats import AskedFormat, Format
 from tocsin.server.request import Asked, Kind, PathText, QueryParameters, answer
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
 from tocsin.store.catalogue.entities.listing import Listing
@@ -85,8 +87,10 @@ def list_ancestors(kind: Kind, fqn: PathText, caller: Asked) -> Response:
     return answer([with_address(one, caller.root) for one in visible])
 
 
-@router.get("", openapi_extra=answers("{}Page"))
-def list_entities(kind: Kind, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
+@router.get("", openapi_extra=answers("{}Page", is_linked=True))
+def list_entities(
+    kind: Kind, caller: Asked, query: Annotated[ListQuery, Query()], request: Request, asked_format: AskedFormat
+) -> Response:
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
     field_names = parse_fields(kind, query.fields)
     filters = _filters(kind, request)
@@ -96,7 +100,10 @@ def list_entities(kind: Kind, caller: Asked, query: Annotated[ListQuery, Query()
     data = views_of(kind, page.documents, caller, fields=field_names)
     cursors = {"after": page.after, "before": page.before}
     paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
-    return answer({"data": data, "paging": paging})
+    if asked_format is not Format.JSON:
+        headers = next_page(request, after=page.after) if page.after else {}
+        return entities_answer(kind.name, data, asked_format, headers)
+    return json_answer({"data": data, "paging": paging})
 
 
 def _filters(kind: EntityType, request: Request) -> tuple[tuple[str, str], ...]:

@@ -20,6 +20,10 @@ from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import patch_of, value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.openapi.operations import answers
+from tocsin.server.rdf.answers import graph_answer, json_answer
+from tocsin.server.rdf.formats import AskedFormat, Format
+from tocsin.server.rdf.lineage import lineage_nodes
+from tocsin.server.rdf.vocabulary import ENTITY_CONTEXT
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, TypeName, answer
 
 Depth = Annotated[int, Query(ge=0, le=50)]
@@ -87,7 +91,12 @@ def read_edge_by_name(ends: NamedEnds, caller: Asked) -> Response:
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
-@by_id_and_name(router.get, "/{entity_type}/{entity_id}", by_name="around_name", openapi_extra=answers("EntityLineage"))
+@by_id_and_name(
+    router.get,
+    "/{entity_type}/{entity_id}",
+    by_name="around_name",
+    openapi_extra=answers("EntityLineage", is_linked=True),
+)
 def around(
     entity_type: TypeName,
     key: Key,
@@ -95,11 +104,15 @@ def around(
     *,
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
+    asked_format: AskedFormat,
 ) -> Response:
     """Return the lineage of an asset."""
     kind = kind_of_type(entity_type)
     root, nodes, sides = visible_graph(kind, key, caller, up=upstream_depth, down=downstream_depth)
-    return answer({"entity": root, "nodes": nodes, **sides})
+    graph = {"entity": root, "nodes": nodes, **sides}
+    if asked_format is Format.JSON:
+        return json_answer(graph)
+    return graph_answer(ENTITY_CONTEXT, lineage_nodes(graph), asked_format)
 
 
 @router.delete("/{entity_type}/{entity_id}/type/{source}", openapi_extra=answers("LineageEdges"))

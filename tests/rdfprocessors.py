@@ -1,0 +1,111 @@
+"""Four processors of linked data: each reads a document as the set of its triples, and none may fetch anything."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+from pyld import jsonld
+from rdflib import XSD, Graph, Literal
+from rdflib.compare import isomorphic
+
+
+def refuse(url: str, *_options: Any) -> Any:
+    raise AssertionError(f"{url} would be fetched")
+
+
+def by_pyld(document: bytes) -> Graph:
+    quads = jsonld.to_rdf(
+        json.loads(document), {"format": "application/n-quads", "documentLoader": refuse, "useNativeTypes": False}
+    )
+    return _read(quads)
+
+
+def by_rdflib(document: bytes) -> Graph:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its JSON-LD parser uses a class that it calls deprecated
+        return _with_plain_strings(Graph().parse(data=document, format="json-ld"))
+
+
+def by_oxigraph(document: bytes) -> Graph:
+    quads = pyoxigraph.parse(document, pyoxigraph.RdfFormat.JSON_LD)
+    return _read(pyoxigraph.serialize((quad.triple for quad in quads), format=pyoxigraph.RdfFormat.N_TRIPLES))
+
+
+def by_jsonld_js(document: bytes) -> Graph:
+    """Read with jsonld.js; a test is skipped where Node is missing, or npm cannot install the package."""
+    modules = _node_modules()
+    if modules is None:
+        pytest.skip("Node is missing, or npm could not install jsonld.js")
+    program = """
+      const jsonld = require(process.argv[1] + '/jsonld');
+      const refuse = async url => { throw new Error(url + ' would be fetched'); };
+      const text = require('fs').readFileSync(0, 'utf8');
+      jsonld.toRDF(JSON.parse(text), {format: 'application/n-quads', documentLoader: refuse})
+        .then(quads => process.stdout.write(quads));
+    """
+    ran = subprocess.run(["node", "-e", program, str(modules)], input=document, capture_output=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr.decode()
+    return _read(ran.stdout)
+
+
+PROCESSORS: dict[str, Callable[[bytes], Graph]] = {
+    "PyLD": by_pyld,
+    "rdflib": by_rdflib,
+    "pyoxigraph": by_oxigraph,
+    "jsonld.js": by_jsonld_js,
+}
+
+
+def read_turtle(text: bytes) -> Graph:
+    return _with_plain_strings(Graph().parse(data=text, format="turtle"))
+
+
+def read_n_triples(text: bytes) -> Graph:
+    return _read(text)
+
+
+def assert_same(first: Graph, second: Graph) -> None:
+    """Check that two graphs are one; say what only one of them has."""
+    if isomorphic(first, second):
+        return
+    only_first, only_second = (set(one) - set(other) for one, other in ((first, second), (second, first)))
+    raise AssertionError(f"only in the first: {only_first}; only in the second: {only_second}")
+
+
+def _with_plain_strings(graph: Graph) -> Graph:
+    """Return a graph as RDF 1.1 has it: a plain literal is an ``xsd:string``, which rdflib keeps apart."""
+    plain = Graph()
+    for subject, predicate, value in graph:
+        is_string = isinstance(value, Literal) and value.datatype == XSD.string
+        plain.add((subject, predicate, Literal(str(value)) if is_string else value))
+    return plain
+
+
+def _read(quads: bytes | str) -> Graph:
+    return _with_plain_strings(Graph().parse(data=quads, format="nt"))
+
+
+@cache
+def _node_modules() -> Path | None:
+    """Return where jsonld.js is: installed once into this working tree, by whichever test is first."""
+    folder = Path(__file__).parents[1] / ".jsonld-js"
+    if not folder.is_dir() and shutil.which("npm") and shutil.which("node"):
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".jsonld-js-") as new_folder:
+            options = ["--prefix", new_folder, "--no-audit", "--no-fund", "--ignore-scripts"]
+            installed = subprocess.run(["npm", "install", *options, "jsonld@9.0.0"], capture_output=True, timeout=120)
+            if installed.returncode == 0:
+                with suppress(OSError):  # another process was faster
+                    Path(new_folder).rename(folder)
+                Path(new_folder).mkdir(exist_ok=True)
+    return folder / "node_modules" if folder.is_dir() else None

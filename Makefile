@@ -83,12 +83,14 @@ zip: wheel ## Build dist/tocsin-py-files.zip, for Spark's --py-files
 	@cp dist/tocsin-*.whl dist/tocsin-py-files.zip  # a pure-Python wheel is the zip that executors import from
 
 requirements: $(INSTALLED) ## Pin the newest versions that pyproject.toml allows, with the hashes of their files
-	@$(COMPILE) --upgrade --extra server --extra spark --extra kafka --extra delta --output-file requirements/all.txt pyproject.toml
+	@$(COMPILE) --upgrade --extra server --extra spark --extra kafka --extra delta --extra pulsar \
+		--output-file requirements/all.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --output-file requirements/base.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra server --output-file requirements/server.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra spark --output-file requirements/spark.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra kafka --output-file requirements/kafka.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra delta --output-file requirements/delta.txt pyproject.toml
+	@$(COMPILE) --constraint requirements/all.txt --extra pulsar --output-file requirements/pulsar.txt pyproject.toml
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
 		| $(COMPILE) --upgrade --constraint requirements/all.txt --no-annotate --output-file requirements/dev.txt -
 	@printf '%s\n' editables hatchling setuptools wheel \

@@ -357,6 +357,35 @@ class RelaySettings(_Group):
         default=None,
         description="Password at the brokers. Unset: the one that `tocsin admin secret kafka_password` stored.",
     )
+    pulsar_url: str | None = Field(
+        default=None,
+        pattern=r"^pulsar(\+ssl)?://[^/@\s]+$",
+        description="Pulsar's brokers, `pulsar://host:6650` or `pulsar+ssl://host:6651`. In place of `kafka_servers`.",
+    )
+    pulsar_namespace: str = Field(
+        default="public/default",
+        pattern=r"^[a-zA-Z0-9._=:-]+/[a-zA-Z0-9._=:-]+$",
+        description="Tenant and namespace of all topics of the relay; it must have deduplication.",
+    )
+    pulsar_topic: str = Field(
+        default="metadata-change-events", pattern=r"^[a-zA-Z0-9._-]{1,200}$", description="Topic of change events."
+    )
+    pulsar_topic_per_entity_type: bool = Field(
+        default=False, description="Whether each entity type has a topic of its own, `metadata-change-events.table`."
+    )
+    pulsar_compression: Literal["zlib", "none"] = Field(
+        default="none", description="Compression of messages, `zlib` or `none`: what all consumers read."
+    )
+    pulsar_token: SecretStr | None = Field(
+        default=None,
+        description="Token at the brokers. Unset: the one that `tocsin admin secret pulsar_token` stored.",
+    )
+    pulsar_ca_file: Path | None = Field(
+        default=None,
+        description="PEM file of the authorities that sign the brokers' certificates. Unset: the system's.",
+    )
+    pulsar_certificate_file: Path | None = Field(default=None, description="PEM file of the relay's own certificate.")
+    pulsar_key_file: Path | None = Field(default=None, description="PEM file of the key of that certificate.")
     relay_name: str = Field(
         default="tocsin-relay",
         pattern=r"^[a-zA-Z0-9._-]{1,100}$",

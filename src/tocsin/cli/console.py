@@ -62,7 +62,7 @@ class Screen:
         if welcome.dev_receiver:
             grid.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
         if welcome.events:
-            grid.add_row("Events in Kafka", Text(welcome.events, style="cyan"))
+            grid.add_row("Events at the broker", Text(welcome.events, style="cyan"))
         if welcome.server:
             grid.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
         grid.add_row("Stop", "Ctrl-C")

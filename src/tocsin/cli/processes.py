@@ -18,6 +18,7 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java, java_program
 from tocsin.cli.ports import LOOPBACK, any_free_port, check_free
 from tocsin.errors import InvalidInput
+from tocsin.settings import RelaySettings
 
 HTTP_PORT = 8586
 SMTP_PORT = 8587
@@ -76,6 +77,21 @@ def deliver() -> None:
     main(settings)
 
 
+def check_relay(settings: RelaySettings) -> None:
+    """Check that the library of the broker is there that the settings name.
+
+    Raises
+    ------
+    MissingExtra : it is not installed
+    """
+    if settings.pulsar_url:
+        with needing("pulsar"):
+            import pulsar  # noqa: F401
+    else:
+        with needing("kafka"):
+            import confluent_kafka  # noqa: F401
+
+
 RestartAt = Annotated[
     str | None,
     typer.Option(help="Only set how far the log is written, after a restore: to this offset, or to its `end`."),
@@ -83,10 +99,10 @@ RestartAt = Annotated[
 
 
 def relay(*, restart_at: RestartAt = None) -> None:
-    """Run a relay: write the change events that a bot may view to Kafka, each once and in order per entity.
+    """Run a relay: write the change events that a bot may view to Kafka or Pulsar, once and in order per entity.
 
-    TOCSIN_KAFKA_SERVERS names the brokers, TOCSIN_RELAY_READER the bot. The broker keeps how far the relay is. Run any
-    number of relays: one writes, the others stand by.
+    TOCSIN_KAFKA_SERVERS or TOCSIN_PULSAR_URL names the brokers, TOCSIN_RELAY_READER the bot. The broker keeps how far
+    the relay is. Run any number of relays: one writes, the others stand by.
     """
     settings = settings_of()
     if restart_at is not None and not (restart_at == "end" or (restart_at.isascii() and restart_at.isdecimal())):
@@ -94,8 +110,9 @@ def relay(*, restart_at: RestartAt = None) -> None:
     with needing("server"):
         from tocsin.logs import set_up_logs
         from tocsin.store.database.schema import migrate  # noqa: F401  # before the next block names its own extra
-    with needing("kafka"):
-        from tocsin.relay.build import main, restart
+    check_relay(settings)
+    from tocsin.relay.build import main, restart
+
     set_up_logs(settings)
     if restart_at is None:
         main(settings)

@@ -24,7 +24,7 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.local_store import opened_store
 from tocsin.cli.ports import LOOPBACK, check_free, free_port, is_free
-from tocsin.cli.processes import HTTP_PORT, KAFKA_PORT, SMTP_PORT
+from tocsin.cli.processes import HTTP_PORT, KAFKA_PORT, SMTP_PORT, check_relay
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.supervisor import Part, supervise
 from tocsin.client.connection import local_server
@@ -62,9 +62,8 @@ def up(
     check_free(settings.host, settings.port, option="--port or TOCSIN_PORT")
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
-    if kafka or settings.kafka_servers:
-        with needing("kafka"):
-            import confluent_kafka  # noqa: F401  # as above
+    if kafka or has_broker(settings):
+        check_relay(settings)
     check_alone(settings.checkpoint_dir())
     dev_receiver = dev_receiver_of(settings)
     settings, brokers = with_broker(with_dev_receiver(settings, dev_receiver), is_wanted=kafka)
@@ -113,8 +112,19 @@ def _welcome(settings: Settings, dev_receiver: DevReceiver | None, logins: Seque
         logins=tuple(logins),
         dev_receiver=dev_receiver.url() if dev_receiver else None,
         server=None if server == local_server(None) else server,
-        events=f"{settings.kafka_servers}, topic {settings.kafka_topic}" if settings.kafka_servers else None,
+        events=_topic_of(settings) if has_broker(settings) else None,
     )
+
+
+def has_broker(settings: Settings) -> bool:
+    """Return whether events are to be relayed."""
+    return bool(settings.kafka_servers or settings.pulsar_url)
+
+
+def _topic_of(settings: Settings) -> str:
+    if settings.pulsar_url:
+        return f"{settings.pulsar_url}, topic {settings.pulsar_namespace}/{settings.pulsar_topic}"
+    return f"{settings.kafka_servers}, topic {settings.kafka_topic}"
 
 
 async def _run(parts: Sequence[Part], welcome: Welcome) -> None:
@@ -175,8 +185,8 @@ def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, tuple
     """
     if not is_wanted:
         return settings, ()
-    if settings.kafka_servers:
-        raise InvalidInput(f"Events go to {settings.kafka_servers} already (TOCSIN_KAFKA_SERVERS)", field="--kafka")
+    if address := settings.kafka_servers or settings.pulsar_url:
+        raise InvalidInput(f"Events go to {address} already, by the settings", field="--kafka")
     port = free_port(KAFKA_PORT)
     command, data_dir = tocsin("broker", "--port", str(port)), str(settings.data_dir.absolute())
     broker = Part("broker", command, takes_connections(port), {"TOCSIN_DATA_DIR": data_dir})
@@ -185,13 +195,10 @@ def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, tuple
 
 
 def _relay_parts(settings: Settings, shared: dict[str, str]) -> tuple[Part, ...]:
-    if settings.kafka_servers is None:
+    if not has_broker(settings):
         return ()
-    environment = {
-        **shared,
-        "TOCSIN_KAFKA_SERVERS": settings.kafka_servers,
-        "TOCSIN_KAFKA_SECURITY": settings.kafka_security,
-    }
+    kafka = {"TOCSIN_KAFKA_SERVERS": settings.kafka_servers, "TOCSIN_KAFKA_SECURITY": settings.kafka_security}
+    environment = {**shared, **{name: value for name, value in kafka.items() if value and settings.kafka_servers}}
     return (Part("relay", tocsin("relay"), has_started(), environment),)
 
 

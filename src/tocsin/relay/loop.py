@@ -120,7 +120,7 @@ class Relay:
             with closing(self._connect()) as target:
                 target.begin()
                 position = self._position_at(place)
-                target.publish((), position)
+                target.restart(position)
             return position
         finally:
             self._parts.lead.give_up()
@@ -145,6 +145,8 @@ class Relay:
     def _relay(self, target: Target, stop: threading.Event) -> None:
         self._parts.reader.check()
         position = self._check(target.begin() or self._lost_position(target))
+        if (unfinished := target.unfinished_end()) is not None:
+            self._check(unfinished)
         _log.info("relay.leads", relay=self._parts.reader_name, offset=position.offset)
         with ThreadPoolExecutor(1, "relay-writer") as writer:
             written_offset, portion = position.offset, self._portion_after(position)

@@ -105,14 +105,10 @@ class Office:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start ``tocsin relay`` as a process; it is killed at the end of the test."""
-        environment = os.environ | {
-            "TOCSIN_DATA_DIR": str(self.settings.data_dir),
-            "TOCSIN_KAFKA_SERVERS": str(self.settings.kafka_servers),
-            "TOCSIN_KAFKA_TOPIC": self.topic,
-            "TOCSIN_RELAY_NAME": self.settings.relay_name,
-            "TOCSIN_RELAY_LEASE_S": "4",
-            **({"TOCSIN_DATABASE_URL": self.settings.database_url} if self.settings.database_url else {}),
-        }
+        names = ("data_dir", "database_url", "kafka_servers", "kafka_topic", "pulsar_url", "pulsar_topic", "relay_name")
+        settings = {f"TOCSIN_{name.upper()}": getattr(self.settings, name) for name in names}
+        environment = os.environ | {name: str(value) for name, value in settings.items() if value is not None}
+        environment["TOCSIN_RELAY_LEASE_S"] = "4"
         process = subprocess.Popen([sys.executable, "-m", "tocsin", "relay"], env=environment)
         self.processes.callback(process.wait)
         self.processes.callback(process.kill)
@@ -124,22 +120,23 @@ def make_office(kafka: Kafka, tmp_path: Path) -> Iterator[Callable[[str | None],
     with ExitStack() as stack:
 
         def make(database_url: str | None) -> Office:
-            name = f"relay-{uuid4().hex[:8]}"
-            settings = Settings(
-                data_dir=tmp_path,
-                database_url=database_url,
-                kafka_servers=kafka.servers,
-                kafka_topic=f"events-{name}",
-                relay_name=name,
-            )
-            engine = open_engine(settings.store_url(), synchronous="OFF")
-            first_start(engine, settings)
-            office = Office(engine, SmallCompany(engine), settings)
-            stack.callback(engine.dispose)
-            stack.enter_context(office.processes)
-            return office
+            broker = Settings(kafka_servers=kafka.servers, database_url=database_url)
+            return new_office(stack, tmp_path, broker)
 
         yield make
+
+
+def new_office(stack: ExitStack, data_dir: Path, broker: Settings) -> Office:
+    """Return a store with a company, and relays of a new name that write to a new topic of the broker in settings."""
+    name = f"relay-{uuid4().hex[:8]}"
+    topics = {"kafka_topic": f"events-{name}", "pulsar_topic": f"events-{name}"}
+    settings = broker.model_copy(update={"data_dir": data_dir, "relay_name": name, **topics})
+    engine = open_engine(settings.store_url(), synchronous="OFF")
+    first_start(engine, settings)
+    office = Office(engine, SmallCompany(engine), settings)
+    stack.callback(engine.dispose)
+    stack.enter_context(office.processes)
+    return office
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tocsin.cli.up import (
     with_dev_receiver,
 )
 from tocsin.delivery.transport.egress import egress_of
-from tocsin.errors import Conflict, MissingExtra
+from tocsin.errors import Conflict, InvalidInput, MissingExtra
 from tocsin.settings import Settings
 
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
@@ -62,6 +62,14 @@ def test_a_relay_is_started_if_a_broker_is_set_or_started_too() -> None:
     settings, (broker,) = with_broker(SETTINGS, is_wanted=True)
     assert broker.command[-3:-1] == ("broker", "--port")
     assert settings.kafka_servers == f"127.0.0.1:{broker.command[-1]}"
+
+
+def test_a_relay_is_started_if_pulsar_is_set_and_then_no_kafka_besides() -> None:
+    settings = Settings(pulsar_url="pulsar://pulsar:6650")
+    (relay,) = (part for part in parts_of(settings, None, has_started()) if part.name == "relay")
+    assert "TOCSIN_KAFKA_SERVERS" not in relay.environment
+    with pytest.raises(InvalidInput, match="pulsar:6650"):
+        with_broker(settings, is_wanted=True)
 
 
 def test_all_parts_share_the_port_and_the_folder() -> None:

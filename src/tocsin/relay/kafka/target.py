@@ -86,6 +86,10 @@ class KafkaTarget:
             record = last_record(consumer, partition, _is_position, lambda message: message.value() == own_id)
         return None if record is None else _position_of(record)
 
+    def unfinished_end(self) -> LogPosition | None:
+        """Return None: an incomplete transaction is none."""
+        return None
+
     def last_position(self) -> LogPosition | None:
         """Return the position of the last event of this relay in its topics, None where they hold none."""
         with self._consumer("topics cannot be read") as consumer:
@@ -114,6 +118,10 @@ class KafkaTarget:
                 producer.produce(record.topic, value=record.value, key=record.key.encode(), headers=headers)
             self._note(producer, _POSITION, orjson.dumps(position.to_json()))
             _commit(producer)
+
+    def restart(self, position: LogPosition) -> None:
+        """Write another position."""
+        self.publish((), position)
 
     def close(self) -> None:
         """Close the connection; an incomplete transaction is aborted by the next writer."""

@@ -408,7 +408,21 @@ class RelaySettings(_Group):
     )
 
 
+class IngestSettings(_Group):
+    """Events of other systems: how many are taken, and from which topic."""
+
+    ingest_events_per_minute: int = Field(
+        default=60_000, ge=1_000, description="Maximum events of other systems per bot, minute and process."
+    )
+    ingest_keep_days: float = Field(
+        default=30.0,
+        gt=0,
+        description="Days for which it is known that an event was applied, once a later one of its entity was.",
+    )
+
+
 class Settings(
+    IngestSettings,
     RelaySettings,
     ChannelSettings,
     AlertSettings,

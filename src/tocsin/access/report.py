@@ -10,13 +10,13 @@ from tocsin.access.decide import Permissions, Reach, Ruling
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.rules import RuleEffect
 from tocsin.logic import ALWAYS
-from tocsin.model.access import Operation
+from tocsin.model.access import TOCSINS_OWN, Operation
 from tocsin.model.entity import Document
 
 _ORDER = ("deny", "allow", "conditionalDeny", "conditionalAllow", "notAllow")
 """Which answer wins over which."""
 
-_REPORTED = tuple(one for one in Operation if one is not Operation.ALL)
+_REPORTED = tuple(one for one in Operation if one not in (Operation.ALL, *TOCSINS_OWN))
 
 
 def resource_permission(permissions: Permissions, resource: str, document: Document | None = None) -> Document:

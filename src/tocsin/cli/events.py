@@ -1,24 +1,29 @@
-"""``tocsin events``: a live stream of change events."""
+"""``tocsin events``: a live stream of change events, and events of other systems."""
 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
 
-from tocsin.cli.output import AsJson, console
+from tocsin.chunks import chunks_of
+from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.client import Change, Client
 from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
 
-app = typer.Typer(help="Watch change events.", no_args_is_help=True)
+app = typer.Typer(help="Watch change events, and send those of other systems.", no_args_is_help=True)
 
 RdfFormat = Literal["turtle", "ntriples", "jsonld"]
 _EVERY_S = 0.5
 _SLICE = 500
+_SENT_AT_ONCE = 100
 
 
 @app.callback()
@@ -49,6 +54,51 @@ def tail(
             return
         for change in _changes(client, _first_offset(client, since), once=once):
             _show(change, as_json=as_json)
+
+
+@app.command()
+def ingest(
+    file: Annotated[str, typer.Argument(help="JSON or JSON Lines file of events; - reads standard input.")],
+    *,
+    source: Annotated[str | None, typer.Option(help="Where events come from that do not say so themselves.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Keep nothing; only show what would happen.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Apply events of another system as a bot: CloudEvents, or change events. Sending an event again changes nothing.
+
+    The token must be that of a bot with the operation Ingest. Exit code 1: an event was refused.
+    """
+    results: list[Document] = []
+    with Client() as client:
+        for chunk in chunks_of(_events_in(file), _SENT_AT_ONCE):
+            begin = len(results)
+            data = client.events_ingest(chunk, source=source, dry_run=dry_run)["data"]
+            results += [one | {"index": begin + one["index"]} for one in data]
+    keys = ("index", "state", "entityType", "fullyQualifiedName", "message")
+    show_rows(({key: one.get(key) for key in keys} for one in results), as_json=as_json, answer=results)
+    if any(one["state"] == "refused" for one in results):
+        raise typer.Exit(1)
+
+
+def _events_in(file: str) -> list[Document]:
+    """Return the events of a file: one JSON document, a list of them, or one in each line."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}", field="FILE") from error
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError:
+        return [_event_in(line, number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    return document if isinstance(document, list) else [document]
+
+
+def _event_in(line: str, number: int) -> Document:
+    try:
+        event: Document = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"line {number} is not JSON: {error}", field="FILE") from error
+    return event
 
 
 def _changes(client: Client, offset: int, *, once: bool) -> Iterator[Change]:

@@ -1,6 +1,7 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
-Each operation is a function of ``client/calls.py``, ``alert_calls.py`` or ``rdf_calls.py``, which documents it.
+Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``event_calls.py`` or ``rdf_calls.py``, which
+documents it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
-from tocsin.client import alert_calls, calls, rdf_calls
+from tocsin.client import alert_calls, calls, event_calls, rdf_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
 
@@ -141,6 +142,8 @@ class _Operations:
     read_log = _operation(calls.read_log)
     read_log_as_rdf = _operation(rdf_calls.read_log_as_rdf)
     read_rdf = _listing(rdf_calls.read_rdf)
+    events_ingest = _operation(event_calls.events_ingest)
+    event_origin = _operation(event_calls.event_origin)
     add_test_result = _operation(calls.add_test_result)
     add_pipeline_status = _operation(calls.add_pipeline_status)
     logged_in_user = _operation(calls.logged_in_user)

@@ -1,4 +1,4 @@
-"""OpenMetadata's operations, which policy rules allow or deny.
+"""Operations that policy rules allow or deny: OpenMetadata's, then Tocsin's own.
 
 Source: schemas/entity/policies/accessControl/resourceDescriptor.json, ``operation``.
 """
@@ -68,3 +68,9 @@ class Operation(StrEnum):
     AUDIT_LOGS = "AuditLogs"
     VIEW_TEST_DEFINITION_LIBRARY = "ViewTestDefinitionLibrary"
     EDIT_TEST_DEFINITION_LIBRARY = "EditTestDefinitionLibrary"
+
+    INGEST = "Ingest"
+
+
+TOCSINS_OWN = frozenset({Operation.INGEST})
+"""Operations that OpenMetadata lacks: its clients read no answer that names one."""

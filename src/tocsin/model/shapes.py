@@ -45,11 +45,13 @@ _LATER: dict[str, tuple[str, ...]] = {
     "databaseServiceType": ("QuestDB", "SapSuccessFactors", "SapBw4Hana"),
     "dataModelType": ("ModeDataModel", "PowerBIDatamart", "SapS4HanaCdsView", "SsrsDataModel", "OmniDataModel"),
     "metricType": ("SIMPLE", "CUMULATIVE", "DERIVED", "CONVERSION"),
+    "operation": ("Ingest",),
     "pipelineServiceType": ("Prefect", "SapBw4HanaPipeline"),
     "pipelineType": ("policyAgent",),
     "tableType": ("SemanticView",),
 }
-"""Values of enumerations that came with later releases than the published schemas, 2.0's included, by the shape's name.
+"""Values of enumerations that came with later releases than the published schemas, 2.0's included, by the shape's name,
+and operations of our own.
 """
 
 

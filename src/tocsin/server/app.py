@@ -37,7 +37,7 @@ from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.server.openapi.document import openapi_document
 from tocsin.server.request import caller_of
-from tocsin.server.routes import events, search, sheets
+from tocsin.server.routes import events, ingest, search, sheets
 from tocsin.server.routes.alerts import (
     alert_history,
     alert_incidents,
@@ -314,7 +314,7 @@ def _routes() -> APIRouter:
     of_every_collection = (bulk, sheets, listing, history, context, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         lay_out(routes, router, f"{API}/{COLLECTION}", dependencies)
-    for resource in (custom_properties, events):  # after what every collection has: their paths could mean that, too
+    for resource in (custom_properties, events, ingest):  # after all others: their paths could be of collections, too
         lay_out(routes, resource.router, API, dependencies)
     lay_out(routes, schemas.router, "")
     lay_out(routes, page.router, "")

@@ -13,12 +13,14 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.feed.operations import FeedWrites
+from tocsin.catalogue.ingest.writes import IngestWrites
 from tocsin.catalogue.people.violations import add_violation
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
+from tocsin.server.http.ingest_rate import IngestRate
 from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import PersonalWriteCounts
 from tocsin.server.inbox.streams import StreamLimits, Streams
@@ -49,6 +51,7 @@ from tocsin.store.catalogue.quality.incidents import IncidentLog
 from tocsin.store.catalogue.quality.suites import SuiteReader
 from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
+from tocsin.store.eventlog.ingested import EventOrigins
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
@@ -80,6 +83,7 @@ class TrafficParts:
     shares: Shares
     streams: Streams
     health_lane: anyio.CapacityLimiter
+    ingest_rate: IngestRate
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,14 @@ class AccessParts:
 
 @dataclass(frozen=True)
 class EntityParts:
-    """Entities beside the catalogue: earlier versions, bulk writes, members of groups, search."""
+    """Entities beside the catalogue: earlier versions, writes of many, members of groups, search."""
 
     history: History
     bulk: BulkWrites
     grouped: Grouped
     search: SearchIndex
+    ingest: IngestWrites
+    origins: EventOrigins
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,7 @@ def build_parts(
     permits, bounds = ActorPermits(access.permission_cache, access.refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     bulk = BulkWrites(catalogue, clock, permits=permits, bounds=bounds)
+    ingest = IngestWrites(catalogue, clock, permits=permits, bounds=bounds)
     pace = Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
     sessions = _sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now))
     return Parts(
@@ -172,7 +179,7 @@ def build_parts(
         clock=clock,
         catalogue=catalogue,
         writes=writes,
-        entities=EntityParts(History(engine, page_bytes=page_bytes), bulk, Grouped(engine), SearchIndex(engine)),
+        entities=_entities_of(engine, page_bytes, bulk, ingest),
         access=access,
         discussion=DiscussionParts(Feed(engine), FeedWrites(writes), Activity(engine, page_bytes=page_bytes)),
         graph=GraphParts(Lineage(engine), Impact(engine)),
@@ -187,18 +194,28 @@ def build_parts(
             LoginQueue(settings.login_concurrency, settings.login_waiting),
             sessions,
         ),
-        traffic=TrafficParts(
-            Bodies(settings),
-            Shares(settings.requests_per_person, settings.requests_waiting_per_person),
-            Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams)),
-            anyio.CapacityLimiter(1),
-        ),
+        traffic=_traffic_of(settings, inbox, people, clock),
         inbox=inbox,
         subscriptions=Subscriptions(engine),
         standings=DestinationStatuses(engine),
         alert_stores=AlertStores(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
+    )
+
+
+def _entities_of(engine: Engine, page_bytes: int, bulk: BulkWrites, ingest: IngestWrites) -> EntityParts:
+    history, grouped = History(engine, page_bytes=page_bytes), Grouped(engine)
+    return EntityParts(history, bulk, grouped, SearchIndex(engine), ingest, EventOrigins(engine))
+
+
+def _traffic_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) -> TrafficParts:
+    return TrafficParts(
+        Bodies(settings),
+        Shares(settings.requests_per_person, settings.requests_waiting_per_person),
+        Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams)),
+        anyio.CapacityLimiter(1),
+        IngestRate(clock, settings.ingest_events_per_minute),
     )
 
 

@@ -31,15 +31,22 @@ def merge_bot_put(record: Record, old: Stored, fields: Document, *, overrides: b
     before, after = (values_of(old.entity_type, state) for state in (old.document, fields))
     paths = changed_paths(before, after)
     replaced = paths & before.keys()
-    if replaced and old.curated is None:
-        curated = curated_paths_of(old.entity_type, record.transaction.states(old.id))
-        record.transaction.remember_curated(old.id, curated)
-        old = replace(old, curated=curated)
+    if replaced:
+        old = with_curated_paths(record, old)
     persons = {path for path in replaced if fqn.join(path) in (old.curated or ())}
     stays = set() if overrides else persons
     if record.permit is not EVERYTHING:
         stays |= _denied_paths(record, old, (before, after), (paths - stays, persons))
     return old, with_kept_values(old.document, fields, stays) if stays else fields
+
+
+def with_curated_paths(record: Record, old: Stored) -> Stored:
+    """Return the entity with the paths of what people wrote last known."""
+    if old.curated is not None:
+        return old
+    curated = curated_paths_of(old.entity_type, record.transaction.states(old.id))
+    record.transaction.remember_curated(old.id, curated)
+    return replace(old, curated=curated)
 
 
 def _may_differ(old: Stored, fields: Document) -> bool:

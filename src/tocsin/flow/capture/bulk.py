@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
@@ -27,8 +28,12 @@ from tocsin.model.stored import Written
 Outcome = Written | TocsinError
 """What one row came to: written (or found as it should be), or why not."""
 
+T = TypeVar("T")
+Result = TypeVar("Result")
+
 _Row = Callable[[Record, str, Document], Written]
-_WriteRows = Callable[[BatchedTransaction, Sequence[Document]], list[Outcome]]
+WriteRows = Callable[[BatchedTransaction, Sequence[T]], list[Result | TocsinError]]
+"""Writes the rows of one transaction, each on its own."""
 
 
 class _RehearsedBatchError(Exception):
@@ -83,47 +88,57 @@ class EntityBulkWrites:
         def write_rows(batch: BatchedTransaction, chunk: Sequence[Document]) -> list[Outcome]:
             fqns = (probable_fqn(kind, request) for request in chunk if isinstance(request, dict))
             batch.look_ahead(kind.name, filter(None, fqns))
-            return [self._one(row, batch, kind, request, actor) for request in chunk]
+            return [self.write_row(batch, _work(row, kind, request), actor) for request in chunk]
 
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
         for chunk in [requests] if dry_run else _chunks(requests, self._bounds):
-            outcomes += self._write_with_retries(write_rows, chunk, dry_run=dry_run)
+            outcomes += self.write_with_retries(write_rows, chunk, dry_run=dry_run)
         return outcomes
 
-    def _write_with_retries(
-        self, write_rows: _WriteRows, requests: Sequence[Document], *, dry_run: bool
-    ) -> list[Outcome]:
+    def write_with_retries(
+        self, write_rows: WriteRows[T, Result], requests: Sequence[T], *, dry_run: bool
+    ) -> list[Result | TocsinError]:
         """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
         try:
             return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision:  # whoever came first has committed by now
             if len(requests) > 1:
-                alone = (self._write_with_retries(write_rows, [one], dry_run=dry_run) for one in requests)
+                alone = (self.write_with_retries(write_rows, [one], dry_run=dry_run) for one in requests)
                 return [outcome for outcomes in alone for outcome in outcomes]
         try:
             return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision as collision:
             return [collision]
 
-    def _chunk(self, write_rows: _WriteRows, requests: Sequence[Document], *, dry_run: bool) -> list[Outcome]:
+    def _chunk(
+        self, write_rows: WriteRows[T, Result], requests: Sequence[T], *, dry_run: bool
+    ) -> list[Result | TocsinError]:
         if not dry_run:
             with self._catalogue.batch() as batch:
                 return write_rows(batch, requests)
         with suppress(MustWriteError), self._catalogue.rehearsal() as batch:
             return write_rows(batch, requests)
-        outcomes: list[Outcome] = []
+        outcomes: list[Result | TocsinError] = []
         with suppress(_RehearsedBatchError), self._catalogue.batch() as batch:
             outcomes += write_rows(batch, requests)
             raise _RehearsedBatchError
         return outcomes
 
-    def _one(self, row: _Row, batch: BatchedTransaction, kind: EntityType, request: Document, actor: Actor) -> Outcome:
+    def write_row(
+        self, batch: BatchedTransaction, work: Callable[[Record], Result], actor: Actor
+    ) -> Result | TocsinError:
+        """Do one write of many; one that is refused leaves nothing behind.
+
+        Raises
+        ------
+        Collision : another transaction wrote the same row at the same time
+        """
         try:
             with batch.row():
                 permit = in_place(self._permits(actor), batch)
                 record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds, self.rules)
-                written = row(record, kind.name, request)
+                written = work(record)
                 batch.append(record.events)
                 self._bounds.ledger.add(actor, record.events)  # of a rehearsal, too: it takes as long
         except Collision:
@@ -131,6 +146,10 @@ class EntityBulkWrites:
         except TocsinError as refused:
             return refused
         return written
+
+
+def _work(row: _Row, kind: EntityType, request: Document) -> Callable[[Record], Written]:
+    return lambda record: row(record, kind.name, request)
 
 
 def _chunks(requests: Sequence[Document], bounds: Bounds) -> Iterator[Sequence[Document]]:

@@ -16,6 +16,7 @@ from typing import Protocol
 from tocsin.errors import Conflict
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
 from tocsin.model.entity import Document
+from tocsin.model.ingested import IngestedEvent
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
 from tocsin.model.report import IncidentStep, Line, StoredReport, SuiteResult, SuiteRun
@@ -222,8 +223,34 @@ class ThreadRows(Protocol):
         """Return the ids of the teams a user is in, and of all above those."""
 
 
+class IngestedEvents(Protocol):
+    """Says which events of other systems were applied."""
+
+    def hold(self, names: Collection[str]) -> None:
+        """Wait until no other transaction applies events of these sources, and keep others from it until the end."""
+
+    def known_keys(self, keys: Collection[str]) -> set[str]:
+        """Return those of these keys of events that were applied before."""
+
+    def own_ids(self, event_ids: Collection[str]) -> set[str]:
+        """Return those of these ids that events of our own have."""
+
+    def newest(self, entity_keys: Collection[str]) -> dict[str, int]:
+        """Return the latest time of an applied event about each of these entities, where one had a time."""
+
+    def add(self, events: Sequence[IngestedEvent], at_ms: int) -> None:
+        """Add events that were applied, in their order: each is the last one of its entity until the next."""
+
+    def forget(self, superseded_before_ms: int, limit: int) -> None:
+        """Remove the oldest events that a later one of the same entity has superseded, so many at most."""
+
+
 class Transaction(Protocol):
     """One write transaction on the catalogue and the log."""
+
+    @property
+    def ingested_events(self) -> IngestedEvents:
+        """The events of other systems that were applied."""
 
     @property
     def threads(self) -> ThreadRows:

@@ -6,6 +6,7 @@ requests, ``flow/capture/bulk.py`` for bulk requests.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
@@ -30,7 +31,7 @@ def create(record: Record, entity_type: str, request: Document) -> Written:
     ------
     Conflict : there is one by that name, soft-deleted or not
     """
-    draft = _draft(record, entity_type, request)
+    draft = draft_for(record, entity_type, request)
     if record.transaction.find(entity_type, Key.by_name(draft.fqn)) is not None:
         raise Conflict(f"{entity_type} {draft.fqn} already exists")
     return record.rules.members(record, entity_type, request, _create(record, entity_type, draft))
@@ -38,7 +39,7 @@ def create(record: Record, entity_type: str, request: Document) -> Written:
 
 def ensure(record: Record, entity_type: str, request: Document) -> Written:
     """Create an entity unless there is one by that name, which stays unchanged."""
-    draft = _draft(record, entity_type, request)
+    draft = draft_for(record, entity_type, request)
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
     return _create(record, entity_type, draft) if old is None else Written(old.document, None)
 
@@ -48,13 +49,26 @@ def put(record: Record, entity_type: str, request: Document, *, overrides: bool 
 
     A bot's PUT leaves what a person wrote last, unless it ``overrides``.
     """
-    draft = _draft(record, entity_type, request)
+    return put_draft(record, entity_type, request, draft_for(record, entity_type, request), overrides=overrides)
+
+
+def put_draft(
+    record: Record,
+    entity_type: str,
+    request: Document,
+    draft: Draft,
+    *,
+    overrides: bool = False,
+    revise: Callable[[Document, Document], Document] | None = None,
+) -> Written:
+    """Put what a request asks for as ``put`` does, its ``draft`` made; ``revise`` gets the old document and the new."""
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
     if old is None:
         written = _create(record, entity_type, draft)
     else:
         record.visible(old)
         fields, is_report = merge_put(ENTITY_TYPES[entity_type], old.document, draft.document), record.actor.is_bot
+        fields = revise(old.document, fields) if revise else fields
         if is_report:
             old, fields = merge_bot_put(record, old, fields, overrides=overrides)
         written = change(record, record.resolver(), old, fields, is_report=is_report)
@@ -131,7 +145,8 @@ def kind_of(entity_type: str) -> EntityType:
     return ENTITY_TYPES[entity_type]
 
 
-def _draft(record: Record, entity_type: str, request: Document) -> Draft:
+def draft_for(record: Record, entity_type: str, request: Document) -> Draft:
+    """Return the checked document and the FQN that a request to create or put asks for."""
     kind = kind_of(entity_type)
     record.bounds.check_size(request)
     resolver = record.resolver()

@@ -23,7 +23,7 @@ from tocsin.settings import TrafficSettings
 _GRACE_S = 5.0
 _SMALL = 64 * 1024
 _LARGE_AT_ONCE = 2
-_IN_BULK = ("/bulk", "/import", "/importAsync")
+_IN_BULK = ("/bulk", "/import", "/importAsync", "/events/ingest")
 T = TypeVar("T")
 
 

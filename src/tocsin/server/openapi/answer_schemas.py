@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tocsin.catalogue.ingest.writes import IngestState
 from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.change import EventType
@@ -296,6 +297,22 @@ ANSWERS: dict[str, Document] = {
             )
         }
     ),
+    "IngestResults": whole(
+        {
+            "dryRun": FLAG,
+            "counts": whole({one.value: COUNT for one in IngestState}),
+            "data": array(
+                whole(
+                    {"index": COUNT, "state": either(*IngestState)},
+                    {
+                        **{"source": TEXT, "id": TEXT, "entityType": ENTITY_TYPE, "fullyQualifiedName": TEXT},
+                        **{"eventId": ID, "version": NUMBER, "reason": TEXT, "message": TEXT, "field": TEXT},
+                    },
+                )
+            ),
+        }
+    ),
+    "EventOrigin": whole({"source": TEXT, "id": TEXT, "bot": TEXT, "receivedAt": TIME}, {"claimedAuthor": TEXT}),
     "AlertLogEntry": schema_of(LOG_ENTRY),
     "AlertEditor": whole(
         schema_of(EDITOR)["properties"],

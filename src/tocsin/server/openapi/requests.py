@@ -143,6 +143,10 @@ REQUESTS: dict[str, Document] = {
         "description": "Change events of lineage: one, or a list of them.",
         "anyOf": [OPEN, array(OPEN)],
     },
+    "IngestRequest": {
+        "description": "CloudEvents or change events of another system: one, or a list of at most 1,000.",
+        "anyOf": [OPEN, {**array(OPEN), "minItems": 1, "maxItems": 1_000}],
+    },
     "References": array(_REFERENCE),
     "Names": array(TEXT),
     "PipelineRuns": {

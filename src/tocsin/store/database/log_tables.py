@@ -56,3 +56,27 @@ pipeline_wait = Table(
     Column("since_ms", BigInteger, nullable=False),
 )
 """The queries that cannot work now."""
+
+ingested_event = Table(
+    "ingested_event",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("entity_key", String(64), nullable=False),
+    Column("bot_id", ID, nullable=False),
+    Column("source", String(500), nullable=False),
+    Column("source_event_id", String(500), nullable=False),
+    Column("author", String(256)),
+    Column("event_id", ID),
+    Column("newest_ms", BigInteger),
+    Column("received_at_ms", BigInteger, nullable=False),
+    Column("superseded_at_ms", BigInteger),
+    Index(None, "entity_key", "superseded_at_ms"),
+    Index(None, "superseded_at_ms"),
+    Index(None, "event_id"),
+)
+"""One row per event of another system that was applied, so that it is applied once.
+
+``key`` is a digest of the bot, the source and its event's id, ``entity_key`` one of the bot, the source and the
+entity's type and FQN. ``event_id`` is our event that it led to, null for none. ``newest_ms`` is the latest time that an
+event of the source about the entity had, until then. Rows that a later event of the same entity has superseded are
+removed by age; the last one of each entity stays."""

@@ -51,6 +51,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import newest_version
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
+from tocsin.store.eventlog.ingested import SqlIngestedEvents, forget_bot
 
 _ENTITY = tables.entity.c
 T = TypeVar("T")
@@ -97,6 +98,7 @@ class SqlTransaction:
     teams = _RowsOf(SqlTeams)
     usage = _RowsOf(SqlUsage)
     threads = _RowsOf(SqlThreads)
+    ingested_events = _RowsOf(SqlIngestedEvents)
 
     def __init__(self, connection: Connection) -> None:
         self._opened = connection
@@ -262,6 +264,7 @@ class SqlTransaction:
         erase_series(self._connection, entity.id)
         if entity.entity_type == "user":
             identities.forget(self._connection, entity.id)
+            forget_bot(self._connection, entity.id)
         self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
 
     def follow(self, entity: Stored, user_id: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 BOUNDARIES = {
     ("server/http/errors.py", "__call__"),
     ("cli/main.py", "main"),
+    ("client/consume/loop.py", "_offer"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/deliver.py", "_steadily"),
 }

@@ -1,4 +1,4 @@
-"""``tocsin events``: a live stream of change events, and events of other systems."""
+"""``tocsin events``: a live stream of change events, batches of them, and events of other systems."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import typer
 from rich.text import Text
 
 from tocsin.chunks import chunks_of
+from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.client import Change, Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
-app = typer.Typer(help="Watch change events, and send those of other systems.", no_args_is_help=True)
+app = typer.Typer(help="Watch and consume change events, and send those of other systems.", no_args_is_help=True)
+app.command()(consume)
 
 RdfFormat = Literal["turtle", "ntriples", "jsonld"]
 _EVERY_S = 0.5

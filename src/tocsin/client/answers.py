@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -68,10 +68,19 @@ class Applied:
 
 @dataclass(frozen=True)
 class Change:
-    """One change event; ``title`` is the server's one-line account of it, if it gave one."""
+    """One change event; ``title`` is the server's one-line account of it, if it gave one.
+
+    ``key`` is its idempotency key where the event itself does not hold it.
+    """
 
     event: Document
     title: str = ""
+    key: str = field(default="", repr=False)
+
+    @property
+    def idempotency_key(self) -> str:
+        """Its id, the same wherever and however often the event is delivered: drop what you have handled."""
+        return self.key or str(self.event.get("idempotencyKey") or self.event.get("id") or "")
 
     @property
     def entity_name(self) -> str:

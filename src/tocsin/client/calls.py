@@ -385,9 +385,13 @@ def events(**filters: Filter) -> Pages[Change]:
     return pages_of("events", {"format": _FORMAT, **filters}, Change)
 
 
-def read_log(offset: int | str, *, limit: int = 100) -> ApiCall[LogSlice]:
-    """Return the events after a log offset; the offset ``latest`` only asks where the log ends."""
-    return ApiCall("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit, "format": _FORMAT}))
+def read_log(offset: int | str, *, limit: int = 100, **filters: Filter) -> ApiCall[LogSlice]:
+    """Return the events after a log offset; the offset ``latest`` only asks where the log ends.
+
+    Filters are the API's, as in ``events``.
+    """
+    query = query_of({"offset": offset, "limit": limit, "format": _FORMAT, **filters})
+    return ApiCall("GET", "events", _log_slice, query)
 
 
 def add_test_result(test_case_fqn: str, result: Document) -> ApiCall[Document]:

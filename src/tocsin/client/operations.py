@@ -17,6 +17,9 @@ import httpx
 from tocsin.client import alert_calls, calls, event_calls, rdf_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
+from tocsin.client.consume.api_source import ApiSource
+from tocsin.client.consume.loop import ConsumerOptions, EventSource, OnRetry, consume
+from tocsin.client.consume.steps import Handle, run_steps, run_steps_async
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -187,6 +190,32 @@ class Client(_Operations):
             yield from page.entries
             call = pages.following(page)
 
+    def consume(
+        self,
+        handle: Handle,
+        source: EventSource | None = None,
+        *,
+        batch_size: int = 100,
+        group_by: str | None = None,
+        retries: int | None = 3,
+        on_retry: OnRetry | None = None,
+    ) -> None:
+        """Consume events in batches: ``handle(batch)`` is called with each, and then the source's position is stored.
+
+        What ``handle`` raises lets the batch be offered again, ``retries`` times (None: for ever) after 1, 2, 4 … 60
+        seconds; then it is raised, nothing is stored, and the next call begins with the same events. So every event is
+        handled at least once: recognize a repeated one by its ``idempotency_key``. Ctrl-C ends it like an error.
+
+        Parameters
+        ----------
+        source : ``ApiSource`` (the default: the log from now on), ``QueueSource`` or ``KafkaSource``
+        batch_size : how many events are read at once at most
+        group_by : ``entityType``: a batch holds events about entities of one type
+        on_retry : is told what failed, and in how many seconds it is tried again; without it, that is logged
+        """
+        options = ConsumerOptions(batch_size, group_by, retries, on_retry)
+        run_steps(consume(source or ApiSource(), options, self._address.server), self, handle)
+
     def close(self) -> None:
         """Close the connection; the client cannot be used afterwards."""
         self._http.close()
@@ -227,6 +256,20 @@ class AsyncClient(_Operations):
             for row in page.entries:
                 yield row
             call = pages.following(page)
+
+    async def consume(
+        self,
+        handle: Handle,
+        source: EventSource | None = None,
+        *,
+        batch_size: int = 100,
+        group_by: str | None = None,
+        retries: int | None = 3,
+        on_retry: OnRetry | None = None,
+    ) -> None:
+        """Consume events in batches, as ``Client.consume``; ``handle`` may be a coroutine function."""
+        options = ConsumerOptions(batch_size, group_by, retries, on_retry)
+        await run_steps_async(consume(source or ApiSource(), options, self._address.server), self, handle)
 
     async def close(self) -> None:
         """Close the connection; the client cannot be used afterwards."""

@@ -1,0 +1,121 @@
+"""Log as a source of a consumer: the change events that the caller may view, filtered by the server.
+
+Next: ``client/consume/positions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tocsin.client import calls
+from tocsin.client.call import Filter
+from tocsin.client.consume.loop import EventPortion
+from tocsin.client.consume.steps import BlockingCall, Pause, Steps
+from tocsin.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tocsin.client.consume.positions import PositionFile
+
+Start = int | Literal["now", "start"]
+_EVERY_S = 0.5
+
+
+@dataclass
+class ApiSource:
+    """The log of the server.
+
+    Parameters
+    ----------
+    position : name, or path of a file, in which the offset is stored after each portion; one consumer at a time
+        has it. Without it, keep ``batch.end`` yourself and begin there.
+    start : where to begin without a stored position: ``now``, ``start``, or behind an offset
+    event_types, entity_types, include_fields : only such events, as the parameters of ``GET /events``
+    stop_at_end : end where the log ends, instead of waiting for more
+    """
+
+    position: str | Path | None = None
+    start: Start = "now"
+    event_types: Sequence[str] = ()
+    entity_types: Sequence[str] = ()
+    include_fields: Sequence[str] = ()
+    stop_at_end: bool = False
+    _offset: int = field(default=0, init=False, repr=False)
+    _stored: int | None = field(default=None, init=False, repr=False)
+    _file: PositionFile | None = field(default=None, init=False, repr=False)
+    _waits: bool = field(default=False, init=False, repr=False)
+
+    def open(self, server: str) -> Steps[None]:
+        """Take the position and find out where to begin.
+
+        Raises
+        ------
+        Conflict : another consumer has the position
+        InvalidInput : ``start`` or ``position`` is none
+        """
+        if self.start not in ("now", "start") and (not isinstance(self.start, int) or self.start < 0):
+            raise InvalidInput(f"must be now, start or an offset, not {self.start!r}", field="start")
+        self._waits = False
+        self._stored = yield BlockingCall(lambda: self._open_file(server))
+        try:
+            if self._stored is not None:
+                self._offset = self._stored
+            elif self.start == "now":
+                self._offset = (yield calls.read_log("latest")).end
+            else:
+                self._offset = self.start if isinstance(self.start, int) else 0
+            yield from self._store()  # what comes before the first batch is done is not missed after a restart
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def read(self, limit: int, _group_by: str | None) -> Steps[EventPortion]:
+        """Return the next events; before asking again at the end of the log, wait."""
+        if self._waits:
+            yield Pause(_EVERY_S)
+        piece = yield calls.read_log(self._offset, limit=limit, **self._filters())
+        self._waits = is_last = not piece.changes and piece.end == self._offset
+        return EventPortion(piece.changes, end=piece.end, is_last=is_last)
+
+    def keep(self, _portion: EventPortion, _wait_s: float) -> Steps[bool]:
+        """Return True: the log is for everybody."""
+        yield from ()
+        return True
+
+    def commit(self, portion: EventPortion) -> Steps[None]:
+        """Store the offset behind a portion."""
+        self._offset = portion.end or self._offset
+        yield from self._store()
+
+    def give_back(self, _portion: EventPortion) -> Steps[None]:
+        """Do nothing: the position has not changed."""
+        yield from ()
+
+    def close(self) -> Steps[None]:
+        """Let other consumers have the position."""
+        if self._file is not None:
+            yield BlockingCall(self._file.close)
+
+    def _filters(self) -> dict[str, Filter]:
+        filters = {
+            "event_types": self.event_types,
+            "entity_types": self.entity_types,
+            "include_fields": self.include_fields,
+        }
+        return {name: tuple(values) for name, values in filters.items() if values}
+
+    def _store(self) -> Steps[None]:
+        file, offset = self._file, self._offset
+        if file is not None and offset != self._stored:
+            yield BlockingCall(lambda: file.write(offset))
+            self._stored = offset
+
+    def _open_file(self, server: str) -> int | None:
+        if self.position is None:
+            return None
+        from tocsin.client.consume.positions import PositionFile, position_path  # needs POSIX, as the client does not
+
+        self._file = PositionFile(position_path(self.position), server)
+        return self._file.open()

@@ -24,8 +24,9 @@ from tocsin.flow.eventlog.lake import ALWAYS, Segment
 from tocsin.jobs import lake
 from tocsin.jobs.backtest import BacktestParts, backtest
 from tocsin.jobs.lake import LakeParts, grow
-from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
+from tocsin.model.requested_job import JobState
 from tocsin.spark.lake import dated_events, folder_of, history, write_segment
 from tocsin.store.catalogue.people.identities import People
 
@@ -78,7 +79,7 @@ def _measure_backtest(
     if admin is None:
         raise AssertionError("there is no administrator")
     name, definition = alert
-    request = Backtest("b", admin.id, 0, _alert(*definition), None, None, BacktestState.WAITING)
+    request = Backtest("b", admin.id, 0, _alert(*definition), None, None, JobState.WAITING)
     results: list[Document] = []
 
     def run() -> float:

@@ -39,11 +39,12 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import notifications_for
 from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, without_hidden
-from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
-from tocsin.model.backtest import JOB, Backtest, BacktestState
+from tocsin.jobs.requests import Runner
+from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.requested_job import JobState
 from tocsin.model.stored import Key
 from tocsin.model.subscription import alert_of
 from tocsin.spark.lake import HistoryLocation, part
@@ -78,7 +79,7 @@ def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
 
 def backtest_of(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
     limits = {"since_ms": None, "until_ms": None, **window}
-    return Backtest("b0", company.ids[by], STARTED_MS, alert, state=BacktestState.WAITING, **limits)
+    return Backtest("b0", company.ids[by], STARTED_MS, alert, state=JobState.WAITING, **limits)
 
 
 def stored_alert(company: SmallCompany, name: str) -> Document:
@@ -384,12 +385,12 @@ def hidden_samples(result: Document, hidden: list[Any]) -> list[Document]:
     return [one for one in result["samples"] if one["id"] in ids]
 
 
-def runner(spark: SparkSession, engine: Engine, compute: Any) -> Runner:
-    return Runner(spark.newSession(), Backtests(engine), ScheduledJobs(engine), compute, SystemClock())
+def runner(spark: SparkSession, engine: Engine, compute: Any) -> Runner[Backtest]:
+    return Runner("backtest", spark.newSession(), Backtests(engine), ScheduledJobs(engine), compute, SystemClock())
 
 
 def waiting(engine: Engine) -> Backtest:
-    backtest_row = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, BacktestState.WAITING)
+    backtest_row = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, JobState.WAITING)
     Backtests(engine).add(backtest_row)
     return backtest_row
 
@@ -401,7 +402,7 @@ def state_of(engine: Engine) -> str:
 
 
 class Running:
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner[Backtest]) -> None:
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=runner.run, args=(self.stopping,))
 

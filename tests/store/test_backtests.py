@@ -8,12 +8,14 @@ import pytest
 from sqlalchemy import Engine
 
 from tocsin.errors import Conflict
-from tocsin.model.backtest import Backtest, BacktestState
-from tocsin.store.catalogue.alerts.backtests import MOST_OPEN, MOST_TRIES, Backtests
+from tocsin.model.backtest import Backtest
+from tocsin.model.requested_job import JobState
+from tocsin.store.catalogue.alerts.backtests import MOST_OPEN, Backtests
 from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.eventlog.requested_jobs import MOST_TRIES
 
 LOST_AFTER_MS = 60_000
-ASKED = Backtest("b0", "ana", 1_000, {"name": "a"}, 5, None, BacktestState.WAITING)
+ASKED = Backtest("b0", "ana", 1_000, {"name": "a"}, 5, None, JobState.WAITING)
 
 
 def claim(backtests: Backtests, runner: str, now_ms: int) -> Backtest | None:
@@ -26,7 +28,7 @@ def test_a_backtest_is_run_once_and_its_result_is_kept(store_engine: Engine) -> 
     backtests.add(ASKED)
     assert backtests.find("b0") == ASKED
     claimed = claim(backtests, "one", 2_000)
-    assert claimed == replace(ASKED, state=BacktestState.RUNNING, tries=1)
+    assert claimed == replace(ASKED, state=JobState.RUNNING, tries=1)
     assert claim(backtests, "two", 2_000) is None
     assert backtests.note_progress(claimed, "one", 5, 10, now_ms=3_000)
     assert not backtests.note_progress(claimed, "two", 6, 10, now_ms=3_000)

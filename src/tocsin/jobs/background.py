@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest_runner, editors, lake, lake_queries, lost_names, silences
+from tocsin.jobs import audit, backtest, editors, lake, lake_queries, lost_names, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -25,7 +25,7 @@ SCHEDULED = "tocsin-scheduled"
 """What Spark calls the scheduled jobs."""
 
 BACKTESTS = "tocsin-backtests"
-"""The thread that runs backtest_runner."""
+"""The thread that runs requested backtests."""
 
 _ENDS_WITHIN_S = 10.0
 
@@ -49,7 +49,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         run_when_due(jobs, ScheduledJobs(engine), SystemClock(), stopping)
 
     kept_for_backtests = lake.build(settings, session, engine)
-    runner = backtest_runner.runner(kept_for_backtests, engine)
+    runner = backtest.runner(kept_for_backtests, engine)
     query_lake = lake.build(settings, session, engine)
     work = {
         SCHEDULED: run_scheduled,

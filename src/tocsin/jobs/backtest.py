@@ -3,7 +3,7 @@
 Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying; recipients are those at
 each event (``jobs/backtest_tasks.py``). It processes the history in steps, each on all cores but one, so that live
 notifications are not delayed.
-Next: ``jobs/backtest_runner.py`` runs requested backtests.
+Next: ``jobs/requests.py`` runs requested backtests.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.requests import ReportProgress, Runner
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.access import Operation
 from tocsin.model.backtest import Backtest
@@ -38,9 +39,11 @@ from tocsin.spark.lake import part, status_events
 from tocsin.spark.match import Index, each_once, index_of, matches, skipping
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.backtests import Backtests
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
+from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 
@@ -49,8 +52,8 @@ MATCHES_AT_ONCE = 20_000
 
 _OF_EVENT = (*OF_EVENT, "entity_type", "entity_fqn")
 
-ReportProgress = Callable[[int, int], None]
-"""Called with the number of processed events and of all events; may raise to end it."""
+KEPT_DAYS = 30
+"""For how long the result of a backtest can be read."""
 
 
 class BacktestParts:
@@ -62,6 +65,17 @@ class BacktestParts:
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.events, self.people, self.catalogue = SqlEvents(engine), People(engine), SqlCatalogue(engine)
         self.subscriptions, self.holding = Subscriptions(engine), Holding(engine)
+
+
+def runner(history: LakeParts, engine: Engine) -> Runner[Backtest]:
+    """Wire the runner of requested backtests over the history and the store behind ``engine``."""
+    parts = BacktestParts(history, engine)
+
+    def compute(request: Backtest, report: ReportProgress) -> Document:
+        return backtest(request, parts, report)
+
+    requests = Backtests(engine)
+    return Runner("backtest", history.session, requests, ScheduledJobs(engine), compute, history.clock, KEPT_DAYS)
 
 
 def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) -> Document:

@@ -1,32 +1,18 @@
 """Backtests: an alert evaluated on past events, with the notifications it would have sent.
 
-The API takes requests, the pipeline runs them (``jobs/backtest_runner.py``). Next:
+The API takes requests, the pipeline runs them (``jobs/requests.py``). Next:
 ``store/catalogue/alerts/backtests.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tocsin.model.entity import Document
-
-
-class BacktestState(StrEnum):
-    """State of a backtest."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
+from tocsin.model.requested_job import OPEN, JobState
 
 JOB = "backtests"
 """What the pipeline's being there for backtests is called in the store."""
-
-OPEN = (BacktestState.WAITING, BacktestState.RUNNING)
-"""The states of what is not over yet."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +35,7 @@ class Backtest:
     alert: Document
     since_ms: int | None
     until_ms: int | None
-    state: BacktestState
+    state: JobState
     done_count: int = 0
     total_count: int = 0
     tries: int = 0

@@ -1,6 +1,6 @@
 """JSON representation of backtests.
 
-The server never runs one: the pipeline does (``jobs/backtest_runner.py``). Next: ``server/routes/alerts/backtests.py``.
+The server never runs one: the pipeline does (``jobs/requests.py``). Next: ``server/routes/alerts/backtests.py``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import NamedTuple
 import orjson
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.model.backtest import Backtest
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.model.requested_job import JobState
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, either
 
@@ -43,7 +44,7 @@ BACKTEST: Shape[ToldBacktest] = {
     "alert": (OPEN, lambda told: {"name": told.backtest.alert.get("name")}),
     "since?": (TIME, lambda told: told.backtest.since_ms),
     "until?": (TIME, lambda told: told.backtest.until_ms),
-    "state": (either(*BacktestState), lambda told: told.backtest.state.value),
+    "state": (either(*JobState), lambda told: told.backtest.state.value),
     "requestedAt": (TIME, lambda told: told.backtest.requested_at_ms),
     "endedAt?": (TIME, lambda told: told.backtest.ended_at_ms),
     "progress": (schema_of(_PROGRESS), lambda told: json_of(_PROGRESS, told)),
@@ -104,12 +105,12 @@ def _without(document: Document, *keys: str) -> Document:
 
 
 def _message(backtest: Backtest, ahead: int, seen_ago_ms: int) -> str | None:
-    if backtest.state is BacktestState.CANCELLED:
+    if backtest.state is JobState.CANCELLED:
         return "The backtest was cancelled."
     if not backtest.is_open:
         return backtest.reason
     if seen_ago_ms > UNSEEN_MS:
         return NO_PIPELINE
-    if backtest.state is BacktestState.WAITING and ahead:
+    if backtest.state is JobState.WAITING and ahead:
         return f"Waiting for {ahead} earlier backtests."
     return None

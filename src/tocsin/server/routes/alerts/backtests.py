@@ -19,9 +19,10 @@ from tocsin.alerts.request import check_alert, parse_alert
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model.access import Operation
-from tocsin.model.backtest import OPEN, Backtest, BacktestState
+from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.requested_job import OPEN, JobState
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
@@ -89,7 +90,7 @@ def _add(body: Document, caller: Caller) -> Backtest:
         raise InvalidInput("must not be later than until", field="since")
     request = {key: value for key, value in body.items() if key not in ("since", "until")}
     alert = _alert(request, caller)
-    backtest = Backtest(str(uuid4()), caller.actor.id, now_ms, alert, since_ms, until_ms, BacktestState.WAITING)
+    backtest = Backtest(str(uuid4()), caller.actor.id, now_ms, alert, since_ms, until_ms, JobState.WAITING)
     caller.parts.backtests.add(backtest)
     return backtest
 
@@ -130,7 +131,7 @@ def _current_json(backtest_id: str, caller: Caller) -> Document:
     if backtest.is_open and now_ms - max(backtest.requested_at_ms, seen_at_ms) > GIVEN_UP_MS:
         backtests.fail(backtest, NO_PIPELINE, now_ms=now_ms)
         backtest = _own(backtest_id, caller)
-    ahead = backtests.ahead_of(backtest) if backtest.state is BacktestState.WAITING else 0
+    ahead = backtests.ahead_of(backtest) if backtest.state is JobState.WAITING else 0
     if backtest.result is not None:
         backtest = replace(backtest, result=in_sight(backtest, backtest.result, caller.visibility))
     return backtest_json(backtest, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

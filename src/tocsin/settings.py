@@ -265,6 +265,9 @@ class PipelineSettings(_Group):
         description="Days that outside readers can go back in the lake as a Delta table. Unset: it is none.",
     )
     lake_every_s: NotNegative = Field(3600.0, description="Seconds between two updates of the lake; 0: never.")
+    retention_every_s: NotNegative = Field(
+        21_600.0, description="Seconds between two runs of retention, which removes nothing until it is set; 0: never."
+    )
     audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: Positive = Field(

@@ -71,7 +71,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, schemas, version
+from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, retention, schemas, version
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.database.engine import open_engine
@@ -288,6 +288,7 @@ def _routes() -> APIRouter:
         activity,
         connectors,
         catalogue_settings,
+        retention,
         followers,
         runs,
         results,

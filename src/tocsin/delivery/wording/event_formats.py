@@ -60,6 +60,7 @@ OWN_TYPES = frozenset(
         EventType.ALERT_NARROWED,
         EventType.ALERT_INCIDENT_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,
+        EventType.RETENTION_APPLIED,
     }
 )
 """The event types that OpenMetadata does not know."""

@@ -216,6 +216,8 @@ def _rewrite_lake(parts: RetentionParts, expired: tuple[Expiry, ...], applied: R
             applied.lake.update(counts)
             parts.progress.add_lake_counts(counts)
         yield
+    if parts.lake.delta is not None and applied.lake:
+        parts.lake.delta.publish(parts.lake.lake.segments, now_ms=parts.clock.now_ms())
 
 
 def _public_facts(applied: RetentionRun) -> Document:

@@ -255,6 +255,7 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+_OF_THE_SYSTEM = (connectors, catalogue_settings, retention)
 _OF_ALERTS = (
     backtests,
     deliveries,
@@ -286,9 +287,7 @@ def _routes() -> APIRouter:
         mutes,
         preferences,
         activity,
-        connectors,
-        catalogue_settings,
-        retention,
+        *_OF_THE_SYSTEM,
         followers,
         runs,
         results,

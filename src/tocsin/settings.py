@@ -417,6 +417,22 @@ class IngestSettings(_Group):
     ingest_events_per_minute: int = Field(
         default=60_000, ge=1_000, description="Maximum events of other systems per bot, minute and process."
     )
+    ingest_topic: str | None = Field(
+        default=None,
+        pattern=r"^[a-zA-Z0-9._-]{1,200}$",
+        description="Topic of `kafka_servers` with events of other systems. Unset: `tocsin up` reads none.",
+    )
+    ingest_group: str = Field(
+        default="tocsin-ingest",
+        pattern=r"^[a-zA-Z0-9._-]{1,100}$",
+        description="Consumer group of the processes that read it.",
+    )
+    ingest_dead_letter_topic: str | None = Field(
+        default=None,
+        pattern=r"^[a-zA-Z0-9._-]{1,220}$",
+        description="Topic of refused events. Unset: the name of the topic and `-dead-letters`.",
+    )
+    ingest_bot: str = Field(default="ingest-bot", description="Bot whose rights hold for the events of the topic.")
     ingest_keep_days: float = Field(
         default=30.0,
         gt=0,

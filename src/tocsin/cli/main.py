@@ -80,6 +80,7 @@ for _panel, _commands in {
         processes.pipeline,
         processes.deliver,
         processes.relay,
+        processes.ingest,
         processes.receive,
         processes.broker,
     ),

@@ -265,9 +265,17 @@ class PipelineSettings(_Group):
         description="Days that outside readers can go back in the lake as a Delta table. Unset: it is none.",
     )
     lake_every_s: NotNegative = Field(3600.0, description="Seconds between two updates of the lake; 0: never.")
-    retention_every_s: NotNegative = Field(
-        21_600.0, description="Seconds between two runs of retention, which removes nothing until it is set; 0: never."
+    lake_query_rows: Count = Field(10_000, description="Maximum rows of an answer to a query by the API.")
+    lake_query_bytes: Count = Field(8_388_608, description="Maximum bytes of such an answer, as JSON.")
+    lake_query_seconds: Positive = Field(60.0, description="Maximum seconds of such a query.")
+    lake_query_memory: str = Field("1g", description="Heap of the process that answers such queries.")
+    lake_query_disk_bytes: Count = Field(
+        4_294_967_296, description="Maximum bytes of temporary files of such a query on this machine."
     )
+    lake_query_idle_s: Positive = Field(600.0, description="Seconds without queries after which that process ends.")
+    lake_queries_per_person: Count = Field(3, description="Maximum open queries of one person.")
+    lake_answer_minutes: Count = Field(15, description="Minutes for which an answer can be read.")
+    lake_query_days: Count = Field(90, description="Days for which it is kept who asked what.")
     audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: Positive = Field(
@@ -417,22 +425,6 @@ class IngestSettings(_Group):
     ingest_events_per_minute: int = Field(
         default=60_000, ge=1_000, description="Maximum events of other systems per bot, minute and process."
     )
-    ingest_topic: str | None = Field(
-        default=None,
-        pattern=r"^[a-zA-Z0-9._-]{1,200}$",
-        description="Topic of `kafka_servers` with events of other systems. Unset: `tocsin up` reads none.",
-    )
-    ingest_group: str = Field(
-        default="tocsin-ingest",
-        pattern=r"^[a-zA-Z0-9._-]{1,100}$",
-        description="Consumer group of the processes that read it.",
-    )
-    ingest_dead_letter_topic: str | None = Field(
-        default=None,
-        pattern=r"^[a-zA-Z0-9._-]{1,220}$",
-        description="Topic of refused events. Unset: the name of the topic and `-dead-letters`.",
-    )
-    ingest_bot: str = Field(default="ingest-bot", description="Bot whose rights hold for the events of the topic.")
     ingest_keep_days: float = Field(
         default=30.0,
         gt=0,

@@ -33,5 +33,8 @@ ORDER = ("classification", "dataProduct", "domain", "glossary", "glossaryTerm", 
 DATA = tuple(one for one in ASSETS if one not in ORDER)
 """All other assets."""
 
-RESOURCES = frozenset({*ASSETS, *POWERS, *_OTHERS})
+LAKE = "lake"
+"""The event history, of which rules may allow `QueryLake`."""
+
+RESOURCES = frozenset({*ASSETS, *POWERS, *_OTHERS, LAKE})
 """Everything that a rule may name."""

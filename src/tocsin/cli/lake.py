@@ -7,7 +7,7 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,14 +20,18 @@ from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.cli.query_output import OutputFormat, check_target, show_answer
+from tocsin.client import Client
 from tocsin.clock import SystemClock, to_datetime
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, TocsinError, Unavailable
 from tocsin.flow.eventlog.lake import UNCUT, Cut
+from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
 from tocsin.server.alerts.time_arguments import history_cut
 
 if TYPE_CHECKING:  # Spark is an extra
     from tocsin.jobs.lake import LakeParts
+
+_WAIT_S = 10
 
 app = typer.Typer(help="Keep the event history as Parquet files and query it with SQL.", no_args_is_help=True)
 
@@ -85,14 +89,23 @@ def query(
     output_format: Annotated[
         OutputFormat | None, typer.Option("--format", help="Format of the output. Default: that of the file's suffix.")
     ] = None,
+    by_server: Annotated[
+        bool, typer.Option("--server", help="Ask the server, which answers with what you may view.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Query the view change_events (lake and log together) with SQL.
 
     Reads the store directly, so it shows all events. A pipeline that runs on this machine answers in a second or two;
-    otherwise, and for expensive queries, Spark is started, which requires Java 17 or newer.
+    otherwise, and for expensive queries, Spark is started, which requires Java 17 or newer. With --server, the server
+    is asked, and Ctrl-C cancels the query.
     """
     target_format = check_target(output, output_format, as_json=as_json)
+    if by_server:
+        if target_format is OutputFormat.PARQUET:
+            raise InvalidInput("The server answers in JSON; choose --format csv or json.")
+        show_answer(_answer_of_server(sys.stdin.read() if sql == "-" else sql, at), target_format, output)
+        return
     cut = UNCUT if at is None else history_cut(at, "--at", SystemClock().now_ms())
     text, as_arrow = sys.stdin.read() if sql == "-" else sql, target_format is OutputFormat.PARQUET
     with waiting_for("Asking the pipeline"):
@@ -103,6 +116,29 @@ def query(
 
             answer = LakeQueries(parts).answer(text, cut=cut, as_arrow=as_arrow)
     show_answer(answer, target_format, output)
+
+
+def _answer_of_server(sql: str, at: str | None) -> QueryAnswer:
+    with Client() as client, waiting_for("Asking the server"):
+        query = client.start_lake_query(sql, at=at, wait=_WAIT_S)
+        try:
+            query = _ended_query(client, query)
+        except (KeyboardInterrupt, TocsinError):
+            with suppress(TocsinError):  # report the original error
+                client.cancel_lake_query(query["id"])
+            raise
+    if query["state"] != "done":
+        raise Unavailable(query.get("reason") or query.get("message"))
+    return QueryAnswer(query["columns"], query["rows"])
+
+
+def _ended_query(client: Client, query: Document) -> Document:
+    """Return a query once it is over."""
+    while query["state"] in ("waiting", "running"):
+        if query.get("message"):
+            typer.echo(query["message"], err=True)
+        query = client.get_lake_query(query["id"], wait=_WAIT_S)
+    return query
 
 
 def answer_of_pipeline(sql: str, cut: Cut = UNCUT, *, as_arrow: bool = False) -> QueryAnswer | None:

@@ -16,7 +16,7 @@ import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,18 +26,21 @@ import orjson
 import pyarrow as pa
 import structlog
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
+from pyspark.sql.types import StructType
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.eventlog.lake import UNCUT, Cut
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.isolation import TimeLimitExceeded, within
 from tocsin.jobs.lake import LakeParts, show_history
+from tocsin.jobs.visible_history import visible_rows
 from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
-from tocsin.spark.lake import VIEW
+from tocsin.spark.lake import VIEW, change_events, history_through
 from tocsin.spark.lake_sql import LakeSql
+from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source, work_in_background
 from tocsin.spark.sources import LogSource
 
@@ -92,17 +95,58 @@ class LakeQueries:
         InvalidInput : it is no query on the view, Spark does not understand it or cannot work it out, or it exceeds its
             bounds; the message says where
         """
-        view = show_history(self._parts, cut)
-        logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
-        try:
-            frame = self._sql.frame_of(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
+        with _faults_of_asker():
+            view = show_history(self._parts, cut)
+            frame = self._frame(sql, bounds)
             return _description(view) if frame is None else _collect(frame, bounds, as_arrow=as_arrow)
-        except PySparkException as error:
-            if _TOO_LARGE in str(error):
-                raise TooLarge("The answer is too large; select fewer rows or columns.") from error
-            if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
-                raise
-            raise InvalidInput(_error_text(error)) from error
+
+    def answer_from_visible(self, viewer_id: str, sql: str, bounds: QueryLimits, *, cut: Cut = UNCUT) -> QueryAnswer:
+        """Return what answers SQL on the part of ``change_events`` up to ``cut`` that this person may view.
+
+        The statement is checked before an event is read; then its rows are made, with the columns that it reads; only
+        then it runs, on those. A cut after the end of the log is none: its end tells how much is hidden.
+
+        Raises
+        ------
+        InvalidInput : as ``answer`` does
+        """
+        session = self._parts.session
+        with _faults_of_asker():
+            schema = change_events(session.createDataFrame([], EVENTS)).schema
+            empty_view = session.createDataFrame(session.sparkContext.emptyRDD(), schema)
+            empty_view.createOrReplaceTempView(VIEW)
+            frame = self._frame(sql, bounds)
+            if frame is None:
+                return _description(empty_view)
+            names = self._sql.columns_read(frame)
+            events = history_through(session, self._parts.place, self._parts.extent(), cut)
+            shared_events = events.coalesce(session.sparkContext.defaultParallelism)  # a task remembers what is visible
+            visible = visible_rows(shared_events, self._parts.place.url, viewer_id)
+            visible.select(*_only(names, schema)).localCheckpoint().createOrReplaceTempView(VIEW)
+            frame = self._frame(sql, bounds)
+            return QueryAnswer([]) if frame is None else _collect(frame, bounds, as_arrow=False)
+
+    def _frame(self, sql: str, bounds: QueryLimits) -> DataFrame | None:
+        return self._sql.frame_of(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
+
+
+def _only(names: Collection[str], schema: StructType) -> list[Column]:
+    """Return all columns of the view; those that nobody reads are null."""
+    return [F.col(one.name) if one.name in names else F.lit(None).cast(one.dataType).alias(one.name) for one in schema]
+
+
+@contextmanager
+def _faults_of_asker() -> Iterator[None]:
+    """Turn what Spark says of a query that is at fault into ``InvalidInput``."""
+    logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
+    try:
+        yield
+    except PySparkException as error:
+        if _TOO_LARGE in str(error):
+            raise TooLarge("The answer is too large; select fewer rows or columns.") from error
+        if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
+            raise
+        raise InvalidInput(_error_text(error)) from error
 
 
 def _description(view: DataFrame) -> QueryAnswer:

@@ -70,7 +70,8 @@ class Operation(StrEnum):
     EDIT_TEST_DEFINITION_LIBRARY = "EditTestDefinitionLibrary"
 
     INGEST = "Ingest"
+    QUERY_LAKE = "QueryLake"
 
 
-TOCSINS_OWN = frozenset({Operation.INGEST})
+TOCSINS_OWN = frozenset({Operation.INGEST, Operation.QUERY_LAKE})
 """Operations that OpenMetadata lacks: its clients read no answer that names one."""

@@ -45,7 +45,7 @@ _LATER: dict[str, tuple[str, ...]] = {
     "databaseServiceType": ("QuestDB", "SapSuccessFactors", "SapBw4Hana"),
     "dataModelType": ("ModeDataModel", "PowerBIDatamart", "SapS4HanaCdsView", "SsrsDataModel", "OmniDataModel"),
     "metricType": ("SIMPLE", "CUMULATIVE", "DERIVED", "CONVERSION"),
-    "operation": ("Ingest",),
+    "operation": ("Ingest", "QueryLake"),
     "pipelineServiceType": ("Prefect", "SapBw4HanaPipeline"),
     "pipelineType": ("policyAgent",),
     "tableType": ("SemanticView",),

@@ -52,6 +52,7 @@ from tocsin.store.catalogue.quality.suites import SuiteReader
 from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.ingested import EventOrigins
+from tocsin.store.eventlog.lake_queries import RequestedQueries
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
@@ -157,6 +158,7 @@ class Parts:
     standings: DestinationStatuses
     alert_stores: AlertStores
     backtests: Backtests
+    lake_queries: RequestedQueries
     quotas: Quotas
 
 
@@ -200,6 +202,7 @@ def build_parts(
         standings=DestinationStatuses(engine),
         alert_stores=AlertStores(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
+        lake_queries=RequestedQueries(engine),
         quotas=Quotas(engine),
     )
 

@@ -36,6 +36,12 @@ _AS_THEY_ARE = (
     *("previousVersion", "currentVersion", "userName", "userId"),
 )
 
+VIEWED_COLUMNS = (
+    *("event_id", "log_offset", "timestamp_ms", "domains", "event"),
+    *(COLUMNS[name] for name in _AS_THEY_ARE),
+)
+"""The columns of ``EVENTS`` that the view is made of."""
+
 
 def folder_of(root: str, segment_id: str) -> str:
     """Return the folder of one segment in the lake at ``root``."""

@@ -70,6 +70,30 @@ class LakeSql:
         self._check_analysed(frame._jdf.queryExecution().analyzed(), may_grow=may_grow)
         return frame
 
+    def columns_read(self, frame: DataFrame) -> set[str]:
+        """Return the columns of the view that a query of ``frame_of`` reads.
+
+        The view is that of an RDD, one row per event.
+        """
+        names: set[str] = set()
+        pending: list[tuple[Node, set[int] | None]] = [(frame._jdf.queryExecution().optimizedPlan(), None)]
+        while pending:
+            plan, needs = pending.pop()
+            kind = _class_of(plan)
+            if kind == "LogicalRDD":
+                columns = self._list(plan.output())
+                names.update(str(one.name()) for one in columns if needs is None or one.exprId().id() in needs)
+            own_needs = {one.exprId().id() for one in self._list(plan.references().toSeq())}
+            if kind in ("Project", "Aggregate"):
+                needs = own_needs
+            elif kind == "Filter" and needs is not None:
+                needs = needs | own_needs
+            else:  # it may hand on every column that it gets
+                needs = None
+            pending += [(child, needs) for child in self._list(plan.children())]
+            pending += [(subquery, None) for subquery in self._list(plan.subqueries())]
+        return names
+
     def _analyse(self, sql: str) -> DataFrame:
         try:
             return self.session.sql(sql)

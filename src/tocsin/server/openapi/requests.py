@@ -8,7 +8,6 @@ from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
-from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
@@ -44,7 +43,7 @@ _ALERT_WINDOW: Document = {
     for key in ("since", "until")
 }
 
-MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences, RetentionSettings, LegalHoldRequest)
+MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences)
 """Models whose schemas are taken as they are."""
 
 REQUESTS: dict[str, Document] = {
@@ -83,9 +82,6 @@ REQUESTS: dict[str, Document] = {
     ),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
-    "RetentionRequest": {
-        "anyOf": [closed_object({"preset": either(*PRESETS)}, required=["preset"]), ref("RetentionSettings")]
-    },
     "SettingRequest": closed_object(
         {"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]
     ),
@@ -95,6 +91,9 @@ REQUESTS: dict[str, Document] = {
         {"alertType": either(*AlertType), "sources": array(TEXT), "input": OPEN}, required=["alertType"]
     ),
     "ConditionRequest": closed_object({"condition": TEXT}, required=["condition"]),
+    "LakeQueryRequest": closed_object(
+        {"sql": {**TEXT, "description": "One query in SQL over `change_events`."}, "at": OPEN}, required=["sql"]
+    ),
     "BacktestRequest": {
         "type": "object",
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",

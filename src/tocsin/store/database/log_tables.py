@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, String, Table
+from sqlalchemy import BigInteger, Column, Index, String, Table, Text
 
 from tocsin.store.database.tables import ID, METADATA
 
@@ -23,6 +23,28 @@ lake_segment = Table(
 
 ``staged``: being written, not part of the lake yet. ``kept``: part of it. ``retired``: merged into another.
 """
+
+lake_query = Table(
+    "lake_query",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("requested_by", ID, nullable=False),
+    Column("requested_at_ms", BigInteger, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("asked_at_ms", BigInteger, nullable=False),
+    Column("runner", String(80)),
+    Column("seen_at_ms", BigInteger, nullable=False, default=0),
+    Column("row_count", BigInteger),
+    Column("answer", Text),
+    Column("reason", Text),
+    Column("code", String(40)),
+    Column("ended_at_ms", BigInteger),
+    Index(None, "state", "requested_at_ms"),
+    Index(None, "requested_by", "requested_at_ms"),
+    Index(None, "ended_at_ms"),
+)
+"""One row per query on the lake by the API: who asked what, when, who runs it, and what came of it."""
 
 scheduled_job = Table(
     "scheduled_job",

@@ -40,10 +40,10 @@ class Name(StrEnum):
     PHASES = "phases"
     SINK = "sink"
     RELAY = "relay"
-    INGEST = "ingest"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
     BACKTEST = "backtest"
+    LAKE_SQL = "lake_sql"
     MATCHING = "matching"
     FANOUT = "fanout"
 

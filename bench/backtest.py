@@ -52,7 +52,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             rounds = min(ROUND_COUNT, scale_count(ROUND_COUNT, 10 * scale, least=1))
             measured = partial(_measure_backtest, parts, engine, report, rounds)
             measurements = [measured(first, source="the log alone"), _into_the_lake(parts)]
-            _multiply(parts, days=scale_count(DAYS, scale, least=5))
+            multiply(parts, days=scale_count(DAYS, scale, least=5))
             return measurements + [measured(one, source="the lake") for one in ALERTS.items()]
 
 
@@ -89,7 +89,7 @@ def _measure_backtest(
 
     rounds_taken = in_alternation(
         run,
-        lambda: _scan(history(parts.session, parts.place, extent)),
+        lambda: scan(history(parts.session, parts.place, extent)),
         rounds=rounds,
         warm_ups=min(WARM_UP_COUNT, rounds - 1),
     )
@@ -97,11 +97,11 @@ def _measure_backtest(
     return rounds_taken.rate("backtest", f"{source}; {name}: {counts}", "events/s", total)
 
 
-def _multiply(parts: LakeParts, *, days: int) -> None:
+def multiply(parts: LakeParts, *, days: int, copies: int = COPIES) -> None:
     """Put the same events into the lake again and again, each time further on in the log and further back in time."""
     first = parts.extent()
     events = history(parts.session, parts.place, first)
-    for copy in range(1, COPIES):
+    for copy in range(1, copies):
         after, through = copy * first.log_end, (copy + 1) * first.log_end
         back_ms = f"(pmod(log_offset, {days}) * {_DAY_MS}L)"
         moved = events.selectExpr(
@@ -117,7 +117,7 @@ def _multiply(parts: LakeParts, *, days: int) -> None:
             raise AssertionError("the lake was grown by somebody else")
 
 
-def _scan(events: DataFrame) -> float:
+def scan(events: DataFrame) -> float:
     """Return how long it takes to read every column but the JSON, and do nothing with it."""
     began_s = time.perf_counter()
     events.drop("event").write.format("noop").mode("overwrite").save()

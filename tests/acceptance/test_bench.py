@@ -36,6 +36,7 @@ ON_SPARK = {
     "startup": {"ms", "MiB"},
     "follows": {"ms", "1,000", ""},
     "backtest": {"events/s"},
+    "lake_sql": {"events/s"},
     "matching": {"events/s", "ms", "MiB"},
 }
 

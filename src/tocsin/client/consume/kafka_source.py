@@ -20,7 +20,7 @@ from tocsin.client.consume.steps import BlockingCall, Steps
 from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, Message, TopicPartition
 
 _POLL_S = 0.5
 REACHED_WITHIN_S = 10.0
@@ -51,6 +51,7 @@ class KafkaSource:
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     stop_at_end: bool = False
     _consumer: Consumer | None = field(default=None, init=False, repr=False)
+    _failure: Unavailable | None = field(default=None, init=False, repr=False)
     _ends: set[Partition] = field(default_factory=set, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -111,10 +112,12 @@ class KafkaSource:
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
         }
-        self._ends = set()
+        self._ends, self._failure = set(), None
         try:
             self._consumer = Consumer(settings)
-            self._consumer.subscribe(list(self.topics))
+            self._consumer.subscribe(
+                list(self.topics), on_assign=self._forget_ends, on_revoke=self._forget_ends, on_lost=self._forget_ends
+            )
         except (KafkaException, ValueError, TypeError) as error:
             raise InvalidInput(f"Kafka's client refuses its settings: {error}") from error
         try:
@@ -126,10 +129,13 @@ class KafkaSource:
     def _read(self, limit: int) -> EventPortion:
         with self._lock:
             consumer = self._live_consumer()
+            self._raise_failure()
             changes: list[Change] = []
             ends: dict[Partition, int] = {}
             for message in consumer.consume(limit, timeout=_POLL_S):
                 changes += self._changes_of(message, ends)
+            if not ends:
+                self._raise_failure()
             return EventPortion(tuple(changes), token=ends, is_last=not ends and self._is_at_end(consumer))
 
     def _changes_of(self, message: Message, ends: dict[Partition, int]) -> list[Change]:
@@ -161,10 +167,22 @@ class KafkaSource:
             return
         if error.code() == KafkaError._PARTITION_EOF:
             self._ends.add(partition)
+        elif error.code() == KafkaError._MAX_POLL_EXCEEDED:
+            _log.warning("Handling took longer than %d s, so events may be handled again.", self.handle_seconds)
         elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise Unavailable(f"Kafka at {self.servers} has no topic {partition[0]}; is a relay running?")
+            self._failure = Unavailable(f"Kafka at {self.servers} has no topic {partition[0]}; is a relay running?")
         elif not error.retriable():
-            raise Unavailable(f"Kafka at {self.servers}: {error.str()} ({error.name()})")
+            self._failure = Unavailable(f"Kafka at {self.servers}: {error.str()} ({error.name()})")
+
+    def _raise_failure(self) -> None:
+        """Raise what the client has reported, once no records that came with it would be missed."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _forget_ends(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        """Forget which partitions have ended: after a change of the group they are read from their offsets again."""
+        self._ends.clear()
 
     def _is_at_end(self, consumer: Consumer) -> bool:
         partitions = {(one.topic, one.partition) for one in consumer.assignment()}

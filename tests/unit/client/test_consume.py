@@ -221,6 +221,49 @@ def test_a_position_belongs_to_one_server(tmp_path: Path) -> None:
         PositionFile(tmp_path / "p.json", "http://second").open()
 
 
+def test_a_position_that_cannot_be_stored_is_tried_again(
+    client: Client, small_server: SmallServer, tmp_path: Path
+) -> None:
+    path, reports = tmp_path / "p.json", list[str]()
+    small_server.answer("GET", EVENTS, page(1, event(1)), page(1))
+    in_the_way = tmp_path / "p.json.new"
+
+    def report(error: Exception, _wait_s: float) -> None:
+        reports.append(str(error))
+        in_the_way.rmdir()
+
+    source = ApiSource(path, start="start", stop_at_end=True)
+    client.consume(lambda _: in_the_way.mkdir(), source, on_retry=report)
+    assert (offset_in(path), ["cannot be stored" in one for one in reports]) == (1, [True])
+
+
+def test_a_position_in_no_folder_is_refused(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInput, match="cannot be used"):
+        client.consume(lambda _: None, ApiSource(tmp_path / "file" / "p.json"))
+
+
+def test_a_queue_whose_server_is_away_for_a_while_is_acknowledged_later(
+    client: Client, small_server: SmallServer
+) -> None:
+    small_server.answer("POST", f"{QUEUE}/claim", claim_of(event(1)), claim_of())
+    small_server.answer("POST", f"{QUEUE}/extend", {"message": "down"}, status=503)
+    small_server.answer("POST", f"{QUEUE}/acknowledge", outcomes("acknowledged"))
+    errors = [ValueError("away"), None]
+
+    def handle(_: EventBatch) -> None:
+        if error := errors.pop(0):
+            raise error
+
+    client.consume(handle, QueueSource("a", stop_at_end=True))
+    assert [one.path.rpartition("/")[2] for one in small_server.requests] == [
+        "claim",
+        "extend",
+        "acknowledge",
+        "claim",
+    ]
+
+
 def test_a_name_is_a_file_of_the_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert position_path("warehouse") == tmp_path / "tocsin" / "positions" / "warehouse.json"

@@ -58,8 +58,8 @@ class ApiSource:
         if self.start not in ("now", "start") and (not isinstance(self.start, int) or self.start < 0):
             raise InvalidInput(f"must be now, start or an offset, not {self.start!r}", field="start")
         self._waits = False
-        self._stored = yield BlockingCall(lambda: self._open_file(server))
         try:
+            self._stored = yield BlockingCall(lambda: self._open_file(server))
             if self._stored is not None:
                 self._offset = self._stored
             elif self.start == "now":

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from tocsin.errors import Conflict, InvalidInput
+from tocsin.errors import Conflict, InvalidInput, Unavailable
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
@@ -48,24 +48,35 @@ class PositionFile:
         Raises
         ------
         Conflict : another consumer has it
-        InvalidInput : the file is no position, or that of another server
+        InvalidInput : the file is no position, or that of another server, or cannot be used
         """
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._take_lock()
             return self._read()
+        except OSError as error:
+            self.close()
+            raise InvalidInput(f"Position {self.path} cannot be used: {error.strerror or error}.") from error
         except BaseException:
             self.close()
             raise
 
     def write(self, offset: int) -> None:
-        """Store the offset; after a crash the file has this one or the one before."""
+        """Store the offset; after a crash the file has this one or the one before.
+
+        Raises
+        ------
+        Unavailable : the file cannot be written now, as the disk is full
+        """
         new_file = self._beside(".new")
-        with new_file.open("w", encoding="utf-8") as file:
-            json.dump({"server": self.server, "offset": offset}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new_file.replace(self.path)
+        try:
+            with new_file.open("w", encoding="utf-8") as file:
+                json.dump({"server": self.server, "offset": offset}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            new_file.replace(self.path)
+        except OSError as error:
+            raise Unavailable(f"Position {self.path} cannot be stored: {error.strerror or error}.") from error
 
     def close(self) -> None:
         """Let other consumers have the position."""

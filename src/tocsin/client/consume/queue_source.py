@@ -15,7 +15,7 @@ from tocsin.client import alert_calls
 from tocsin.client.answers import Change
 from tocsin.client.consume.loop import EventPortion
 from tocsin.client.consume.steps import Pause, Steps
-from tocsin.errors import InvalidInput, TocsinError
+from tocsin.errors import InvalidInput, TocsinError, Unavailable
 from tocsin.model.entity import Document
 
 MOST_CLAIMED = 100
@@ -68,7 +68,10 @@ class QueueSource:
         """Extend the leases; where one is lost, give back the others."""
         lease_seconds = min(LONGEST_LEASE_S, int(wait_s) + self.lease_seconds)
         items = _items_of(portion)
-        answer = yield alert_calls.extend_events(self.alert_id, items, lease_seconds=lease_seconds)
+        try:
+            answer = yield alert_calls.extend_events(self.alert_id, items, lease_seconds=lease_seconds)
+        except Unavailable:
+            return True  # whether the lease has held is found out when the events are acknowledged
         if all(one["state"] == "extended" for one in answer["data"]):
             return True
         yield from self.give_back(portion)

@@ -40,6 +40,7 @@ class Name(StrEnum):
     PHASES = "phases"
     SINK = "sink"
     RELAY = "relay"
+    INGEST = "ingest"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
     BACKTEST = "backtest"

@@ -17,9 +17,9 @@ from confluent_kafka.admin import AdminClient
 from tests.waiting import until
 
 from tocsin.cli.ports import any_free_port
+from tocsin.delivery.wording.broker_headers import OFFSET_HEADER
 from tocsin.errors import Unavailable
 from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
-from tocsin.relay.records import OFFSET_HEADER
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / ".pytest_cache" / f"kafka-{VERSION}"

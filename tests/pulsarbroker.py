@@ -18,7 +18,7 @@ from tests.waiting import until
 
 from tocsin.cli.java import java_program
 from tocsin.cli.ports import any_free_port
-from tocsin.relay.records import OFFSET_HEADER
+from tocsin.delivery.wording.broker_headers import OFFSET_HEADER
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / ".pytest_cache" / "pulsar-4.2.4"

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import tempfile
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph
@@ -18,6 +13,7 @@ import pytest
 from pyld import jsonld
 from rdflib import XSD, Graph, Literal
 from rdflib.compare import isomorphic
+from tests.nodepackages import node_modules_of
 
 
 def refuse(url: str, *_options: Any) -> Any:
@@ -44,7 +40,7 @@ def by_oxigraph(document: bytes) -> Graph:
 
 def by_jsonld_js(document: bytes) -> Graph:
     """Read with jsonld.js; a test is skipped where Node is missing, or npm cannot install the package."""
-    modules = _node_modules()
+    modules = node_modules_of(".jsonld-js", "jsonld@9.0.0")
     if modules is None:
         pytest.skip("Node is missing, or npm could not install jsonld.js")
     program = """
@@ -94,18 +90,3 @@ def _with_plain_strings(graph: Graph) -> Graph:
 
 def _read(quads: bytes | str) -> Graph:
     return _with_plain_strings(Graph().parse(data=quads, format="nt"))
-
-
-@cache
-def _node_modules() -> Path | None:
-    """Return where jsonld.js is: installed once into this working tree, by whichever test is first."""
-    folder = Path(__file__).parents[1] / ".jsonld-js"
-    if not folder.is_dir() and shutil.which("npm") and shutil.which("node"):
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".jsonld-js-") as new_folder:
-            options = ["--prefix", new_folder, "--no-audit", "--no-fund", "--ignore-scripts"]
-            installed = subprocess.run(["npm", "install", *options, "jsonld@9.0.0"], capture_output=True, timeout=120)
-            if installed.returncode == 0:
-                with suppress(OSError):  # another process was faster
-                    Path(new_folder).rename(folder)
-                Path(new_folder).mkdir(exist_ok=True)
-    return folder / "node_modules" if folder.is_dir() else None

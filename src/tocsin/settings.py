@@ -276,6 +276,9 @@ class PipelineSettings(_Group):
     lake_queries_per_person: Count = Field(3, description="Maximum open queries of one person.")
     lake_answer_minutes: Count = Field(15, description="Minutes for which an answer can be read.")
     lake_query_days: Count = Field(90, description="Days for which it is kept who asked what.")
+    retention_every_s: NotNegative = Field(
+        21_600.0, description="Seconds between two runs of retention, which removes nothing until it is set; 0: never."
+    )
     audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: Positive = Field(
@@ -425,6 +428,22 @@ class IngestSettings(_Group):
     ingest_events_per_minute: int = Field(
         default=60_000, ge=1_000, description="Maximum events of other systems per bot, minute and process."
     )
+    ingest_topic: str | None = Field(
+        default=None,
+        pattern=r"^[a-zA-Z0-9._-]{1,200}$",
+        description="Topic of `kafka_servers` with events of other systems. Unset: `tocsin up` reads none.",
+    )
+    ingest_group: str = Field(
+        default="tocsin-ingest",
+        pattern=r"^[a-zA-Z0-9._-]{1,100}$",
+        description="Consumer group of the processes that read it.",
+    )
+    ingest_dead_letter_topic: str | None = Field(
+        default=None,
+        pattern=r"^[a-zA-Z0-9._-]{1,220}$",
+        description="Topic of refused events. Unset: the name of the topic and `-dead-letters`.",
+    )
+    ingest_bot: str = Field(default="ingest-bot", description="Bot whose rights hold for the events of the topic.")
     ingest_keep_days: float = Field(
         default=30.0,
         gt=0,

@@ -10,6 +10,7 @@ BOUNDARIES = {
     ("server/http/errors.py", "__call__"),
     ("cli/main.py", "main"),
     ("client/consume/loop.py", "_offer"),
+    ("ingest/loop.py", "_apply"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/deliver.py", "_steadily"),
 }

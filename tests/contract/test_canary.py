@@ -27,6 +27,8 @@ NO_ASSET = {
     "GET /auth/login": "nobody is known yet",
     "GET /healthcheck": "says whether the server lives",
     "GET /system/version": "says which version answers",
+    "GET /system/retention": "for administrators",
+    "GET /system/retention/holds": "for administrators",
     "GET /system/settings": "the same for everybody",
     "GET /system/settings/{name}": "the same for everybody",
     "GET /queries/{query_id}/costs": "numbers of a query, which every answer asks for first",
@@ -140,6 +142,10 @@ WRITES = frozenset(
     POST /{collection}/name/{fqn}/rollback
     POST /{collection}/{entity_id}/rollback
     PUT /columns/name/{fqn}
+    PUT /system/retention
+    POST /system/retention/preview
+    POST /system/retention/holds
+    DELETE /system/retention/holds/{hold_id}
     PUT /system/settings
     PUT /system/settings/reset/{name}
     PUT /dataQuality/testCases/logicalTestCases

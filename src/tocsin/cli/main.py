@@ -30,6 +30,7 @@ from tocsin.cli import (
     personal,
     processes,
     queue,
+    retention,
     search,
     settings,
     templates,
@@ -79,6 +80,7 @@ for _panel, _commands in {
         processes.pipeline,
         processes.deliver,
         processes.relay,
+        processes.ingest,
         processes.receive,
         processes.broker,
     ),
@@ -118,7 +120,13 @@ for _panel, _groups in {
         "conditions": conditions.app,
         "templates": templates.app,
     },
-    _TEND: {"admin": admin.app, "sample": loading.app, "lake": lake.app, "search": search.app},
+    _TEND: {
+        "admin": admin.app,
+        "sample": loading.app,
+        "lake": lake.app,
+        "search": search.app,
+        "retention": retention.app,
+    },
 }.items():
     for _name, _group in _groups.items():
         app.add_typer(_group, name=_name, rich_help_panel=_panel)

@@ -1,6 +1,6 @@
-"""Commands that each run one process: ``serve``, ``pipeline``, ``deliver``, ``relay``, ``receive`` and ``broker``.
+"""Commands that each run one process: ``serve``, ``pipeline``, ``deliver``, ``relay``, ``ingest`` and others.
 
-Next: ``server/app.py``, ``jobs/pipeline.py``, ``delivery/worker/deliver.py``, ``relay/build.py``,
+Next: ``server/app.py``, ``jobs/pipeline.py``, ``delivery/worker/deliver.py``, ``relay/build.py``, ``ingest/build.py``,
 ``delivery/worker/dev_receiver.py``, ``relay/kafka/dev_broker.py``.
 """
 
@@ -118,6 +118,22 @@ def relay(*, restart_at: RestartAt = None) -> None:
         main(settings)
     else:
         typer.echo(f"The relay {settings.relay_name} goes on after {restart(settings, restart_at)}.")
+
+
+def ingest() -> None:
+    """Apply the events of a Kafka topic: changes by other systems, each once, with the rights of a bot.
+
+    TOCSIN_KAFKA_SERVERS names the brokers, TOCSIN_INGEST_TOPIC the topic, TOCSIN_INGEST_BOT the bot. Refused events go
+    to a dead-letter topic. Run any number: they share the partitions.
+    """
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.logs import set_up_logs
+        from tocsin.store.database.schema import migrate  # noqa: F401  # before the next block names its own extra
+    with needing("kafka"):
+        from tocsin.ingest.build import main
+    set_up_logs(settings)
+    main(settings)
 
 
 def broker(*, port: Annotated[int, typer.Option(help="Port for clients.")] = KAFKA_PORT) -> None:

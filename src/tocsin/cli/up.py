@@ -199,7 +199,10 @@ def _relay_parts(settings: Settings, shared: dict[str, str]) -> tuple[Part, ...]
         return ()
     kafka = {"TOCSIN_KAFKA_SERVERS": settings.kafka_servers, "TOCSIN_KAFKA_SECURITY": settings.kafka_security}
     environment = {**shared, **{name: value for name, value in kafka.items() if value and settings.kafka_servers}}
-    return (Part("relay", tocsin("relay"), has_started(), environment),)
+    relay = Part("relay", tocsin("relay"), has_started(), environment)
+    if not (settings.kafka_servers and settings.ingest_topic):
+        return (relay,)
+    return relay, Part("ingest", tocsin("ingest"), has_started(), environment)
 
 
 def local_url(settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
-Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``event_calls.py``, ``lake_calls.py`` or
-``rdf_calls.py``, which documents it.
+Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``event_calls.py``, ``lake_calls.py``,
+``rdf_calls.py`` or ``retention_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
-from tocsin.client import alert_calls, calls, event_calls, lake_calls, rdf_calls
+from tocsin.client import alert_calls, calls, event_calls, lake_calls, rdf_calls, retention_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
 from tocsin.client.consume.api_source import ApiSource
@@ -129,6 +129,12 @@ class _Operations:
     release_events = _operation(alert_calls.release_events)
     extend_events = _operation(alert_calls.extend_events)
     health = _operation(calls.health)
+    retention = _operation(retention_calls.retention)
+    set_retention = _operation(retention_calls.set_retention)
+    preview_retention = _operation(retention_calls.preview_retention)
+    legal_holds = _operation(retention_calls.legal_holds)
+    set_legal_hold = _operation(retention_calls.set_legal_hold)
+    lift_legal_hold = _operation(retention_calls.lift_legal_hold)
     start_backtest = _operation(calls.start_backtest)
     get_backtest = _operation(calls.get_backtest)
     cancel_backtest = _operation(calls.cancel_backtest)

@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake, SQL queries of it, backtests, silences, editors of alerts, the self-audit.
+"""Background jobs of the pipeline: lake and queries of it, backtests, silences, alert editors, audit, retention.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest, editors, lake, lake_queries, lost_names, query_runner, silences
+from tocsin.jobs import audit, backtest, editors, lake, lake_queries, lost_names, query_runner, retention, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -38,12 +38,14 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     """Run the background jobs until the block ends; running ones are then aborted."""
     stopping = threading.Event()
     grown_lake = lake.build(settings, session, engine)
+    expiring = retention.build(settings, grown_lake, engine)
     noticing, checked = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
         Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
         Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
+        Job("retention", settings.retention_every_s, lambda: retention.apply(expiring, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]
 

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.visibility import may_view
 from tocsin.errors import NotFound
-from tocsin.flow.eventlog.lake import Window
+from tocsin.flow.eventlog.lake import Extent, Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
@@ -46,6 +46,7 @@ from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
+from tocsin.store.upkeep.retention.progress import RetentionProgress
 
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000
@@ -65,6 +66,7 @@ class BacktestParts:
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.events, self.people, self.catalogue = SqlEvents(engine), People(engine), SqlCatalogue(engine)
         self.subscriptions, self.holding = Subscriptions(engine), Holding(engine)
+        self.removed = RetentionProgress(engine)
 
 
 def runner(history: LakeParts, engine: Engine) -> Runner[Backtest]:
@@ -100,7 +102,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     if run.at_reports is not None:
         reports = status_events(history.session, history.place, extent.log_end, run.window)
         run.count(reports, run.at_reports, lambda: report(done_count, total))
-    return run.result(count) | {"tookMs": history.clock.now_ms() - began_ms}
+    return run.result(count) | run.missing(extent) | {"tookMs": history.clock.now_ms() - began_ms}
 
 
 def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table], Iterator[pa.Table]]) -> DataFrame:
@@ -212,6 +214,15 @@ class _Run:
             "samples": [event.to_wire() for event in samples],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
+
+    def missing(self, extent: Extent) -> Document:
+        """Return that retention has removed events of the window; how many, to who sees all."""
+        log_count, lake_count = self.parts.removed.removed_counts(self.window.since_ms, self.window.until_ms)
+        count = lake_count if extent.segments else log_count
+        if not count:
+            return {}
+        number = f"{count:,} " if self._sees_all(self.parts.permission_cache.now()) else ""
+        return {"missing": f"Retention has removed {number}events of this time; they are not counted."}
 
     def _triggered_counts(self, alert: EventSubscription, visible_alerts: Collection[str]) -> Document:
         """Return what a triggered alert comes to; one that the asker may not see has no name."""

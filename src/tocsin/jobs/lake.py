@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import InvalidInput, MissingExtra, Unavailable
@@ -174,6 +174,9 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
     retired = parts.lake.retire_missing(lambda one: Path(folder_of(parts.place.root, one)).is_dir(), now_ms=now_ms)
     if retired:
         _LOG.warning("lake_begins_again", after=parts.lake.end(), segments=retired, reason="their files are missing")
+        if parts.lake.lacks_removed_events():
+            reason = "retention has removed events from the log; only a backup of the lake has them"
+            _LOG.error("lake_lacks_events", after=parts.lake.end(), reason=reason)
 
 
 def compact(parts: LakeParts) -> int:
@@ -239,6 +242,24 @@ def _write_segment(
     segment = Segment(segment_id, after, through, count, first_ms, last_ms)
     is_kept = parts.lake.keep(segment, end=end, replacing=replacing, now_ms=parts.clock.now_ms())
     return segment if is_kept else None
+
+
+def rewrite_segment(
+    parts: LakeParts, events: DataFrame, segment: Segment, *, is_valid: Callable[[Connection], bool]
+) -> Segment | None:
+    """Write ``events`` in place of those of a segment, in one commit; None if it was replaced meanwhile.
+
+    None as well if ``is_valid`` says, in the transaction of the commit, that the events are no longer those to keep.
+    ``events`` has one row per event.
+    """
+    segment_id = parts.lake.stage(segment.after, segment.through, now_ms=parts.clock.now_ms())
+    folder = folder_of(parts.place.root, segment_id)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    write_segment(dated_events(events), folder)
+    written = Segment(segment_id, segment.after, segment.through, *_measure_folder(parts.session, folder))
+    now_ms = parts.clock.now_ms()
+    is_kept = parts.lake.keep(written, replacing=(segment,), now_ms=now_ms, is_valid=is_valid)
+    return written if is_kept else None
 
 
 def _measure_folder(session: SparkSession, folder: str) -> tuple[int, int, int]:

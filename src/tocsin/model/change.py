@@ -27,6 +27,9 @@ VIOLATION = "violation"
 LINEAGE = "lineage"
 """The field of an event that says which edge was made, changed or removed."""
 
+RETENTION = "retention"
+"""The field of a ``retentionApplied`` event, and of events about the settings of retention and its legal holds."""
+
 SILENCE = "silence"
 """The field of an ``slaViolation`` event that says for how long an entity has reported no success."""
 
@@ -103,10 +106,11 @@ class EventType(StrEnum):
     ALERT_NARROWED = "alertNarrowed"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
+    RETENTION_APPLIED = "retentionApplied"
 
 
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
-NAMED_ONLY = (*SESSION_EVENTS, EventType.TEST_SUITE_RUN_COMPLETED)
+NAMED_ONLY = (*SESSION_EVENTS, EventType.TEST_SUITE_RUN_COMPLETED, EventType.RETENTION_APPLIED)
 """Types of event that an alert matches only if it names them."""
 
 

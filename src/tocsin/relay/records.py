@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tocsin.delivery.wording.broker_headers import CLOUD_PREFIX, IDEMPOTENCY_HEADER, OFFSET_HEADER
 from tocsin.delivery.wording.event_formats import (
     DATA_REFERENCE,
     EVENT_FORMATS,
@@ -20,9 +21,6 @@ from tocsin.delivery.wording.event_formats import (
     render_event,
 )
 from tocsin.model.change import ChangeEvent, LoggedEvent
-
-OFFSET_HEADER = "tocsin-offset"
-IDEMPOTENCY_HEADER = "idempotencyKey"
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,6 @@ def _envelope(event: ChangeEvent, form: RecordForm, reference: str | None) -> It
         return
     yield "content-type", b"application/json"
     for name, value in cloud_attributes(event, form.source).items():
-        yield f"ce_{name}", value.encode()
+        yield f"{CLOUD_PREFIX}{name}", value.encode()
     if reference is not None:
-        yield f"ce_{DATA_REFERENCE}", reference.encode()
+        yield f"{CLOUD_PREFIX}{DATA_REFERENCE}", reference.encode()

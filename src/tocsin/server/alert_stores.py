@@ -35,6 +35,7 @@ from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.roots import Roots
+from tocsin.store.upkeep.retention.overview import RetentionOverview
 
 
 class AlertStores:
@@ -62,6 +63,7 @@ class AlertStores:
         self.replays = Replays(engine)
         self.queue = EventQueue(engine)
         self.permitted = Permitted(engine)
+        self.retention = RetentionOverview(engine)
         self.unsubscribe_key = unsubscribe_key(People(engine))
 
     def lookups(self, policies: PolicySnapshot) -> Lookups:

@@ -26,7 +26,9 @@ from starlette.middleware import Middleware
 
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
+from tocsin.model.entity import Document
 from tocsin.server.access.similar_names import did_you_mean
+from tocsin.server.asyncapi.document import asyncapi_document
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
 from tocsin.server.http.connections import Connections, GuardedProtocol
@@ -69,7 +71,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, schemas, version
+from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, retention, schemas, version
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.database.engine import open_engine
@@ -113,17 +115,18 @@ def build_app(
     )
     app.state.parts = parts
     install_errors(app, did_you_mean)
-    app.add_route(f"{API}/openapi.json", _describing(app), include_in_schema=False)
+    app.add_route(f"{API}/openapi.json", _describing(lambda: openapi_document(app)), include_in_schema=False)
+    app.add_route(f"{API}/asyncapi.json", _describing(lambda: asyncapi_document(settings)), include_in_schema=False)
     app.router = IndexedRouter(app.router, _routes())
     return app
 
 
-def _describing(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
-    """Return the route that describes the API; written once, as anybody may ask for it."""
+def _describing(document_of: Callable[[], Document]) -> Callable[[Request], Awaitable[Response]]:
+    """Return a route that describes the API; written once, as anybody may ask for it."""
 
     @cache
     def text() -> bytes:
-        return orjson.dumps(openapi_document(app))
+        return orjson.dumps(document_of())
 
     async def describe(_request: Request) -> Response:
         return Response(text(), media_type="application/json")
@@ -252,6 +255,7 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+_OF_THE_SYSTEM = (connectors, catalogue_settings, retention)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
@@ -284,8 +288,7 @@ def _routes() -> APIRouter:
         mutes,
         preferences,
         activity,
-        connectors,
-        catalogue_settings,
+        *_OF_THE_SYSTEM,
         followers,
         runs,
         results,

@@ -113,10 +113,16 @@ async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
     bodies = (await parts_of(request)).traffic.bodies
     async with bodies.reading(request) as text:
-        return await bodies.parse(text, _json)
+        return await bodies.parse(text, parse_json)
 
 
-def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
+def parse_json(text: bytes) -> Any:  # Any: whatever JSON was sent
+    """Return what JSON says.
+
+    Raises
+    ------
+    InvalidInput : it is malformed, too deep, too full, or holds a NUL character
+    """
     brackets = text.count(b"{") + text.count(b"[")
     if brackets > MOST_BRACKETS:
         raise InvalidInput(f"The body contains more than {MOST_BRACKETS} lists and objects; split it.")

@@ -256,18 +256,17 @@ def test_a_relay_stops_soon_while_no_broker_answers(office: Office, relay_log: l
 
 
 def test_the_position_topic_keeps_its_last_message_alone(pulsar: Pulsar, office: Office) -> None:
-    with office.relaying():
-        wait_until_relayed(office)
-    with office.relaying():
-        office.describe(3)
-        wait_until_relayed(office)
     topic = f"persistent/public/default/{office.settings.relay_name}-position"
 
     def backlog() -> int:
         subscriptions = pulsar.ask("GET", f"{topic}/stats").json()["subscriptions"]
         return int(subscriptions[office.settings.relay_name]["msgBacklog"])
 
-    until(lambda: backlog() == 1, within_s=10)
+    for _ in range(2):
+        with office.relaying():
+            office.describe(3)
+            wait_until_relayed(office)
+            until(lambda: backlog() == 1, within_s=10)
 
 
 def _offsets(office: Office) -> list[int]:

@@ -23,7 +23,7 @@ from tocsin.model.member_fqn import with_member_names
 from tocsin.model.secret import change_without_secrets, without_secrets
 from tocsin.model.subscription import DestinationConfig
 
-_SEED_KEYS = [
+SEED_KEYS = [
     "eventType",
     "entityType",
     "entityId",
@@ -36,12 +36,16 @@ _SEED_KEYS = [
     "changeDescription",
     "entity",
 ]
-_DEFAULT_KEYS = ["id", *_SEED_KEYS]
-_UPSTREAM_KEYS = [key for key in _DEFAULT_KEYS if key != "userId"]
-_SEED_TYPES = frozenset(
+DEFAULT_KEYS = ["id", *SEED_KEYS]
+UPSTREAM_KEYS = [key for key in DEFAULT_KEYS if key != "userId"]
+"""The keys that an event may have in each form."""
+
+SEED_TYPES = frozenset(
     {EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
 )
-_OURS = frozenset(
+"""The event types that the schema of seeds/002 has."""
+
+OWN_TYPES = frozenset(
     {
         EventType.POLICY_VIOLATION,
         EventType.TEST_CASE_FAILURE,
@@ -56,8 +60,10 @@ _OURS = frozenset(
         EventType.ALERT_NARROWED,
         EventType.ALERT_INCIDENT_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,
+        EventType.RETENTION_APPLIED,
     }
 )
+"""The event types that OpenMetadata does not know."""
 
 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:
@@ -65,8 +71,8 @@ def as_seed(event: ChangeEvent, _source: str = "") -> Document:
 
     Event types that the schema lacks become ``entityUpdated``.
     """
-    document = _with_entity(event, _SEED_KEYS)
-    if event.event_type not in _SEED_TYPES:
+    document = _with_entity(event, SEED_KEYS)
+    if event.event_type not in SEED_TYPES:
         document["eventType"] = EventType.ENTITY_UPDATED.value
     if not _is_uuid(event.user_id or ""):
         document.pop("userId", None)
@@ -79,7 +85,7 @@ def as_default(event: ChangeEvent, _source: str = "") -> Document:
     ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
     version.
     """
-    return _with_entity(event, _DEFAULT_KEYS) | {"idempotencyKey": event.id}
+    return _with_entity(event, DEFAULT_KEYS) | {"idempotencyKey": event.id}
 
 
 def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
@@ -96,8 +102,8 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     wire = _wire(event)
     if "changeDescription" in wire:
         wire["changeDescription"] = with_texts(wire["changeDescription"])
-    document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
-    if event.event_type in _OURS:
+    document = {key: wire[key] for key in UPSTREAM_KEYS if key in wire}
+    if event.event_type in OWN_TYPES:
         document["eventType"] = EventType.ENTITY_UPDATED.value
     if event.entity is not None:
         document["entity"] = orjson.dumps(_with_names(event)).decode()

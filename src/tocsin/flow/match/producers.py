@@ -51,6 +51,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.SLA_VIOLATION: (*_TESTS, *_RUNS),
     EventType.ALERT_INCIDENT_UPDATED: (*_TESTS, *_RUNS),
     EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
+    EventType.RETENTION_APPLIED: ("team",),
     EventType.AUDIT_FINDING: _ALERT,
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tocsin.errors import InvalidSetting
+from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.relay.kafka.target import KafkaOptions
-from tocsin.relay.topic_names import topic_names
 from tocsin.settings import RelaySettings
 
 
@@ -18,7 +18,7 @@ def kafka_options_of(settings: RelaySettings) -> KafkaOptions:
     options = KafkaOptions(
         name=settings.relay_name,
         topics=topic_names(settings.kafka_topic, per_entity_type=settings.kafka_topic_per_entity_type),
-        connection=_connection_of(settings),
+        connection=connection_of(settings),
         limit_bytes=settings.relay_max_event_bytes,
         partitions=settings.kafka_partitions,
         compression=settings.kafka_compression,
@@ -28,7 +28,13 @@ def kafka_options_of(settings: RelaySettings) -> KafkaOptions:
     return options
 
 
-def _connection_of(settings: RelaySettings) -> dict[str, str]:
+def connection_of(settings: RelaySettings) -> dict[str, str]:
+    """Return the settings of librdkafka's clients: brokers, TLS, SASL.
+
+    Raises
+    ------
+    InvalidSetting : user name or password are missing
+    """
     options: dict[str, object] = {
         "bootstrap.servers": settings.kafka_servers,
         "security.protocol": settings.kafka_security,

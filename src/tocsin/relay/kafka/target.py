@@ -17,16 +17,14 @@ from uuid import uuid4
 import orjson
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
+from tocsin.delivery.wording.broker_headers import IDEMPOTENCY_HEADER, OFFSET_HEADER, RELAY_HEADER
 from tocsin.errors import StoreDamaged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.relay.kafka.client import METADATA_TIMEOUT_S, TIMEOUT_S, Connection
 from tocsin.relay.kafka.tail import last_record
 from tocsin.relay.kafka.topics import RECORD_OVERHEAD_BYTES, Topics
-from tocsin.relay.records import IDEMPOTENCY_HEADER, OFFSET_HEADER, BrokerRecord
+from tocsin.relay.records import BrokerRecord
 from tocsin.relay.target import Fenced
-
-RELAY_HEADER = "tocsin-relay"
-"""Header with the name of the relay that wrote a record."""
 
 _POSITION, _BEGIN = b"position", b"begin"
 """Keys of the position topic: of a position, and of the record that a relay begins with."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tocsin.errors import InvalidSetting
+from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.relay.pulsar.client import PulsarOptions
-from tocsin.relay.topic_names import topic_names
 from tocsin.settings import RelaySettings
 
 

@@ -14,16 +14,14 @@ from uuid import uuid4
 
 import pulsar
 
+from tocsin.delivery.wording.broker_headers import IDEMPOTENCY_HEADER, OFFSET_HEADER, RELAY_HEADER
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.relay.pulsar.client import PulsarConnection, PulsarOptions
 from tocsin.relay.pulsar.position_topic import PositionTopic, WrittenLog
 from tocsin.relay.pulsar.sends import Sends
-from tocsin.relay.records import IDEMPOTENCY_HEADER, OFFSET_HEADER, BrokerRecord
+from tocsin.relay.records import BrokerRecord
 from tocsin.relay.target import Fenced
-
-RELAY_PROPERTY = "tocsin-relay"
-"""Property with the name of the relay that wrote a message."""
 
 
 class PulsarTarget:
@@ -54,7 +52,7 @@ class PulsarTarget:
         """Return the position of the last event of this relay in its topics, None where they hold none."""
         with self._connection.guard("topics cannot be read"):
             messages = [one for topic in self._options.topics for one in self._connection.last_messages(topic)]
-        own_messages = [one for one in messages if one.properties().get(RELAY_PROPERTY) == self._options.name]
+        own_messages = [one for one in messages if one.properties().get(RELAY_HEADER) == self._options.name]
         if not own_messages:
             return None
         last_message = max(own_messages, key=lambda message: _position_of(message).offset)
@@ -93,7 +91,7 @@ class PulsarTarget:
         sends = Sends(self._connection)
         for record in records:
             properties = {name: value.decode() for name, value in record.headers}
-            properties[RELAY_PROPERTY] = self._options.name
+            properties[RELAY_HEADER] = self._options.name
             sends.send(self._producer_of(record), record, properties)
         sends.finish()
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.clock import to_datetime
 from tocsin.errors import NotFound
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.server.request import Caller
@@ -42,8 +43,16 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     logged = caller.parts.log.find(event_id)
     (visible,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
     if visible is None:
-        raise NotFound(f"change event {event_id} not found")
+        raise NotFound(f"change event {event_id} not found{_removal_hint(caller)}")
     return visible
+
+
+def _removal_hint(caller: Caller) -> str:
+    """Return that an event may have been removed, where retention has removed any; the same for every event."""
+    until_ms = caller.parts.alert_stores.retention.progress.removed_until_ms()
+    if not until_ms:
+        return ""
+    return f"; retention has removed events from the log, the latest of {to_datetime(until_ms):%Y-%m-%d}"
 
 
 def _with(entry: T, event: ChangeEvent | None) -> T | None:

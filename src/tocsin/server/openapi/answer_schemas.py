@@ -39,6 +39,7 @@ from tocsin.server.http.json_schema import (
     ref,
     whole,
 )
+from tocsin.server.http.retention_shapes import HOLD, READER
 
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
@@ -53,6 +54,7 @@ _REASON: Document = {
     "hops": COUNT,
     "sentence": {"type": "string", "description": "The reason as a person would say it."},
 }
+_LOSSES = array(whole({"setting": TEXT, "feature": TEXT, "effect": TEXT}))
 
 ANSWERS: dict[str, Document] = {
     "Error": whole(
@@ -107,6 +109,26 @@ ANSWERS: dict[str, Document] = {
             ),
         },
         {"seenBy": array(TEXT)},
+    ),
+    "LegalHold": schema_of(HOLD),
+    "Retention": whole(
+        {
+            "settings": ref("RetentionSettings"),
+            "presets": mapping(ref("RetentionSettings")),
+            "takesAway": _LOSSES,
+            "readers": array(schema_of(READER)),
+            "removed": whole({"log": COUNT, "lake": COUNT}),
+            "lastRun": nullable(OPEN),
+        }
+    ),
+    "RetentionPreview": whole(
+        {
+            "log": COUNT,
+            "logByType": mapping(COUNT),
+            "kept": mapping(COUNT) | {"description": "Expired events that stay, by reason."},
+            "isComplete": FLAG,
+            "takesAway": _LOSSES,
+        }
     ),
     "Setting": whole({"config_type": TEXT, "config_value": OPEN}),
     "Followers": whole(

@@ -8,6 +8,7 @@ from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
+from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
@@ -43,7 +44,7 @@ _ALERT_WINDOW: Document = {
     for key in ("since", "until")
 }
 
-MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences)
+MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences, RetentionSettings, LegalHoldRequest)
 """Models whose schemas are taken as they are."""
 
 REQUESTS: dict[str, Document] = {
@@ -82,6 +83,9 @@ REQUESTS: dict[str, Document] = {
     ),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
+    "RetentionRequest": {
+        "anyOf": [closed_object({"preset": either(*PRESETS)}, required=["preset"]), ref("RetentionSettings")]
+    },
     "SettingRequest": closed_object(
         {"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]
     ),

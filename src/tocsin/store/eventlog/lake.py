@@ -18,6 +18,7 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.store.database.engine import is_sqlite, reading, writing
 from tocsin.store.database.log_tables import lake_segment
 from tocsin.store.eventlog.log import holds, readable_end
+from tocsin.store.eventlog.removed import removed_through
 
 _ROW = lake_segment.c
 _STAGED, _KEPT, _RETIRED = "staged", "kept", "retired"
@@ -56,12 +57,14 @@ class Lake:
         end: LogPosition | None = None,
         replacing: Sequence[Segment] = (),
         now_ms: int,
+        is_valid: Callable[[Connection], bool] = lambda _connection: True,
     ) -> bool:
         """Commit a staged segment to the lake, in place of those it replaces.
 
         ``end`` is its end position in the log, recorded before the log was read. Returns False, and changes nothing,
         when it is not contiguous any more: another run was faster, or has removed it as a leftover, or the log is not
-        the one that was read, because the store was restored or replaced meanwhile.
+        the one that was read, because the store was restored or replaced meanwhile; or ``is_valid`` says, inside the
+        transaction, that what the segment was made by no longer holds.
         """
         ids = [one.id for one in replacing]
         with writing(self._engine) as connection:
@@ -70,6 +73,8 @@ class Lake:
             staged = select(_ROW.id).where(_ROW.id == written.id, _ROW.state == _STAGED)
             fits = _are_kept(connection, ids) if ids else _end(connection) == written.after
             if end is not None and not (holds(connection, end) and end.offset <= readable_end(connection)):
+                return False
+            if not is_valid(connection):
                 return False
             if not fits or connection.execute(staged).scalar_one_or_none() is None:
                 return False
@@ -93,6 +98,11 @@ class Lake:
                 retired = update(lake_segment).where(_ROW.id.in_(missing_ids), _ROW.state == _KEPT)
                 connection.execute(retired.values(state=_RETIRED, changed_at_ms=now_ms))
         return len(missing_ids)
+
+    def lacks_removed_events(self) -> bool:
+        """Return whether retention has removed events from the log that the lake, as far as it goes, does not have."""
+        with reading(self._engine) as connection:
+            return removed_through(connection) > _end(connection)
 
     def leftovers(self, *, before_ms: int) -> list[str]:
         """Return the ids of segments that were staged or retired before that moment and are of no use any more."""

@@ -25,6 +25,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts, rows_to_store
 from tocsin.store.database.statements import Prepared
+from tocsin.store.eventlog.removed import removed_through
 from tocsin.store.eventlog.reports import add_reports
 
 _EVENT = tables.change_event.c
@@ -211,7 +212,9 @@ def holds(connection: Connection, position: LogPosition) -> bool:
     if not position.offset:
         return True
     event_id = position_at(connection, position.offset).event_id
-    return position.is_in(_end(connection) if position.event_id is None else position.offset, event_id)
+    if position.is_in(_end(connection) if position.event_id is None else position.offset, event_id):
+        return True
+    return position.offset <= removed_through(connection)  # its event may be one that retention has removed
 
 
 def check_holds(connection: Connection, position: LogPosition) -> None:

@@ -28,6 +28,7 @@ from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity, past_relation
 
@@ -103,12 +104,18 @@ def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, 
 
 
 def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
-    """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
+    """Return what was deleted for good as the last event of it has it, with all that it inherited then.
+
+    Where retention has removed that event, it has left the state.
+    """
     columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
     deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
     query = select(*columns).where(deleted).order_by(_EVENT.log_offset)
     events = rows_by_key(connection, query, _EVENT.entity_id, entity_ids)
-    return {row.entity_id: (row.entity_type, from_text(texts.of(row)).get("entity") or {}) for row in events}
+    subjects = {row.entity_id: (row.entity_type, from_text(texts.of(row)).get("entity") or {}) for row in events}
+    without_event = [one for one in entity_ids if one not in subjects]
+    states = rows_by_key(connection, select(deleted_entity), deleted_entity.c.entity_id, without_event)
+    return subjects | {row.entity_id: (row.entity_type, from_text(row.document)) for row in states}
 
 
 def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict[str, Subject]:

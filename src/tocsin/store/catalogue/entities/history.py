@@ -25,10 +25,12 @@ from tocsin.store.database.cursors import DocumentPage, not_a_cursor, place_of, 
 from tocsin.store.database.documents import from_text, tenths_of
 from tocsin.store.database.engine import reading
 from tocsin.store.database.page_bytes import cut_page, portion
+from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 
 _VERSION = tables.entity_version.c
 _EVENT = tables.change_event.c
+_GONE = deleted_entity.c
 _IDS = {column: by_value(select(tables.entity.c.id), column) for column in ("id", "fqn")}
 _ENTITY = tables.entity.c
 _PLACE = (_VERSION.updated_at_ms, _VERSION.entity_id, _VERSION.version_tenths)
@@ -85,7 +87,7 @@ class History:
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
             document = newest_version(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
-            if document is None or _was_deleted(connection, entity_id, _EVENT.timestamp_ms <= at_ms):
+            if document is None or _was_deleted(connection, entity_id, until_ms=at_ms):
                 raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
             return as_called(connection, document, at_ms=at_ms)
 
@@ -125,16 +127,30 @@ class History:
         row = row_of(connection, _IDS, entity_type, key)
         if row is not None:
             return str(row.id)
-        if key.id is not None and _was_deleted(connection, key.id, _EVENT.entity_type == entity_type):
+        if key.id is not None and _was_deleted(connection, key.id, entity_type=entity_type):
             return key.id
         raise missing(entity_type, key)
 
 
-def _was_deleted(connection: Connection, entity_id: str, condition: ColumnElement[bool]) -> bool:
-    """Return whether an entity was deleted for good by an event that meets a condition."""
+def _was_deleted(
+    connection: Connection, entity_id: str, *, entity_type: str | None = None, until_ms: int | None = None
+) -> bool:
+    """Return whether an entity of a type was deleted for good, until a moment.
+
+    Retention keeps the time of a deletion whose event it has removed.
+    """
     is_deletion = _EVENT.event_type == EventType.ENTITY_DELETED.value
-    query = select(_EVENT.log_offset).where(_EVENT.entity_id == entity_id, is_deletion, condition)
-    return connection.execute(query.limit(1)).first() is not None
+    of_event = select(_EVENT.entity_id).where(_EVENT.entity_id == entity_id, is_deletion)
+    of_state = select(_GONE.entity_id).where(_GONE.entity_id == entity_id)
+    for query, type_column, time_column in (
+        (of_event, _EVENT.entity_type, _EVENT.timestamp_ms),
+        (of_state, _GONE.entity_type, _GONE.deleted_at_ms),
+    ):
+        restricted = query if entity_type is None else query.where(type_column == entity_type)
+        restricted = restricted if until_ms is None else restricted.where(time_column <= until_ms)
+        if connection.execute(restricted.limit(1)).first() is not None:
+            return True
+    return False
 
 
 def _versions_in(

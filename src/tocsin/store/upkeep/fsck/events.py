@@ -34,6 +34,7 @@ from tocsin.store.database.documents import tenths_of
 from tocsin.store.database.keys import pages_of
 from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity_version
+from tocsin.store.eventlog.removed import removed_until_ms
 from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
 
 _AT_ONCE = 5_000
@@ -124,7 +125,9 @@ def _versions_without_event(connection: Connection) -> Iterator[Finding]:
     version = entity_version.c
     match = and_(logged.c.entity_id == version.entity_id, logged.c.after == version.version_tenths)
     query = (
-        select(version.entity_id, version.version_tenths).outerjoin(logged, match).where(logged.c.entity_id.is_(None))
+        select(version.entity_id, version.version_tenths)
+        .outerjoin(logged, match)
+        .where(logged.c.entity_id.is_(None), version.updated_at_ms > removed_until_ms(connection))
     )
     for entity_id, tenths in connection.execute(query):
         yield Finding(Damage.VERSION_WITHOUT_EVENT, f"entity_version {entity_id}", f"no event created {tenths / 10}")
@@ -166,7 +169,8 @@ def _gaps(connection: Connection) -> Iterator[Finding]:
 def _out_of_order(connection: Connection) -> Iterator[Finding]:
     """Find events that do not begin where the one before left off, and any that come after the last one.
 
-    An edit that adds to the version before it says the same versions once more.
+    An edit that adds to the version before it says the same versions once more. An event may begin at a version that
+    is from a time of which retention has removed events.
     """
     pairs = select(
         logged.c.log_offset,
@@ -187,6 +191,11 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
     odd = select(column.log_offset, column.entity_id, column.before, column.left_at).where(
         is_odd, not_(func.coalesce(adds_to_it, false()))
     )
+    if until_ms := removed_until_ms(connection):
+        version = entity_version.c
+        begins_at = (version.entity_id == column.entity_id) & (version.version_tenths == column.before)
+        is_later = exists().where(begins_at, version.updated_at_ms > until_ms)
+        odd = odd.where(or_(column.left_by == _GONE, is_later))
     for offset, entity_id, before, left_at in connection.execute(odd):
         begins, ended = ("nothing" if one is None else one / 10 for one in (before, left_at))
         problem = f"{entity_id}: it begins at {begins}, the previous one ended at {ended}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rebuild import versions
@@ -18,11 +18,12 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.catalogue.relations.label_names import new_names
-from tocsin.store.database.documents import from_text
+from tocsin.store.database.documents import from_text, tenths_of
 from tocsin.store.database.keys import pages_of
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity_version
 from tocsin.store.eventlog.log import LOGGED, logged_event_of
+from tocsin.store.eventlog.removed import removed_until_ms
 from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
 
 _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
@@ -44,11 +45,25 @@ def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> 
     try:
         texts = Texts(connection)
         logged = [logged_event_of(row, texts) for row in group]
+        if removed_until_ms(connection) and not _is_whole(connection, entity_id, logged):
+            return
         if logged[0].event.entity_type in ENTITY_TYPES:
             yield from _differences(connection, entity_id, logged)
     except DAMAGED:
         problem = "one of its events or versions cannot be read, so they cannot be compared"
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", problem)
+
+
+def _is_whole(connection: Connection, entity_id: str, logged: Sequence[LoggedEvent]) -> bool:
+    """Return whether an entity's events lead from nothing to its newest version, so that retention removed none."""
+    version = None
+    for event in (one.event for one in logged):
+        if event.previous_version != version and event.current_version != version:
+            return False
+        version = event.current_version
+    newest = select(func.max(entity_version.c.version_tenths)).where(entity_version.c.entity_id == entity_id)
+    newest_tenths = connection.execute(newest).scalar_one_or_none() or 0
+    return any(tenths_of(one.event.current_version or 0) >= newest_tenths for one in logged)
 
 
 def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:

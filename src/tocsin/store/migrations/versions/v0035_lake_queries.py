@@ -1,7 +1,7 @@
 """Queries on the lake by the API, with their answers.
 
-Revision ID: 0034_lake_queries
-Revises: 0033_ingested_events
+Revision ID: 0035_lake_queries
+Revises: 0034_retention
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0034_lake_queries"
-down_revision = "0033_ingested_events"
+revision = "0035_lake_queries"
+down_revision = "0034_retention"
 
 _INDEXES = (("state", "requested_at_ms"), ("requested_by", "requested_at_ms"), ("ended_at_ms",))
 

@@ -1,4 +1,4 @@
-"""Names of the topics that a relay may write to."""
+"""Names of the topics at a broker that hold the events of the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from tocsin.access.resources import RESOURCES
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD
 
+TOPIC_TYPES = tuple(dict.fromkeys((*ENTITY_TYPES, *RESOURCES, THREAD)))
+"""The entity types that may have a topic of their own."""
+
 
 def topic_names(topic: str, *, per_entity_type: bool) -> list[str]:
     """Return one name, or one per entity type."""
-    return [f"{topic}.{name}" for name in (*ENTITY_TYPES, *RESOURCES, THREAD)] if per_entity_type else [topic]
+    return [f"{topic}.{name}" for name in TOPIC_TYPES] if per_entity_type else [topic]

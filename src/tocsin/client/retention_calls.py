@@ -1,0 +1,47 @@
+"""Request builders for retention, for administrators.
+
+``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from tocsin.client.call import ApiCall
+from tocsin.model.entity import Document
+
+_ROOT = "system/retention"
+
+
+def retention() -> ApiCall[Document]:
+    """Return the settings of retention, what they take away, the readers of the log and the last run."""
+    return ApiCall("GET", _ROOT, _document)
+
+
+def set_retention(settings: Document) -> ApiCall[Document]:
+    """Replace the settings of retention, in full or by a preset: ``{"preset": "standard"}``."""
+    return ApiCall("PUT", _ROOT, _document, body=settings)
+
+
+def preview_retention(settings: Document | None = None) -> ApiCall[Document]:
+    """Return what a run would remove from the log now, by the settings that are stored or by others."""
+    return ApiCall("POST", f"{_ROOT}/preview", _document, body=settings or {})
+
+
+def legal_holds() -> ApiCall[Document]:
+    """Return every legal hold (``data``), lifted ones included, the newest first."""
+    return ApiCall("GET", f"{_ROOT}/holds", _document)
+
+
+def set_legal_hold(reason: str, **covered: str | int) -> ApiCall[Document]:
+    """Set a legal hold on what is ``covered``: ``entityId``, ``userName``, ``since``, ``until`` (epoch ms)."""
+    return ApiCall("POST", f"{_ROOT}/holds", _document, body={"reason": reason, **covered})
+
+
+def lift_legal_hold(hold_id: str) -> ApiCall[Document]:
+    """Lift a legal hold."""
+    return ApiCall("DELETE", f"{_ROOT}/holds/{quote(hold_id, safe='')}", _document)
+
+
+def _document(answer: Document) -> Document:
+    return answer

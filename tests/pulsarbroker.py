@@ -40,9 +40,11 @@ _OPENED = (
 
 @dataclass
 class Pulsar:
-    """A broker that can be killed and started again at the same port."""
+    """A broker that can be killed and started again at the same port; ``token`` is that of who may do everything."""
 
     folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    token: str | None = None
     port: int = field(default_factory=any_free_port)
     admin_port: int = field(default_factory=any_free_port)
     bookkeeper_port: int = field(default_factory=any_free_port)
@@ -66,6 +68,7 @@ class Pulsar:
             "managedLedgerDefaultWriteQuorum": 1,
             "managedLedgerDefaultAckQuorum": 1,
             "loadBalancerEnabled": "false",
+            **self.settings,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / "standalone.conf"
@@ -82,13 +85,16 @@ class Pulsar:
 
     def ask(self, method: str, path: str, body: object = None) -> httpx.Response:
         """Ask the broker's administration."""
-        with httpx.Client(trust_env=False) as http:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        with httpx.Client(trust_env=False, headers=headers) as http:
             return http.request(method, f"http://127.0.0.1:{self.admin_port}/admin/v2/{path}", json=body, timeout=30)
 
     @contextmanager
     def client(self) -> Iterator[pulsar.Client]:
         """Yield a client."""
-        client = pulsar.Client(self.url, logger=pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull))
+        authentication = pulsar.AuthenticationToken(self.token) if self.token else None
+        silent = pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull)
+        client = pulsar.Client(self.url, authentication=authentication, logger=silent)
         try:
             yield client
         finally:
@@ -145,10 +151,10 @@ def fetch() -> None:
 
 
 @contextmanager
-def running_pulsar(folder: Path) -> Iterator[Pulsar]:
+def running_pulsar(folder: Path, settings: dict[str, str] | None = None, token: str | None = None) -> Iterator[Pulsar]:
     """Yield a broker that runs until the block ends; skip the test where its files cannot be fetched."""
     fetch()
-    broker = Pulsar(folder)
+    broker = Pulsar(folder, settings or {}, token)
     broker.start()
     try:
         yield broker

@@ -53,6 +53,17 @@ def reasons_in(relay_log: list[MutableMapping[str, Any]]) -> str:
     return "\n".join(str(entry.get("reason")) for entry in relay_log)
 
 
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A file with a key and the certificate of 127.0.0.1, which signed itself; ``public.pem`` is that alone."""
+    file = tmp_path / "broker.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "public.pem")]
+    subprocess.run(words, check=True, capture_output=True)
+    file.write_text(file.read_text() + (tmp_path / "public.pem").read_text())
+    return file
+
+
 @dataclass
 class Office:
     """A store with a company in it, and the settings of relays over it."""

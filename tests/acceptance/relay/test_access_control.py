@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -32,17 +31,6 @@ _TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 @pytest.fixture
 def sasl_port() -> int:
     return any_free_port()
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A file with a key and the certificate of 127.0.0.1, which signed itself."""
-    file = tmp_path / "broker.pem"
-    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "public.pem")]
-    subprocess.run(words, check=True, capture_output=True)
-    file.write_text(file.read_text() + (tmp_path / "public.pem").read_text())
-    return file
 
 
 @pytest.fixture

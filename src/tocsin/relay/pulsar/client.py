@@ -29,8 +29,8 @@ _COMPRESSIONS = {"none": pulsar.CompressionType.NONE, "zlib": pulsar.Compression
 _REASONS = {
     "AuthenticationError": "it refuses the token or certificate",
     "AuthorizationError": "the relay lacks the right to consume and produce there",
-    "ConnectError": "it cannot be reached",
-    "Timeout": "it does not answer",
+    "ConnectError": "it cannot be reached, or its certificate is not trusted",
+    "Timeout": "it does not answer, or refuses the token and closes the connection",
     "TopicNotFound": "the namespace or the topic does not exist, and the broker makes none",
     "ProducerBusy": "somebody else writes to the topic; a topic belongs to one relay",
     "TopicTerminated": "the topic is terminated",

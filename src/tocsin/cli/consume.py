@@ -165,7 +165,7 @@ def _kafka_source(
 def _print_lines(batch: EventBatch) -> None:
     """Print the events, so that they are out when the batch counts as handled."""
     for change in batch.changes:
-        typer.echo(json.dumps(_event_of(change), ensure_ascii=False))
+        typer.echo(json.dumps(_event_of(change)))  # in ASCII: a text may have half of a surrogate pair
 
 
 def _runner_of(command: str) -> Callable[[EventBatch], None]:
@@ -191,7 +191,7 @@ def _run(words: list[str], batch: EventBatch) -> None:
     ------
     Unavailable : it ends with another exit code than 0, or does not run
     """
-    payload = json.dumps([_event_of(change) for change in batch.changes], ensure_ascii=False).encode()
+    payload = json.dumps([_event_of(change) for change in batch.changes]).encode()
     entity_type = batch.entity_type or ""
     environment = os.environ | {
         "BATCH_EVENT_COUNT": str(len(batch.changes)),

@@ -55,6 +55,17 @@ def test_without_a_command_events_are_printed_as_lines(run: Run, small_server: S
     assert [(one["id"], one["idempotencyKey"]) for one in lines] == [("e1", "e1"), ("e2", "e2")]
 
 
+@pytest.mark.parametrize("options", [(), ("--exec",)])
+def test_half_of_a_surrogate_pair_stops_nothing(
+    run: Run, small_server: SmallServer, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    small_server.answer("GET", EVENTS, page(1, event(1, entityFullyQualifiedName="a\ud800\u009b\u2028")), page(1))
+    command = (program(tmp_path, "assert events[0]['entityFullyQualifiedName'] == 'a\\ud800\\u009b\\u2028'"),)
+    ended = run("events", "consume", "--from", "start", "--once", "--retries", "0", *options, *command[: len(options)])
+    assert (ended.code, ended.err) == (0, "")
+    assert options or ended.out.isascii()
+
+
 def test_a_command_gets_each_batch_and_its_position_survives(
     run: Run, small_server: SmallServer, tmp_path: Path
 ) -> None:

@@ -74,7 +74,7 @@ def test_filters_go_to_the_server(client: Client, small_server: SmallServer) -> 
     source = ApiSource(
         event_types=["entityUpdated", "entityDeleted"],
         entity_types=["table", "dashboard"],
-        include_fields=["tags", "owner"],
+        include_fields="tags,owner",
         stop_at_end=True,
     )
     client.consume(lambda _: None, source)

@@ -104,7 +104,9 @@ class ApiSource:
             "entity_types": self.entity_types,
             "include_fields": self.include_fields,
         }
-        return {name: tuple(values) for name, values in filters.items() if values}
+        return {
+            name: values if isinstance(values, str) else tuple(values) for name, values in filters.items() if values
+        }
 
     def _store(self) -> Steps[None]:
         file, offset = self._file, self._offset

@@ -79,6 +79,24 @@ def test_racing_consumers_share_the_queue_without_overlap(store_engine: Engine) 
     assert sorted(got) == sorted(ids)
 
 
+def test_racing_consumers_by_entity_type_share_the_queue_without_overlap(store_engine: Engine) -> None:
+    ids = add_queued(store_engine, 40)
+    with writing(store_engine) as connection:
+        offsets = list(connection.execute(select(change_event.c.log_offset)).scalars())
+        update_type = update(change_event).where(change_event.c.log_offset.in_(offsets[::2]))
+        connection.execute(update_type.values(entity_type="topic"))
+
+    def consume(lease: str) -> list[str]:
+        claimed_ids: list[str] = []
+        while (kind := EventQueue(store_engine).first_entity_type(SUBSCRIPTION, now_ms=LATER_MS)) is not None:
+            claimed_ids += claim(store_engine, lease, 5, entity_type=kind)
+        return claimed_ids
+
+    with ThreadPoolExecutor(4) as pool:
+        got = list(chain.from_iterable(pool.map(consume, "abcd")))
+    assert sorted(got) == sorted(ids)
+
+
 def test_what_is_released_is_free_and_what_is_extended_is_not(store_engine: Engine) -> None:
     first, second = add_queued(store_engine, 2)
     assert len(claim(store_engine, "a")) == 2

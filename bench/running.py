@@ -189,6 +189,9 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         **({"TOCSIN_KAFKA_SERVERS": settings.kafka_servers} if settings.kafka_servers else {}),
         "TOCSIN_KAFKA_TOPIC": settings.kafka_topic,
         "TOCSIN_RELAY_NAME": settings.relay_name,
+        **({"TOCSIN_INGEST_TOPIC": settings.ingest_topic} if settings.ingest_topic else {}),
+        "TOCSIN_INGEST_GROUP": settings.ingest_group,
+        "TOCSIN_INGEST_BOT": settings.ingest_bot,
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }

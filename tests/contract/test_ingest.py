@@ -196,6 +196,14 @@ def test_a_single_event_that_is_refused_answers_with_its_error(bot: httpx.Client
     assert "not taken" in send(bot, stale, 400)["message"]
 
 
+def test_names_that_no_store_can_hold_are_refused(bot: httpx.Client) -> None:
+    attributes = {"ce-specversion": "1.0", "ce-id": "%00", "ce-source": SOURCE, "ce-type": "x.entityUpdated"}
+    assert send(bot, change("description", "All."), 400, headers=attributes)["message"].startswith("id: must be")
+    long = change("description", "All.", "x" * 3_000)
+    assert "entityFullyQualifiedName: must be" in send(bot, long, 400)["message"]
+    assert states(send(bot, [cloud_event(change("description", "All."), id="x" * 501)])) == ["refused"]
+
+
 def test_limits_of_events_and_rate(bot: httpx.Client, served: Served) -> None:
     assert "1 to 1000 events" in send(bot, [{}] * 1_001, 400)["message"]
     assert "1 to 1000 events" in send(bot, [], 400)["message"]

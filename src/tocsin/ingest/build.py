@@ -19,10 +19,10 @@ from tocsin.ingest.bot import TopicBot
 from tocsin.ingest.loop import IngestParts, TopicIngest
 from tocsin.ingest.topic import IngestTopic, TopicOptions
 from tocsin.relay.kafka.options import connection_of
+from tocsin.server.policies.cache import CachedSubjects
 from tocsin.server.policies.denials import RefusalLog
 from tocsin.server.policies.writes import ActorPermits
 from tocsin.settings import Settings
-from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.startup import wait_for
 from tocsin.store.upkeep.opening import make_store, open_store
@@ -54,7 +54,7 @@ def topic_ingest_of(settings: Settings) -> Iterator[TopicIngest]:
         options = _options_of(with_stored_secrets(engine, settings))
         catalogue, clock = SqlCatalogue(engine), SystemClock()
         refusals = RefusalLog(partial(add_violation, Writes(catalogue, clock)), clock)
-        permission_cache = PermissionCache(SqlSubjects(engine))
+        permission_cache = PermissionCache(CachedSubjects(engine, lambda: 0))
         permits, bounds = ActorPermits(permission_cache, refusals), Bounds(document_bytes=settings.largest_document)
         parts = IngestParts(
             writes=IngestWrites(catalogue, clock, permits=permits, bounds=bounds),

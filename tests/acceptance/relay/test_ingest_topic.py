@@ -130,6 +130,7 @@ def make_feed(kafka: Kafka, make_office: Callable[[str | None], Office]) -> Iter
             for future in kafka.admin.create_topics([NewTopic(topic, 4)]).values():
                 future.result(30)
             changes = {"ingest_topic": topic, "ingest_group": f"group-{topic}", "ingest_bot": BOT}
+            changes |= {"relay_max_event_bytes": 65_536}
             return Feed(kafka, office, office.settings.model_copy(update=changes), stack)
 
         yield make
@@ -199,9 +200,11 @@ def test_what_is_wrong_is_a_dead_letter_once_and_blocks_nothing(feed: Feed) -> N
     places = [(one["tocsin-dead-topic"], one["tocsin-dead-offset"]) for one in facts]
     assert places == [(feed.topic.encode(), str(number).encode()) for number in range(9)]
     with feed.ingesting():
-        feed.send(table(2))
+        feed.send(b"x" * 80_000, table(2), key="large")
         feed.wait_for(2)
-    assert len(feed.dead_letters()) == 9
+    *_, letter = letters = feed.dead_letters()
+    assert (len(letters), letter.key(), letter.value()) == (10, b"large", None)
+    assert facts_of(letter)["tocsin-dead-value"] == b"left out: too large"
 
 
 @pytest.mark.parametrize("place", ["sqlite", pytest.param("postgres_url", marks=pytest.mark.postgres)])

@@ -16,6 +16,7 @@ from tocsin.access.resources import ASSETS
 from tocsin.catalogue.ingest.snapshots import as_change, as_document, request_of
 from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.write import LONGEST_FQN_BYTES
 from tocsin.model.change import ChangeDescription, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -110,15 +111,16 @@ def origin_of(document: object, arrival: EventArrival) -> EventOrigin:
     if not isinstance(document, dict):
         raise InvalidInput("an event must be a JSON object")
     if "specversion" in document:
-        return EventOrigin(_name(document, "source"), _name(document, "id"))
+        return EventOrigin(_checked_name(document, "source"), _checked_name(document, "id"))
     if "eventType" not in document:
         raise InvalidInput("this is neither a CloudEvent (with specversion) nor a change event (with eventType)")
+    place: Document = {"source": arrival.source, "id": arrival.id}
     id_key = next((key for key in ("id", "idempotencyKey") if document.get(key) is not None), None)
     if id_key is not None:
-        return EventOrigin(arrival.source, _name(document, id_key))
-    return EventOrigin(
-        arrival.source, arrival.id or event_key(orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode())
-    )
+        place["id"] = document[id_key]
+    elif arrival.id is None:
+        place["id"] = event_key(orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode())
+    return EventOrigin(_checked_name(place, "source"), _checked_name(place, "id"))
 
 
 def parse_request(document: Document, origin: EventOrigin, arrival: EventArrival) -> ChangeRequest:
@@ -132,7 +134,7 @@ def parse_request(document: Document, origin: EventOrigin, arrival: EventArrival
         return _of_change_event(document, origin, arrival)
     if document["specversion"] != _SPEC_VERSION:
         raise InvalidInput(f"specversion must be {_SPEC_VERSION!r}", field="specversion")
-    event_type = _last_part(_name(document, "type"))
+    event_type = _last_part(_checked_name(document, "type"))
     at_ms = _time_of(document.get("time"), arrival)
     data = _content_of(document)
     if "eventType" in data:
@@ -246,17 +248,17 @@ def _checked_time(at_ms: object, place: str, arrival: EventArrival) -> int:
     return at_ms
 
 
-def _name(document: Document, key: str) -> str:
+def _checked_name(document: Document, key: str) -> str:
     name = document.get(key)
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_ID or not _is_utf8(name):
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_ID or not _is_storable(name):
         raise InvalidInput(f"must be a text of 1 to {LONGEST_ID} characters", field=key)
     return name
 
 
 def _text_or_none(document: Document, key: str, place: str) -> str | None:
     text = document.get(key)
-    if text is not None and (not isinstance(text, str) or not text):
-        raise InvalidInput("must be a text", field=f"{place}{key}")
+    if text is not None and (not isinstance(text, str) or not 0 < len(text) <= LONGEST_FQN_BYTES):
+        raise InvalidInput(f"must be a text of 1 to {LONGEST_FQN_BYTES} characters", field=f"{place}{key}")
     return text
 
 
@@ -268,9 +270,9 @@ def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _is_utf8(text: str) -> bool:
+def _is_storable(text: str) -> bool:
+    """Return whether a text is one in UTF-8, without the character that PostgreSQL cannot hold."""
     try:
-        text.encode()
+        return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-    return True

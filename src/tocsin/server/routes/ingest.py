@@ -21,7 +21,7 @@ from tocsin.logic import NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.server.access.events import shown_event
-from tocsin.server.http.errors import explain
+from tocsin.server.http.errors import LONGEST_MESSAGE, explain
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, JsonBody, PathId, QueryParameters, answer
 
@@ -152,4 +152,4 @@ def _result_json(number: int, result: IngestResult, *, is_dry: bool) -> Document
 
 def _refusal_json(error: TocsinError) -> Document:
     place = error.field if isinstance(error, InvalidInput) else None
-    return {"reason": error.code, "message": explain(error), "field": place}
+    return {"reason": error.code, "message": explain(error)[:LONGEST_MESSAGE], "field": place}

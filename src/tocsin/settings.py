@@ -14,6 +14,8 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tocsin.source_settings import SourceSettings
+
 _MOST_PROCESSES = 4
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
@@ -452,6 +454,7 @@ class IngestSettings(_Group):
 
 
 class Settings(
+    SourceSettings,
     IngestSettings,
     RelaySettings,
     ChannelSettings,

@@ -110,7 +110,7 @@ def reseal(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def secret(
-    setting: Annotated[str, typer.Argument(help="Name of the setting: kafka_password or pulsar_token.")],
+    setting: Annotated[str, typer.Argument(help="Name of the setting, such as kafka_password.")],
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the stored value.")] = False,
     as_json: AsJson = False,

@@ -33,6 +33,7 @@ from tocsin.cli import (
     retention,
     search,
     settings,
+    source,
     templates,
     up,
 )
@@ -126,6 +127,7 @@ for _panel, _groups in {
         "lake": lake.app,
         "search": search.app,
         "retention": retention.app,
+        "source": source.app,
     },
 }.items():
     for _name, _group in _groups.items():

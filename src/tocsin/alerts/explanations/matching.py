@@ -131,6 +131,8 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
     if (at_ms := logged.reported_at_ms) is not None:
         yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms))
+    elif logged.is_late:
+        yield Gate("reported", False, "a source brought the event as history, which notifies nobody")
     if event.event_type in NAMED_ONLY:
         yield Gate("named", event.event_type not in plan.unnamed, _naming_text(plan, event.event_type))
     is_about = holds(plan.about, logged)

@@ -25,7 +25,7 @@ from tocsin.flow.capture.prepare import complete, patched_fields, whole_state
 from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.rollback import RolledBack, roll_back
 from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
-from tocsin.flow.capture.write import Ids, Record, Rules
+from tocsin.flow.capture.write import ChangeOrigin, Ids, Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS, SERVER_KEPT
@@ -287,20 +287,30 @@ class EntityWrites:
 
         return self.within(work, actor=actor, at_ms=at_ms)
 
-    def within(self, work: Callable[[Record], Result], *, actor: Actor, at_ms: int | None = None) -> Result:
-        """Do a write in one transaction; ``at_ms`` is its time in a history."""
+    def within(
+        self,
+        work: Callable[[Record], Result],
+        *,
+        actor: Actor,
+        at_ms: int | None = None,
+        origin: ChangeOrigin | None = None,
+    ) -> Result:
+        """Do a write in one transaction; ``at_ms`` is its time in a history, ``origin`` where it was made before."""
         try:
-            return self._attempt(work, actor, at_ms)
+            return self._attempt(work, actor, at_ms, origin)
         except Collision:  # whoever came first has committed by now, so a second look sees their write
-            return self._attempt(work, actor, at_ms)
+            return self._attempt(work, actor, at_ms, origin)
 
-    def _attempt(self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None) -> Result:
+    def _attempt(
+        self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None, origin: ChangeOrigin | None
+    ) -> Result:
         self.bounds.ledger.check(actor)
         with suppress(_RehearsalOver), self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
             record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
             record.is_recorded = self._is_history or at_ms is not None
+            record.origin = origin
             result = work(record)
             if self._is_rehearsal:
                 raise _RehearsalOver

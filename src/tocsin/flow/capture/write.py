@@ -42,6 +42,22 @@ class Ids:
     event: Callable[[], str]
 
 
+@dataclass(frozen=True)
+class ChangeOrigin:
+    """Where a change was made before it came here, and by whom, as the source tells it.
+
+    Attributes
+    ----------
+    author : name of who made it, as text: the rights and the id are those of the actor who brings it
+    is_by_bot : whether the source says that a bot made it
+    is_history : it notifies nobody
+    """
+
+    author: str | None = None
+    is_by_bot: bool = False
+    is_history: bool = False
+
+
 class Rules:
     """What types of entities demand of a write beyond parent, references and version, asked at fixed points of it.
 
@@ -90,7 +106,7 @@ class Rules:
 class Record:
     """What one actor writes at one moment in one transaction; ``events`` gathers what it makes, in order.
 
-    ``is_recorded``: the moment is one of a history, not now.
+    ``is_recorded``: the moment is one of a history, not now. ``origin``: the change was made elsewhere.
     """
 
     transaction: Transaction
@@ -102,6 +118,12 @@ class Record:
     rules: Rules = field(default_factory=Rules)
     events: list[CapturedEvent] = field(default_factory=list)
     is_recorded: bool = False
+    origin: ChangeOrigin | None = None
+
+    @property
+    def author(self) -> str:
+        """The name under which versions and events show the change."""
+        return (self.origin.author if self.origin else None) or self.actor.name
 
     def resolver(self, *, strict: bool = True) -> Resolver:
         """Return the resolver of references, with the actor's permissions."""
@@ -248,7 +270,7 @@ class Record:
         return fields | {
             "version": version_to_wire(version),
             "updatedAt": self.at_ms,
-            "updatedBy": self.actor.name,
+            "updatedBy": self.author,
         }
 
     def _event(
@@ -266,7 +288,7 @@ class Record:
             domains=_domains(document),
             previous_version=old.version if old else None,
             current_version=new.version if new else None,
-            user_name=self.actor.name,
+            user_name=self.author,
             user_id=self.actor.id,
             timestamp=self.at_ms,
             change_description=difference.change,
@@ -274,14 +296,17 @@ class Record:
         )
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None
-        derived = derive(event, actor_is_bot=self.actor.is_bot, last_changed_ms=last_ms)
+        is_by_bot = self.origin.is_by_bot if self.origin else self.actor.is_bot
+        derived = derive(event, actor_is_bot=is_by_bot, last_changed_ms=last_ms)
         recorded = {RECORDED: True} if self.is_recorded else {}
         late = {LATE: True} if self._is_late(derived[REPORTED_AT]) else {}
         self.events.append(CapturedEvent(event, derived | order | recorded | late))
         return event
 
     def _is_late(self, reported_at_ms: int | None) -> bool:
-        """Return whether a result or run of that time is reported too late to notify anybody."""
+        """Return whether a change is history elsewhere, or reports what is too old, and so notifies nobody."""
+        if self.origin is not None and self.origin.is_history:
+            return True
         limit_ms = self.bounds.late_after_ms
         return limit_ms is not None and reported_at_ms is not None and self.at_ms - reported_at_ms > limit_ms
 

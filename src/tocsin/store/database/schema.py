@@ -24,6 +24,7 @@ from tocsin.store.database import observation_tables as observation_tables
 from tocsin.store.database import people_tables as people_tables
 from tocsin.store.database import retention_tables as retention_tables
 from tocsin.store.database import search_tables as search_tables
+from tocsin.store.database import source_tables as source_tables
 from tocsin.store.database.engine import is_sqlite, writing
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.tables import METADATA as METADATA

@@ -16,7 +16,7 @@ from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, Vault, vault_of
 
-STORED_SETTINGS = ("kafka_password", "pulsar_token")
+STORED_SETTINGS = ("kafka_password", "pulsar_token", "openmetadata_token")
 """The settings that may be stored."""
 
 

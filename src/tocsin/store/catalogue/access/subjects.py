@@ -17,6 +17,7 @@ from tocsin.access.defaults import BOT_WITHOUT_ROLES
 from tocsin.access.policy_dependencies import footing_of
 from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
+from tocsin.access.unmapped import POLICY_NAME as UNMAPPED_POLICY
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import fetch_values, reading
@@ -137,12 +138,20 @@ class _SubjectLookup:
     def _grants(self, roles: Ids, teams: Ids, *, is_bot: bool) -> Iterator[Grant]:
         for role in sorted(roles, key=self.role_names.__getitem__):
             yield from self._of_role(role, None)
+        if is_bot:
+            yield from self._of_everybody()
         for team in sorted(teams if not is_bot else ()):
             for role in sorted(self.team_roles[team] & self.role_names.keys(), key=self.role_names.__getitem__):
                 yield from self._of_role(role, team)
             yield from self._of_team(team, is_foreign=False)
         for team in sorted(self.team_policies.keys() - teams):
             yield from self._of_team(team, is_foreign=True)
+
+    def _of_everybody(self) -> Iterator[Grant]:
+        """Yield what holds for bots as well, though they inherit nothing else."""
+        for policy in sorted(self.team_policies.get(self.organization_id or "", set()) & self.policies.keys()):
+            if self.policies[policy].name == UNMAPPED_POLICY:
+                yield Grant(self.policies[policy], team_id=self.organization_id)
 
     def _of_role(self, role: str, team: str | None) -> Iterator[Grant]:
         for policy in sorted(self.role_policies[role] & self.policies.keys()):

@@ -1,0 +1,85 @@
+"""``tocsin source``: sources of metadata. It opens the store directly and needs no running server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.configuration import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.local_store import existing_store
+from tocsin.cli.output import AsJson, moment_text, show_facts, show_json, show_rows
+from tocsin.cli.progress import progress_bar
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+app = typer.Typer(help="Mirror an OpenMetadata server.", no_args_is_help=True)
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")]
+KeepRunning = Annotated[bool, typer.Option("--keep-running", help="Run again and again, until it is stopped.")]
+Deletions = Annotated[bool, typer.Option("--allow-deletions", help="Delete even if it is more than a fifth.")]
+Full = Annotated[bool, typer.Option("--full", help="Compare all lists, however recently that was done.")]
+
+
+@app.command()
+def openmetadata(
+    *,
+    dry_run: DryRun = False,
+    keep_running: KeepRunning = False,
+    allow_deletions: Deletions = False,
+    full: Full = False,
+    as_json: AsJson = False,
+) -> None:
+    """Mirror an OpenMetadata server: its entities and, from then on, its changes.
+
+    TOCSIN_OPENMETADATA_URL is its address; `tocsin admin secret openmetadata_token` stores a token. The first run
+    notifies nobody. What TOCSIN_OPENMETADATA_MAPPED does not name is for administrators only.
+    """
+    if keep_running and dry_run:
+        raise InvalidInput("--dry-run is one run: leave out --keep-running", field="--dry-run")
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.logs import set_up_logs
+        from tocsin.sources.openmetadata.mirror import RunOptions
+        from tocsin.sources.process.build import keep_running as run_for_ever
+        from tocsin.sources.process.build import run_once
+    options = RunOptions(is_dry=dry_run, may_delete=allow_deletions, is_full=full)
+    if keep_running:
+        set_up_logs(settings)
+        run_for_ever(settings, options)
+        return
+    with existing_store(settings), progress_bar("Mirroring OpenMetadata") as progress:
+        report = run_once(settings, options, progress=progress)
+    _show(report, as_json=as_json)
+    if report["errorCount"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show how far the mirror is: watermark, last run, counts, errors with their places."""
+    with existing_store(settings_of()) as engine:
+        from tocsin.sources.process.build import read_status
+
+        answer = read_status(engine)
+    if as_json:
+        show_json(answer)
+        return
+    last_run = answer.pop("lastRun")
+    moments = {key: moment_text(answer[key]) for key in ("watermark", "reconciledAt") if answer[key]}
+    show_facts(answer | moments, as_json=False)
+    if last_run:
+        typer.echo(f"\nLast run, {moment_text(last_run['startedAt'])}:")
+        _show(last_run, as_json=False)
+
+
+def _show(report: Document, *, as_json: bool) -> None:
+    if as_json:
+        show_json(report)
+        return
+    show_facts({**report["counts"], "errors": report["errorCount"]}, as_json=False)
+    if report.get("would"):
+        show_rows(report["would"], as_json=False)
+    for error in report["errors"]:
+        typer.echo(f"Error: {error}", err=True)

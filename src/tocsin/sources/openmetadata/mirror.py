@@ -1,0 +1,286 @@
+"""One run of the mirror: the events of an OpenMetadata since the last one, and now and then all of its lists.
+
+The first run reads the lists: what they hold is history and notifies nobody. Later runs apply events, from a watermark
+with an overlap, since an event may be written after a later one; the lists are compared once a day, and when events
+cannot be read. Everything may be done again without effect, so a run that was killed is simply followed by another.
+Next: ``sources/openmetadata/writing.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from tocsin.clock import Clock
+from tocsin.errors import TocsinError
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.sources.openmetadata.documents import SourceDocument
+from tocsin.sources.openmetadata.events import CHANGES, DELETIONS, SourceEvent, events_in_order
+from tocsin.sources.openmetadata.kinds import KINDS, fields_of
+from tocsin.sources.openmetadata.report import RunReport
+from tocsin.sources.openmetadata.upstream import SourceUnavailable, Upstream
+from tocsin.sources.openmetadata.writing import NameTaken, Occasion, Result, Writer
+from tocsin.sources.records import GONE, SourceEntity, SourceState
+
+OVERLAP_MS = 10 * 60_000
+"""How far before the watermark events are read again: they may have come late."""
+
+WINDOW_MS = 60 * 60_000
+"""The longest time whose events are asked for at once."""
+
+OLDEST_MS = 24 * 60 * 60_000
+"""Events are read from no earlier than this; before it the lists say what there is."""
+
+_DELETED_SHARE = 0.2
+_FEW = 5
+"""So many deletions are made whatever their share."""
+
+_KINDS = {kind.name: kind for kind in KINDS}
+_log = structlog.get_logger("tocsin.mirror")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How one run is made.
+
+    Attributes
+    ----------
+    is_dry : nothing is kept
+    may_delete : deletions are made however many they are
+    is_full : the lists are compared, too, however recently they were
+    reconcile_ms : after how long the lists are compared again
+    """
+
+    is_dry: bool = False
+    may_delete: bool = False
+    is_full: bool = False
+    reconcile_ms: int = 24 * 60 * 60_000
+
+
+class Mirror:
+    """The mirror of one server; ``progress`` is called with the number of finished and of all types."""
+
+    def __init__(
+        self, upstream: Upstream, writer: Writer, clock: Clock, options: RunOptions, progress: Progress | None = None
+    ) -> None:
+        self._upstream, self._writer, self._clock, self._options = upstream, writer, clock, options
+        self._progress = progress or (lambda done, total: None)
+
+    def run(self) -> RunReport:
+        """Make one run and return its report; an error is in it with its place."""
+        report = RunReport(self._clock.now_ms(), is_dry=self._options.is_dry)
+        self._report, self._writer.remark = report, report.remark
+        self._writer.load()
+        state = self._writer.records.state()
+        try:
+            state = self._follow(state) if state.is_loaded else self._load(state)
+        except TocsinError as error:
+            report.fail(error.message)
+            state = self._writer.records.state()
+        ended_at_ms = self._clock.now_ms()
+        self._save(replace(state, last_run=report.as_document(ended_at_ms=ended_at_ms)))
+        _log.info("mirror.ran", errors=report.error_count, dry=report.is_dry, **report.counts)
+        return report
+
+    def _load(self, state: SourceState) -> SourceState:
+        """Make the first load, or go on with it."""
+        if state.watermark_ms is None:
+            now_ms = self._report.started_at_ms
+            state = replace(state, watermark_ms=now_ms, loaded_at_ms=now_ms)
+            self._save(state)
+        is_complete = self._reconcile(state)
+        if not is_complete:
+            return state
+        return replace(state, is_loaded=True, reconciled_at_ms=self._report.started_at_ms)
+
+    def _follow(self, state: SourceState) -> SourceState:
+        """Apply the events since the last run, and compare the lists when it is time or events cannot be read."""
+        is_due = self._report.started_at_ms - state.reconciled_at_ms >= self._options.reconcile_ms
+        try:
+            state, has_gap = self._apply_events(state)
+        except SourceUnavailable as error:
+            self._report.fail(error.message)
+            has_gap = False
+        if not (is_due or has_gap or self._options.is_full):
+            return state
+        if not self._reconcile(state):
+            return state
+        watermark_ms = max(state.watermark_ms or 0, self._report.started_at_ms) if has_gap else state.watermark_ms
+        return replace(state, reconciled_at_ms=self._report.started_at_ms, watermark_ms=watermark_ms)
+
+    def _apply_events(self, state: SourceState) -> tuple[SourceState, bool]:
+        """Apply the events since the watermark; return whether some cannot be read, since they are too old."""
+        watermark_ms, now_ms = state.watermark_ms or 0, self._report.started_at_ms
+        if now_ms - watermark_ms > OLDEST_MS:
+            return state, True
+        until_ms = watermark_ms
+        while until_ms < now_ms:
+            since_ms, until_ms = until_ms, min(until_ms + WINDOW_MS, now_ms)
+            events = events_in_order(self._upstream.events(since_ms - OVERLAP_MS, until_ms))
+            for event in events:
+                self._apply(event, state)
+            newest_ms = events[-1].timestamp_ms if events else 0
+            until_ms = min(max(until_ms, newest_ms), now_ms)  # an older server answers everything since
+            state = replace(state, watermark_ms=until_ms)
+            self._save(state)
+        return state, False
+
+    def _apply(self, event: SourceEvent, state: SourceState) -> None:
+        kind = _KINDS.get(event.entity_type)
+        if kind is None or event.event_type not in CHANGES | DELETIONS:
+            self._report.counts["otherEvents"] += 1
+            return
+        if self._writer.records.holds_event(event.id):
+            self._report.counts["knownEvents"] += 1
+            return
+        occasion = Occasion(
+            is_history=event.timestamp_ms < state.loaded_at_ms,
+            event_id=event.id,
+            at_ms=event.timestamp_ms,
+            author=event.author,
+        )
+        place = f"event {event.id} ({event.event_type} of {event.entity_type} {event.entity_id})"
+        try:
+            if event.event_type in DELETIONS:
+                self._apply_deletion(event, occasion)
+            else:
+                self._apply_change(event, kind, occasion)
+        except SourceUnavailable:
+            raise
+        except TocsinError as error:
+            self._report.fail(f"{place}: {error.message}")
+
+    def _apply_deletion(self, event: SourceEvent, occasion: Occasion) -> None:
+        row = self._writer.entities.get(event.entity_id)
+        if row is None or event.timestamp_ms < row.updated_at_ms:
+            return
+        result = self._writer.delete(row, occasion)
+        self._report.note(result, row.entity_type, row.entity_id)
+
+    def _apply_change(self, event: SourceEvent, kind: EntityType, occasion: Occasion) -> None:
+        row = self._writer.entities.get(event.entity_id)
+        if reports := list(event.reports()):
+            for report in reports:
+                result = self._writer.report(row, report, occasion) if row else Result.UNMAPPED
+                self._report.note(result, kind.name, event.entity_id)
+            return
+        document = event.entity
+        if document is None:
+            document = self._upstream.entity(kind.collection, event.entity_id, fields_of(kind))
+        else:
+            occasion = replace(occasion, managed=event.managed_keys())
+        if document is None:
+            self._report.counts["goneEntities"] += 1
+            return
+        self._bring(SourceDocument(kind, document), occasion)
+
+    def _reconcile(self, state: SourceState) -> bool:
+        """Compare all lists; return whether all of them were read to their ends."""
+        seen_ids: set[str] = set()
+        listed: set[str] = set()
+        is_complete = True
+        for number, kind in enumerate(KINDS):
+            self._progress(number, len(KINDS))
+            try:
+                if self._read_list(kind, seen_ids, state):
+                    listed.add(kind.name)
+            except SourceUnavailable as error:
+                self._report.fail(error.message)
+                is_complete = False
+        self._progress(len(KINDS), len(KINDS))
+        if is_complete:
+            self._delete_missing(seen_ids, listed)
+        return is_complete
+
+    def _read_list(self, kind: EntityType, seen_ids: set[str], state: SourceState) -> bool:
+        """Bring all entities of a type, and return whether the server has a list of them.
+
+        Those whose parents come later wait for them.
+        """
+        waiting: list[SourceDocument] = []
+        has_list = False
+        for page in self._upstream.pages(kind.collection, fields_of(kind)):
+            has_list = True
+            for document in page:
+                source = SourceDocument(kind, document)
+                seen_ids.add(source.id)
+                if self._bring_listed(source, state) is Result.WAITS:
+                    waiting.append(source)
+        while waiting:
+            still_waiting = [one for one in waiting if self._bring_listed(one, state) is Result.WAITS]
+            if len(still_waiting) == len(waiting):
+                self._report.counts["parentNotMirrored"] += len(waiting)
+                break
+            waiting = still_waiting
+        return has_list
+
+    def _bring_listed(self, source: SourceDocument, state: SourceState) -> Result | None:
+        row = self._writer.entities.get(source.id)
+        is_known_state = row is not None and row.updated_at_ms and source.updated_at_ms <= row.updated_at_ms
+        is_history = not state.is_loaded or source.updated_at_ms < state.loaded_at_ms or bool(is_known_state)
+        return self._bring(source, Occasion(is_history=is_history))
+
+    def _bring(self, source: SourceDocument, occasion: Occasion) -> Result | None:
+        try:
+            result = self._bring_named(source, occasion)
+        except SourceUnavailable:
+            raise
+        except TocsinError as error:
+            self._report.fail(f"{source.kind.name} {source.fqn}: {error.message}")
+            return None
+        if result is not Result.WAITS:
+            self._report.note(result, source.kind.name, source.fqn)
+        return result
+
+    def _bring_named(self, source: SourceDocument, occasion: Occasion) -> Result:
+        """Bring an entity; if another one has its name here, look first at what became of that one."""
+        try:
+            return self._writer.bring(source, occasion)
+        except NameTaken as taken:
+            kind = source.kind
+            holder = self._upstream.entity(kind.collection, taken.source_id, fields_of(kind))
+            if holder is None or holder.get("deleted") is True:
+                result = self._writer.bring(source, occasion, takes_over=True)
+                self._forget(taken.source_id)
+                return result
+            self._writer.bring(SourceDocument(kind, holder), Occasion(is_history=occasion.is_history))
+            return self._writer.bring(source, occasion)
+
+    def _forget(self, source_id: str) -> None:
+        if not self._options.is_dry:
+            self._writer.entities.pop(source_id, None)
+            self._writer.records.forget(source_id)
+
+    def _delete_missing(self, seen_ids: set[str], listed: set[str]) -> None:
+        """Delete what the source brought and has no more, unless it is suspiciously much."""
+        entities = (row for row in self._writer.entities.values() if row.is_brought and row.updated_at_ms)
+        mirrored = [row for row in entities if row.entity_type in listed and row.digest != GONE]
+        unseen = [row for row in mirrored if row.source_id not in seen_ids]
+        removed = [row for row in unseen if self._is_gone(row)]
+        if len(removed) > max(_FEW, _DELETED_SHARE * len(mirrored)) and not self._options.may_delete:
+            self._report.fail(
+                f"{len(removed)} of {len(mirrored)} mirrored entities are gone in the source: nothing was deleted; "
+                "check the token's rights, then run with --allow-deletions"
+            )
+            return
+        places = {kind.name: number for number, kind in enumerate(KINDS)}
+        for row in sorted(removed, key=lambda one: -places[one.entity_type]):
+            try:
+                self._report.note(self._writer.delete(row, Occasion()), row.entity_type, row.entity_id)
+                self._writer.keep(replace(row, digest=GONE))
+            except TocsinError as error:
+                self._report.fail(f"{row.entity_type} {row.entity_id}: {error.message}")
+
+    def _is_gone(self, row: SourceEntity) -> bool:
+        """Ask for an entity that no list had: one that was renamed meanwhile may be missing from its pages."""
+        kind = ENTITY_TYPES[row.entity_type]
+        return self._upstream.entity(kind.collection, row.source_id, ("owners",)) is None
+
+    def _save(self, state: SourceState) -> None:
+        if not self._options.is_dry:
+            self._writer.records.save(state)

@@ -1,0 +1,398 @@
+"""Writes of the mirror: one entity or report of the source at a time, in one transaction, as the mirror's bot.
+
+An entity keeps its id, its times and who wrote it, as text. Values that a person wrote here last stay, and so does what
+somebody deleted here. An entity that was here before stands for the one of its name: it is never deleted, and changed
+only once it is mapped. Next: ``flow/capture/upsert.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tocsin.catalogue.observations import runs
+from tocsin.catalogue.quality import results
+from tocsin.catalogue.writes import Writes
+from tocsin.clock import Clock
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.flow.capture import removal, renames
+from tocsin.flow.capture.bot_puts import merge_bot_put
+from tocsin.flow.capture.prepare import draft_of
+from tocsin.flow.capture.upsert import change, create
+from tocsin.flow.capture.write import ChangeOrigin, Ids, Record
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES, types_below
+from tocsin.model.list_identity import REFERENCE_FIELDS, SERVER_KEPT
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written
+from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_parent_known, request_of
+from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
+from tocsin.sources.openmetadata.mapping import MARK, Mapping
+from tocsin.sources.records import SourceEntity, SourceRecords
+
+_MOST_LEFT_OUT = 6
+"""Most values of one document that are left out because they are not valid here."""
+
+
+class Result(StrEnum):
+    """What became of one entity."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    RESTORED = "restored"
+    DELETED = "deleted"
+    SAME = "same"
+    UNMAPPED = "notMapped"
+    KEPT = "keptAsHere"
+    WAITS = "waitsForParent"
+
+
+class NameTaken(TocsinError):
+    """Another entity of the source stands here under the same name."""
+
+    code = "NAME_TAKEN"
+
+    def __init__(self, source_id: str, entity_type: str, fqn: str) -> None:
+        self.source_id = source_id
+        super().__init__(f"{entity_type} {fqn}: another entity of the source has this name")
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Why something is written: an event of the source, or a comparison of lists.
+
+    Attributes
+    ----------
+    is_history : it happened before the mirror began
+    event_id : the id of the source's event
+    at_ms : when it happened; 0 for when the entity was updated
+    managed : the keys that the document holds; None: all of them, so that one that it lacks is gone
+    """
+
+    is_history: bool = False
+    event_id: str | None = None
+    at_ms: int = 0
+    managed: frozenset[str] | None = None
+    author: str | None = None
+
+
+@dataclass
+class Writer:
+    """Writes what the source has.
+
+    ``entities`` are the entities of the source by their ids there, ``bots`` the names of its bots.
+    """
+
+    writes: Writes
+    records: SourceRecords
+    bot: Actor
+    mapping: Mapping
+    clock: Clock
+    is_dry: bool = False
+    entities: dict[str, SourceEntity] = field(default_factory=dict)
+    bots: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    ids: dict[str, str] = field(default_factory=dict)
+    remark: Callable[[str], None] = lambda text: None
+
+    def load(self) -> None:
+        """Read what earlier runs recorded."""
+        self.entities = {row.source_id: row for row in self.records.entities()}
+        self.ids = {row.source_id: row.entity_id for row in self.entities.values()}
+        self.labels = self.records.labels()
+
+    def bring(self, source: SourceDocument, occasion: Occasion, *, takes_over: bool = False) -> Result:
+        """Bring an entity to the state that the source has of it.
+
+        With ``takes_over`` it stands for an entity that is gone in the source and had its name.
+
+        Raises
+        ------
+        NameTaken : another entity of the source has its name here
+        TocsinError : it cannot be written
+        """
+        row = self.entities.get(source.id)
+        if source.kind.name in PEOPLE and not self._is_person_wanted(source):
+            return Result.UNMAPPED
+        is_mapped = source.kind.name in PEOPLE or self.mapping.covers(source.fqn)
+        if not is_mapped and source.kind.name not in MARKED:
+            return Result.UNMAPPED
+        if row is not None and source.updated_at_ms < row.updated_at_ms:
+            return Result.SAME
+        if row is None and source.is_deleted:
+            return Result.SAME
+        if not is_parent_known(source, self.ids):
+            return Result.WAITS
+        request = request_of(source, self.ids, self.labels)
+        if not is_mapped:
+            request["tags"] = [*request.get("tags", ()), MARK]
+        digest = digest_of(request | {"deleted": source.is_deleted}) if occasion.managed is None else None
+        if row is not None and digest is not None and digest == row.digest:
+            return Result.SAME
+        return self._write(source, request, occasion, _Intent(row, is_mapped, digest, takes_over))
+
+    def _is_person_wanted(self, source: SourceDocument) -> bool:
+        """Return whether a person or team is mirrored; let one that is here stand for it in any case."""
+        document = source.document
+        if document.get("isBot") is True:
+            self.bots.add(str(document.get("name")))
+            return False
+        if source.id in self.entities and not self.entities[source.id].is_brought:
+            return False
+        email = document.get("email")
+        person_id = self.records.person_at(email.strip().lower()) if isinstance(email, str) and email else None
+        if person_id is not None and source.id not in self.entities:
+            self.keep(SourceEntity(source.id, source.kind.name, person_id, is_brought=False))
+            return False
+        return self.mapping.has_people
+
+    def _write(self, source: SourceDocument, request: Document, occasion: Occasion, intent: _Intent) -> Result:
+        row = intent.row
+        if row is None and not self.is_dry:  # kept before, so that a run that is killed knows what it brought
+            row = SourceEntity(source.id, source.kind.name, source.id, is_brought=True)
+            self.records.put(row)
+        work = _EntityWrite(self, source, request, occasion, replace(intent, row=row))
+        written = self._within_limits(work, source, occasion, intent)
+        if written is None:
+            self.ids[source.id] = source.id
+            return Result.CREATED
+        self.keep(
+            replace(
+                work.row_after or row or SourceEntity(source.id, source.kind.name, source.id, is_brought=True),
+                updated_at_ms=source.updated_at_ms,
+                digest=intent.digest,
+            )
+        )
+        if source.kind.name in ("tag", "glossaryTerm") and written.document:
+            self.labels.add(str(written.document["fullyQualifiedName"]))
+        return work.result
+
+    def _within_limits(
+        self, work: _EntityWrite, source: SourceDocument, occasion: Occasion, intent: _Intent
+    ) -> Written | None:
+        """Write, without values that are not valid here; None for a rehearsal of what is not here yet."""
+        if self.is_dry and intent.row is None:
+            return None
+        for _ in range(_MOST_LEFT_OUT):
+            try:
+                return self.within(work, occasion, source.updated_at_ms, source.author)
+            except InvalidInput as refused:
+                key = (refused.field or "").replace("[", ".").split(".")[0]
+                if key not in work.request or key in source.kind.required:
+                    raise
+                self.remark(f"{source.kind.name} {source.fqn}: {key} was left out: {refused.message}")
+                work.request = {name: value for name, value in work.request.items() if name != key}
+        raise InvalidInput(f"{source.kind.name} {source.fqn}: too many values are not valid here")
+
+    def within(self, work: Callable[[Record], Written], occasion: Occasion, at_ms: int, author: str | None) -> Written:
+        """Do a write as the mirror's bot, at its time in the source."""
+        moment_ms = min(occasion.at_ms or at_ms or self.clock.now_ms(), self.clock.now_ms())
+        author = occasion.author or author
+        origin = ChangeOrigin(author, is_by_bot=author in self.bots, is_history=occasion.is_history)
+        writes = self.writes.rehearsal() if self.is_dry else self.writes
+
+        def with_ids(record: Record) -> Written:
+            record.ids = _first(record.ids, event_id=occasion.event_id)
+            return work(record)
+
+        return writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
+
+    def delete(self, row: SourceEntity, occasion: Occasion) -> Result:
+        """Soft-delete an entity that the source brought, with what it brought below it.
+
+        Raises
+        ------
+        InvalidInput : there is something below it that the source did not bring
+        """
+        outcome = Result.SAME
+
+        def work(record: Record) -> Written:
+            nonlocal outcome
+            entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
+            if entity is None or entity.is_deleted:
+                return Written({}, None)
+            outcome = Result.DELETED
+            return self.delete_within(record, entity)
+
+        if row.is_brought:
+            self.within(work, occasion, self.clock.now_ms(), None)
+        return outcome
+
+    def delete_within(self, record: Record, entity: Stored) -> Written:
+        """Soft-delete an entity and all below it, if the source brought all of that.
+
+        Raises
+        ------
+        InvalidInput : there is something below it that the source did not bring
+        """
+        brought_ids = {row.entity_id for row in self.entities.values() if row.is_brought}
+        below = record.transaction.descendants(types_below(entity.entity_type), entity.fqn)
+        if any(member.id not in brought_ids and not member.is_deleted for member in below):
+            raise InvalidInput(f"{entity.entity_type} {entity.fqn} holds what the source did not bring: it stays")
+        return removal.delete(record, entity, recursive=True, hard=False)
+
+    def report(self, row: SourceEntity, report: Document, occasion: Occasion) -> Result:
+        """Keep a result of a test or a run of a pipeline."""
+
+        def work(record: Record) -> Written:
+            entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
+            if entity is None or entity.is_deleted:
+                return Written({}, None)
+            keep = results.add_result if row.entity_type == "testCase" else runs.add_run
+            return keep(record, entity, report)
+
+        written = self.within(work, occasion, self.clock.now_ms(), None)
+        return Result.CHANGED if written.event is not None else Result.SAME
+
+    def keep(self, row: SourceEntity) -> None:
+        """Keep which entity stands for one of the source."""
+        self.entities[row.source_id] = row
+        self.ids[row.source_id] = row.entity_id
+        if not self.is_dry:
+            self.records.put(row)
+
+    def row_of(self, entity_id: str) -> SourceEntity | None:
+        """Return what of the source an entity here stands for."""
+        return next((row for row in self.entities.values() if row.entity_id == entity_id), None)
+
+
+@dataclass(frozen=True)
+class _Intent:
+    row: SourceEntity | None
+    is_mapped: bool
+    digest: str | None
+    takes_over: bool
+
+
+@dataclass
+class _EntityWrite:
+    """The work on one entity, inside its transaction; it may be done twice, and says afterwards what it did."""
+
+    writer: Writer
+    source: SourceDocument
+    request: Document
+    occasion: Occasion
+    intent: _Intent
+    result: Result = Result.SAME
+    row_after: SourceEntity | None = None
+
+    def __call__(self, record: Record) -> Written:
+        self.result, self.row_after = Result.SAME, self.intent.row
+        old = self._counterpart(record)
+        if old is None:
+            return self._create(record)
+        row = self.row_after
+        if self.source.is_deleted:
+            return self._delete(record, old)
+        if row is not None and not row.is_brought and not self.intent.is_mapped:
+            self.result = Result.KEPT
+            return Written(old.document, None)
+        if old.is_deleted:
+            if old.updated_by_id != self.writer.bot.id:
+                self.result = Result.KEPT
+                return Written(old.document, None)
+            removal.restore(record, old)
+            self.result = Result.RESTORED
+            old = record.transaction.find(old.entity_type, Key.by_id(old.id)) or old
+        return self._change(record, old)
+
+    def _counterpart(self, record: Record) -> Stored | None:
+        """Return what stands here for the entity: by its id, else by its name."""
+        kind, row = self.source.kind, self.intent.row
+        if row is not None:
+            entity = record.transaction.find(kind.name, Key.by_id(row.entity_id))
+            if entity is not None:
+                return entity
+        holder = record.transaction.find(kind.name, Key.by_name(self._fqn(record)))
+        if holder is None:
+            return None
+        before = self.writer.row_of(holder.id)
+        if before is not None and before.source_id != self.source.id and not self.intent.takes_over:
+            raise NameTaken(before.source_id, kind.name, holder.fqn)
+        is_brought = before.is_brought if before is not None else False
+        self.row_after = SourceEntity(self.source.id, kind.name, holder.id, is_brought=is_brought)
+        return holder
+
+    def _fqn(self, record: Record) -> str:
+        resolver, kind = record.resolver(), self.source.kind
+        draft = record.rules.draft(record, resolver, kind, self.request) or draft_of(resolver, kind, self.request)
+        return draft.fqn
+
+    def _create(self, record: Record) -> Written:
+        row = self.intent.row
+        if row is not None and row.updated_at_ms:  # it was here, and somebody deleted it for good
+            self.result = Result.KEPT
+            return Written({}, None)
+        if self.source.is_deleted:
+            return Written({}, None)
+        record.ids = _first(record.ids, entity_id=self.source.id)
+        written = create(record, self.source.kind.name, self.request)
+        self.result = Result.CREATED
+        entity_id = str(written.document["id"])
+        self.row_after = SourceEntity(self.source.id, self.source.kind.name, entity_id, is_brought=True)
+        return written
+
+    def _delete(self, record: Record, old: Stored) -> Written:
+        row = self.row_after
+        if row is None or not row.is_brought or old.is_deleted:
+            return Written(old.document, None)
+        self.result = Result.DELETED
+        return self.writer.delete_within(record, old)
+
+    def _change(self, record: Record, old: Stored) -> Written:
+        fields = self._fields(old, self.source.kind)
+        old, fields = merge_bot_put(record, old, fields, overrides=False)
+        if renames.is_moved(old, fields):
+            written = renames.put(record, old, fields)
+            current = record.transaction.find(old.entity_type, Key.by_id(old.id)) or old
+            written = change(record, record.resolver(), current, fields, is_report=True) if current != old else written
+        else:
+            written = change(record, record.resolver(), old, fields, is_report=True)
+        if written.event is not None and self.result is Result.SAME:
+            self.result = Result.CHANGED
+        return written
+
+    def _fields(self, old: Stored, kind: EntityType) -> Document:
+        """Return the entity's fields as the source has them; what the mirror does not manage stays."""
+        before = {key: value for key, value in old.document.items() if key not in SERVER_KEPT}
+        managed = self.occasion.managed
+        if managed is None:
+            managed = _MANAGED[kind.name]
+        stays = {key: value for key, value in before.items() if key not in managed or key in _place_keys(kind)}
+        fields = stays | self.request
+        for key in REFERENCE_FIELDS & fields.keys() & before.keys():
+            if _is_same_target(fields[key], before[key]):
+                fields[key] = before[key]
+        if managed is not _MANAGED[kind.name] and "tags" not in managed and "tags" in before:
+            fields["tags"] = before["tags"]
+        return fields
+
+
+def _is_same_target(value: object, before: object) -> bool:
+    return isinstance(value, dict) and isinstance(before, dict) and value.get("id") == before.get("id")
+
+
+def _place_keys(kind: EntityType) -> frozenset[str]:
+    return frozenset((*kind.upward, "serviceType", "name", "deleted", "provider", *kind.required))
+
+
+_MANAGED = {
+    name: frozenset(
+        {"description", "displayName", "owners", "tags", "domains", "dataProducts", "reviewers", "experts", "style"}
+    )
+    | frozenset(kind.members)
+    for name, kind in ENTITY_TYPES.items()
+}
+"""Keys that are gone here when a whole document of the source lacks them."""
+
+
+def _first(ids: Ids, *, entity_id: str | None = None, event_id: str | None = None) -> Ids:
+    """Return the same sources of ids, which begin with the given ones."""
+
+    def begin(first: str | None, later: Callable[[], str]) -> Callable[[], str]:
+        waiting = [first] if first else []
+        return lambda: waiting.pop() if waiting else later()
+
+    return Ids(begin(entity_id, ids.entity), begin(event_id, ids.event))

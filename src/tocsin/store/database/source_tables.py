@@ -1,0 +1,30 @@
+"""Tables of sources of metadata: how far each is, and which entities stand for its own."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
+
+from tocsin.store.database.tables import ID, METADATA
+
+source_state = Table(
+    "source_state",
+    METADATA,
+    Column("source", String(80), primary_key=True),
+    Column("document", Text, nullable=False),
+)
+"""One row per source: its watermark and the report of its last run, as JSON."""
+
+source_entity = Table(
+    "source_entity",
+    METADATA,
+    Column("source", String(80), primary_key=True),
+    Column("source_id", ID, primary_key=True),
+    Column("entity_type", String(40), nullable=False),
+    Column("entity_id", ID, nullable=False),
+    Column("is_brought", Boolean, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False, default=0),
+    Column("digest", String(64)),
+    Index(None, "entity_id"),
+)
+"""One row per entity of a source. It is written before the entity, and stays when the entity is deleted for good, so
+that a source does not bring back what somebody removed here."""

@@ -1,0 +1,75 @@
+"""Records of a source in the store; implements ``sources/records.py``.
+
+Next: ``store/database/source_tables.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+from sqlalchemy import Engine, delete, select
+
+from tocsin.model.labels import SOURCES
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.database.engine import fetch_values, inserting, reading, writing
+from tocsin.store.database.source_tables import source_entity, source_state
+from tocsin.store.database.tables import change_event, entity
+
+Row = dict[str, object]
+
+
+class StoredSource:
+    """What the store holds of one source, as plain rows."""
+
+    def __init__(self, engine: Engine, source: str) -> None:
+        self._engine, self._source = engine, source
+        self._people = People(engine)
+
+    def state(self) -> Row:
+        """Return how far the source is; empty if it never ran."""
+        query = select(source_state.c.document).where(source_state.c.source == self._source)
+        texts = fetch_values(self._engine, query)
+        return orjson.loads(texts[0]) if texts else {}
+
+    def save_state(self, state: Row) -> None:
+        """Keep how far the source is."""
+        document = orjson.dumps(state).decode()
+        with writing(self._engine) as connection:
+            upsert = inserting(connection, source_state).values(source=self._source, document=document)
+            connection.execute(upsert.on_conflict_do_update(index_elements=["source"], set_={"document": document}))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the entities of the source."""
+        columns = [column for column in source_entity.c if column.name != "source"]
+        with reading(self._engine) as connection:
+            result = connection.execute(select(*columns).where(source_entity.c.source == self._source)).all()
+        yield from (dict(row._mapping) for row in result)
+
+    def put_row(self, row: Row) -> None:
+        """Keep an entity of the source in the place of what was kept of it."""
+        with writing(self._engine) as connection:
+            upsert = inserting(connection, source_entity).values({"source": self._source, **row})
+            connection.execute(upsert.on_conflict_do_update(index_elements=["source", "source_id"], set_=row))
+
+    def forget(self, source_id: str) -> None:
+        """Forget an entity of the source."""
+        of_source = source_entity.c.source == self._source
+        with writing(self._engine) as connection:
+            connection.execute(delete(source_entity).where(of_source, source_entity.c.source_id == source_id))
+
+    def labels(self) -> set[str]:
+        """Return the FQNs of all live tags and glossary terms."""
+        types = list(SOURCES)
+        return set(
+            fetch_values(self._engine, select(entity.c.fqn).where(entity.c.entity_type.in_(types), ~entity.c.deleted))
+        )
+
+    def person_at(self, email: str) -> str | None:
+        """Return the id of the live person with this address."""
+        person = self._people.by_email(email)
+        return None if person is None or person.deleted or person.is_bot else person.id
+
+    def holds_event(self, event_id: str) -> bool:
+        """Return whether the log holds an event."""
+        return bool(fetch_values(self._engine, select(change_event.c.log_offset).where(change_event.c.id == event_id)))

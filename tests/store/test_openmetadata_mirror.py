@@ -1,0 +1,462 @@
+"""Tests of the mirror of an OpenMetadata: what it brings, tells, hides and deletes, and what faults do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from tests.notifying import notify_all
+from tests.openmetadata import (
+    SCHEMA,
+    SERVICE,
+    TOKEN,
+    FakeOpenMetadata,
+    Fault,
+    a_label,
+    a_table,
+    a_warehouse,
+    now_ms,
+    reference,
+    running,
+    table_id,
+)
+
+from tocsin.access.permission_cache import PermissionCache
+from tocsin.catalogue.writes import Writes
+from tocsin.clock import SystemClock
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key
+from tocsin.server.bootstrap import first_start
+from tocsin.settings import Settings
+from tocsin.sources.openmetadata.mapping import Mapping
+from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
+from tocsin.sources.openmetadata.report import RunReport
+from tocsin.sources.openmetadata.upstream import Access, Upstream
+from tocsin.sources.openmetadata.writing import Writer
+from tocsin.sources.process.build import BOT, MirrorRecords, prepare
+from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.eventlog.log import EventLog
+
+CLOCK = SystemClock()
+MAPPED = Mapping(("snow",))
+ORDERS = "snow.dwh.marts.orders_0"
+
+
+class Mirrored:
+    """A store, a server that it mirrors, and the runs."""
+
+    def __init__(self, engine: Engine, fake: FakeOpenMetadata) -> None:
+        self.engine, self.fake = engine, fake
+        self.catalogue, self.records = SqlCatalogue(engine), MirrorRecords(engine)
+        self.writes = Writes(self.catalogue, CLOCK)
+        first_start(engine, Settings())
+        prepare(self.writes)
+        self.waited: list[float] = []
+
+    def run(self, mapping: Mapping = MAPPED, **options: Any) -> RunReport:
+        bot = People(self.engine).by_name(BOT["name"])
+        assert bot is not None
+        actor = Actor(bot.id, bot.name, is_bot=True)
+        writer = Writer(self.writes, self.records, actor, mapping, CLOCK, is_dry=options.get("is_dry", False))
+        access = Access(self.fake.address, TOKEN, egress_of(["127.0.0.0/8"]), options.pop("answer_bytes", 2**20))
+        with Upstream(access, CLOCK, self._wait) as upstream:
+            return Mirror(upstream, writer, CLOCK, RunOptions(**options)).run()
+
+    def _wait(self, seconds: float) -> bool:
+        self.waited.append(seconds)
+        return False
+
+    def table(self, name: str = ORDERS) -> Document:
+        return self.catalogue.get("table", Key.by_name(name), "all")
+
+    def events(self) -> list[Any]:
+        return [logged.event for logged in EventLog(self.engine).read(0, 10_000)]
+
+    def end(self) -> int:
+        return EventLog(self.engine).readable_end()
+
+    def user(self, name: str, **fields: object) -> Actor:
+        request = {"name": name, "email": f"{name}@example.org", **fields}
+        document = self.writes.create("user", request, actor=SYSTEM).document
+        return Actor(document["id"], name)
+
+    def alert(self, name: str = "all") -> None:
+        admin = People(self.engine).by_name("admin")
+        assert admin is not None
+        destinations = [{"id": table_id(99), "category": "Admins", "type": "ActivityFeed"}]
+        request: Document = {"name": name, "alertType": "Notification", "destinations": destinations, "enabled": True}
+        request["filteringRules"] = {"resources": ["table"], "rules": []}
+        self.writes.create("eventsubscription", request, actor=Actor(admin.id, admin.name, is_admin=True))
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeOpenMetadata]:
+    with running(FakeOpenMetadata()) as served:
+        yield served
+
+
+@pytest.fixture
+def both(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
+    a_warehouse(fake)
+    return Mirrored(store_engine, fake)
+
+
+@pytest.fixture
+def mirror(sqlite_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
+    a_warehouse(fake)
+    return Mirrored(sqlite_engine, fake)
+
+
+def change_table(mirror: Mirrored, at_ms: int | None = None, **fields: object) -> Document:
+    """Change the first table at the server, and return it."""
+    before = mirror.fake.lists["tables"][table_id(0)]
+    after = before | {"updatedAt": at_ms or now_ms(), "updatedBy": "upstream.jane", "version": 0.4} | fields
+    return mirror.fake.put("tables", after)
+
+
+def test_the_first_load_keeps_ids_times_and_authors_and_tells_nobody(both: Mirrored) -> None:
+    both.alert()
+    notify_all(both.engine)
+    report = both.run()
+    assert (report.errors, report.counts["created"]) == ([], 6)
+    table = both.table()
+    assert (table["id"], table["updatedAt"], table["updatedBy"]) == (table_id(0), 1_700_000_000_000, "upstream.admin")
+    assert [label["tagFQN"] for label in table["tags"]] == ["Tier.Tier1"]
+    assert "connection" not in both.catalogue.get("databaseService", Key.by_name("snow"))
+    assert notify_all(both.engine) == 0
+
+
+def test_a_second_run_writes_nothing(both: Mirrored) -> None:
+    both.run()
+    end = both.end()
+    report = both.run(is_full=True)
+    assert (both.end(), report.errors, set(report.counts)) == (end, [], {"same"})
+
+
+@pytest.mark.parametrize("has_cursor", [True, False])
+def test_a_change_upstream_is_told_once_with_its_id(both: Mirrored, *, has_cursor: bool) -> None:
+    both.fake.has_cursor = has_cursor
+    both.alert()
+    both.run()
+    notify_all(both.engine)
+    after = change_table(both, description="New words.")
+    event = both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    both.run()
+    both.run(is_full=True)
+    last = both.events()[-1]
+    assert (last.id, last.user_name, last.timestamp) == (event["id"], "upstream.jane", event["timestamp"])
+    assert both.table()["description"] == "New words."
+    assert notify_all(both.engine) == 1
+
+
+def test_duplicates_and_events_out_of_order_leave_the_newest_state(mirror: Mirrored) -> None:
+    """Fault scenario 56."""
+    mirror.run()
+    base = now_ms()
+    first = change_table(mirror, base + 1, description="First.")
+    second = change_table(mirror, base + 2, description="Second.")
+    for document in (second, first, second, first):
+        mirror.fake.tell("entityUpdated", "table", document, document["updatedAt"], event_id=f"{document['version']}")
+    mirror.fake.events[1]["id"] = mirror.fake.events[3]["id"] = "0b0c5a5e-5c0e-4c5e-9b55-0a8f3ad3a001"
+    mirror.fake.events[0]["id"] = mirror.fake.events[2]["id"] = "0b0c5a5e-5c0e-4c5e-9b55-0a8f3ad3a002"
+    end = mirror.end()
+    mirror.run()
+    mirror.run()
+    assert mirror.table()["description"] == "Second."
+    assert mirror.end() - end == 2
+
+
+def test_an_event_without_its_entity_is_looked_up_and_one_whose_entity_is_gone_is_counted(mirror: Mirrored) -> None:
+    """Fault scenario 56."""
+    mirror.run()
+    after = change_table(mirror, description="Looked up.")
+    mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"], entity=None)
+    absent = after | {"id": table_id(77)}
+    mirror.fake.tell("entityUpdated", "table", absent, after["updatedAt"], entity=None)
+    report = mirror.run()
+    assert (mirror.table()["description"], report.counts["goneEntities"], report.errors) == ("Looked up.", 1, [])
+
+
+def test_what_is_not_mapped_is_for_administrators_only_until_it_is_mapped(both: Mirrored) -> None:
+    person = both.user("dia")
+    bot = both.user("other-bot", isBot=True)
+    both.run(Mapping())
+    permissions = PermissionCache(SqlSubjects(both.engine))
+    admin = People(both.engine).by_name("admin")
+    assert admin is not None
+
+    def may_view(user_id: str) -> bool:
+        return permissions.now().of(user_id).may(Operation.VIEW_BASIC, "table", both.table())
+
+    assert [may_view(one) for one in (person.id, bot.id, admin.id)] == [False, False, True]
+    notify_all(both.engine)
+    both.alert()
+    both.run(MAPPED, is_full=True)
+    assert [may_view(one) for one in (person.id, bot.id, admin.id)] == [True, True, True]
+    assert notify_all(both.engine) == 0  # a mapping is no news
+
+
+def test_rights_secrets_and_people_of_the_source_stay_there(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1, "updatedBy": "admin"}
+    mallory = {"id": table_id(90), "name": "mallory", "fullyQualifiedName": "mallory", "email": "m@example.org"}
+    dia = {"id": table_id(91), "name": "diana", "fullyQualifiedName": "diana", "email": "DIA@example.org"}
+    role = {"id": table_id(92), "type": "role", "name": "Admin"}
+    mirror.fake.put("users", mallory | stamps | {"isAdmin": True, "roles": [role], "profile": {"subscription": {}}})
+    mirror.fake.put("users", dia | stamps | {"isAdmin": True})
+    dia_here = mirror.user("dia")
+    table = mirror.fake.lists["tables"][table_id(0)]
+    table["owners"] = [reference("user", dia), reference("user", mallory)]
+    mirror.run()
+    assert [owner["id"] for owner in mirror.table()["owners"]] == [dia_here.id]
+    assert People(mirror.engine).by_name("mallory") is None
+    mirror.run(Mapping(("snow",), has_people=True), is_full=True)
+    brought = mirror.catalogue.get("user", Key.by_name("mallory"))
+    assert (brought.get("isAdmin"), brought.get("roles"), brought.get("profile")) in [
+        (None, None, None),
+        (False, None, None),
+    ]
+    assert mirror.catalogue.get("user", Key.by_name("dia")).get("isAdmin") in (None, False)
+
+
+def test_what_a_person_wrote_and_deleted_here_stays(mirror: Mirrored) -> None:
+    mirror.run()
+    admin = Actor("11111111-1111-4111-8111-111111111111", "ada", is_admin=True)
+    operations = [{"op": "replace", "path": "/description", "value": "Ours."}]
+    mirror.writes.patch("table", Key.by_name(ORDERS), operations, actor=admin)
+    mirror.writes.delete("table", Key.by_name("snow.dwh.marts.orders_1"), actor=admin)
+    change_table(mirror, description="Theirs.", displayName="Orders")
+    second = mirror.fake.lists["tables"][table_id(1)]
+    mirror.fake.put("tables", second | {"updatedAt": now_ms(), "description": "Again."})
+    mirror.run(is_full=True)
+    assert (mirror.table()["description"], mirror.table()["displayName"]) == ("Ours.", "Orders")
+    assert mirror.table("snow.dwh.marts.orders_1")["deleted"] is True
+
+
+def test_an_entity_that_was_here_before_stands_for_its_name_and_is_never_deleted(mirror: Mirrored) -> None:
+    request = {"name": "snow", "serviceType": "Snowflake", "description": "Ours."}
+    ours = mirror.writes.create("databaseService", request, actor=SYSTEM).document
+    mirror.run()
+    assert mirror.table()["service"]["id"] == ours["id"]
+    mirror.fake.lists["services/databaseServices"] = {}
+    mirror.fake.lists["tables"].pop(table_id(2))
+    report = mirror.run(is_full=True)
+    assert mirror.catalogue.get("databaseService", Key.by_name("snow"), "all")["deleted"] is False
+    assert report.counts["deleted"] == 1
+
+
+def test_deletions_follow_only_a_complete_list_and_stop_above_a_fifth(both: Mirrored) -> None:
+    """Fault scenario 55."""
+    schema = both.fake.lists["databaseSchemas"][SCHEMA]
+    stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False}
+    for number in range(3, 12):
+        both.fake.put("tables", a_table(number, schema, stamps))
+    both.run()
+    both.fake.lists["tables"].pop(table_id(5))
+    both.fake.faults = [Fault("/tables?", times=5)]
+    report = both.run(is_full=True)
+    assert (report.counts["deleted"], report.error_count) == (0, 1)
+    assert both.run(is_full=True).counts["deleted"] == 1
+    for number in range(6, 12):
+        both.fake.lists["tables"].pop(table_id(number))
+    report = both.run(is_full=True)
+    assert (report.counts["deleted"], report.error_count) == (0, 1)
+    assert "--allow-deletions" in report.errors[0]
+    assert both.run(is_full=True, may_delete=True).counts["deleted"] == 6
+
+
+def test_a_list_that_is_not_there_deletes_nothing(mirror: Mirrored) -> None:
+    mirror.run()
+    mirror.fake.lists.pop("tables")
+    mirror.fake.absent = {"tables"}
+    report = mirror.run(is_full=True, may_delete=True)
+    assert (report.counts["deleted"], report.errors) == (0, [])
+
+
+def test_a_deletion_leaves_what_people_added_below(mirror: Mirrored) -> None:
+    mirror.run()
+    column = [{"name": "id", "dataType": "INT"}]
+    request = {"name": "ours", "databaseSchema": "snow.dwh.marts", "columns": column}
+    mirror.writes.create("table", request, actor=SYSTEM)
+    schema = mirror.fake.lists["databaseSchemas"].pop(SCHEMA)
+    mirror.fake.tell("entityDeleted", "databaseSchema", schema, now_ms())
+    report = mirror.run()
+    assert "holds what the source did not bring" in report.errors[0]
+    assert mirror.table("snow.dwh.marts.ours")["deleted"] is False
+
+
+def test_a_name_that_came_back_is_the_same_entity(both: Mirrored) -> None:
+    both.run()
+    before = both.fake.lists["tables"].pop(table_id(0))
+    both.fake.tell("entityDeleted", "table", before, now_ms())
+    both.run()
+    assert both.table()["deleted"] is True
+    again = both.fake.put("tables", before | {"id": table_id(50), "updatedAt": now_ms(), "description": "Back."})
+    both.fake.tell("entityCreated", "table", again, again["updatedAt"])
+    report = both.run()
+    table = both.table()
+    assert (report.errors, table["id"], table["deleted"], table["description"]) == ([], table_id(0), False, "Back.")
+
+
+def test_a_soft_deletion_and_a_restore_upstream_are_followed(mirror: Mirrored) -> None:
+    mirror.run()
+    deleted = change_table(mirror, deleted=True)
+    mirror.fake.tell("entitySoftDeleted", "table", deleted, deleted["updatedAt"])
+    mirror.run()
+    assert mirror.table()["deleted"] is True
+    restored = change_table(mirror, deleted=False)
+    mirror.fake.tell("entityRestored", "table", restored, restored["updatedAt"])
+    mirror.run()
+    assert mirror.table()["deleted"] is False
+
+
+def test_a_renamed_term_keeps_its_id(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False, "description": "d"}
+    glossary = {"id": table_id(60), "name": "biz", "fullyQualifiedName": "biz", **stamps}
+    term = {"id": table_id(61), "name": "sale", "fullyQualifiedName": "biz.sale", **stamps}
+    mirror.fake.put("glossaries", glossary)
+    mirror.fake.put("glossaryTerms", term | {"glossary": reference("glossary", glossary)})
+    mapping = Mapping(("snow", "biz"))
+    assert mirror.run(mapping).errors == []
+    renamed = term | {"name": "order", "fullyQualifiedName": "biz.order", "description": "new", "updatedAt": now_ms()}
+    mirror.fake.put("glossaryTerms", renamed | {"glossary": reference("glossary", glossary)})
+    assert mirror.run(mapping, is_full=True).errors == []
+    document = mirror.catalogue.get("glossaryTerm", Key.by_name("biz.order"))
+    assert (document["id"], document["description"]) == (table_id(61), "new")
+
+
+def test_results_of_tests_and_runs_of_pipelines_come_as_reports(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False}
+    service = {"id": table_id(70), "name": "air", "fullyQualifiedName": "air", "serviceType": "Airflow", **stamps}
+    pipeline = {"id": table_id(71), "name": "load", "fullyQualifiedName": "air.load", **stamps}
+    mirror.fake.put("services/pipelineServices", service)
+    mirror.fake.put("pipelines", pipeline | {"service": reference("pipelineService", service)})
+    assert mirror.run(Mapping(("air", "snow"))).errors == []
+    status = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}
+    change = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": status}]}
+    mirror.fake.tell("entityUpdated", "pipeline", pipeline, status["timestamp"], changeDescription=change)
+    report = mirror.run(Mapping(("air", "snow")))
+    assert (report.errors, report.counts["changed"]) == ([], 1)
+    assert mirror.events()[-1].entity_fully_qualified_name == "air.load"
+
+
+FAULTS: dict[str, Callable[[], Fault]] = {
+    "an error": lambda: Fault("/tables?", times=2),
+    "a cut page": lambda: Fault("/tables?", 200, b'{"data": [{"id": "1', is_cut=True, times=2),
+    "truncated JSON": lambda: Fault("/tables?", 200, b'{"data": [{"id": "1', times=2),
+    "too many requests": lambda: Fault("/tables?", 429, b"{}", {"Retry-After": "7"}, times=1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_passes_is_waited_out(mirror: Mirrored, fault: str) -> None:
+    """Fault scenario 55."""
+    mirror.fake.faults = [FAULTS[fault]()]
+    report = mirror.run()
+    assert (report.errors, report.counts["created"]) == ([], 6)
+    assert mirror.waited[0] == (7.0 if fault == "too many requests" else 1.0)
+
+
+def test_a_page_in_the_middle_that_fails_is_named_and_the_next_run_completes_the_load(both: Mirrored) -> None:
+    """Fault scenario 55."""
+    both.alert()
+    notify_all(both.engine)
+    both.fake.faults = [Fault("after=", times=5)]
+    report = both.run()
+    assert report.error_count == 1
+    assert report.errors[0].startswith("tables after ")
+    assert both.records.state().is_loaded is False
+    report = both.run()
+    assert (report.errors, report.counts["created"], both.records.state().is_loaded) == ([], 1, True)
+    assert notify_all(both.engine) == 0
+
+
+def test_a_token_that_is_refused_says_so_at_once(mirror: Mirrored) -> None:
+    mirror.fake.faults = [Fault("/", 401, b"{}", times=10_000)]
+    report = mirror.run()
+    assert "check the token" in report.errors[0]
+    assert mirror.waited == []
+
+
+def test_an_address_that_egress_refuses_is_not_asked(mirror: Mirrored) -> None:
+    access = Access(mirror.fake.address, TOKEN, egress_of([]))
+    writer = Writer(mirror.writes, mirror.records, SYSTEM, MAPPED, CLOCK)
+    with Upstream(access, CLOCK, mirror._wait) as upstream:
+        report = Mirror(upstream, writer, CLOCK, RunOptions()).run()
+    assert "egress" in report.errors[0]
+    assert mirror.fake.addresses == []
+
+
+def test_a_field_that_the_server_does_not_know_is_left_out(mirror: Mirrored) -> None:
+    mirror.fake.unknown_fields = {"domains", "dataProducts"}
+    assert mirror.run().errors == []
+
+
+def test_events_that_are_too_many_or_too_old_are_replaced_by_the_lists(mirror: Mirrored) -> None:
+    mirror.run()
+    state = mirror.records.state()
+    mirror.records.save(type(state)(**{**vars(state), "watermark_ms": now_ms() - 3 * 86_400_000}))
+    change_table(mirror, description="Meanwhile.")
+    mirror.fake.addresses.clear()
+    report = mirror.run()
+    assert (mirror.table()["description"], report.errors) == ("Meanwhile.", [])
+    assert not [path for path in mirror.fake.addresses if path.startswith("/api/v1/events")]
+
+
+def test_a_dry_run_keeps_nothing_and_says_what_would_change(both: Mirrored) -> None:
+    end = both.end()
+    report = both.run(is_dry=True)
+    assert (report.errors, report.counts["created"], both.end()) == ([], 6, end)
+    assert both.records.state().watermark_ms is None
+    both.run()
+    end = both.end()
+    change_table(both, description="Later.")
+    report = both.run(is_dry=True, is_full=True)
+    assert [(row["what"], row["fullyQualifiedName"]) for row in report.would] == [("changed", ORDERS)]
+    assert both.end() == end
+
+
+def test_a_run_that_is_killed_between_two_entities_goes_on_without_loss_or_double(both: Mirrored) -> None:
+    """Fault scenario 57."""
+    original, count = both.records.put, 0
+
+    def dying(row: Any) -> None:
+        nonlocal count
+        count += 1
+        if count == 6:
+            raise KeyboardInterrupt
+        original(row)
+
+    both.records.put = dying  # type: ignore[method-assign]  # a kill at this place
+    with pytest.raises(KeyboardInterrupt):
+        both.run()
+    both.records.put = original  # type: ignore[method-assign]
+    report = both.run()
+    assert report.errors == []
+    created = [event.entity_id for event in both.events() if event.event_type.value == "entityCreated"]
+    assert len(created) == len(set(created))
+    assert both.table("snow.dwh.marts.orders_2")["id"] == table_id(2)
+    assert {row.is_brought for row in both.records.entities()} == {True}
+
+
+def test_labels_and_columns_follow_the_source(mirror: Mirrored) -> None:
+    mirror.run()
+    before = mirror.fake.lists["tables"][table_id(0)]
+    columns = [before["columns"][0] | {"tags": []}, {"name": "total", "dataType": "DECIMAL", "tags": []}]
+    change_table(mirror, tags=[a_label("Tier.Tier2")], columns=columns)
+    assert mirror.run(is_full=True).errors == []
+    table = mirror.table()
+    assert [label["tagFQN"] for label in table["tags"]] == ["Tier.Tier2"]
+    assert [column["name"] for column in table["columns"]] == ["id", "total"]
+    assert not table["columns"][0].get("tags")
+
+
+def test_a_service_of_the_source_has_its_id(mirror: Mirrored) -> None:
+    mirror.run()
+    assert mirror.catalogue.get("databaseService", Key.by_id(SERVICE))["name"] == "snow"

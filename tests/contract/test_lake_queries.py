@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served
+from tests.waiting import until
 
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.lake_query import QUERY_JOB
@@ -128,6 +129,12 @@ def test_open_queries_are_limited_and_can_be_cancelled(ana: httpx.Client, querie
     assert ask(ana).status_code == 429
     assert ana.delete(f"/lake/queries/{first['id']}").json()["state"] == "cancelled"
     assert ask(ana).status_code == 202
+
+
+def test_a_query_whose_sender_goes_away_is_cancelled(ana: httpx.Client, queries: RequestedQueries) -> None:
+    with pytest.raises(httpx.ReadTimeout):
+        ana.post("/lake/query", params={"wait": 30}, json={"sql": SQL}, timeout=0.5)
+    until(lambda: queries.page(None, limit=1)[0].state == "cancelled", within_s=20)
 
 
 def test_without_a_pipeline_it_says_so(ana: httpx.Client) -> None:

@@ -91,10 +91,10 @@ def test_a_runner_answers_what_is_asked_until_it_stops(company: SmallCompany, se
         now_ms = SystemClock().now_ms()
         identities = []
         for viewer in ("root", "ana"):
-            query = LakeQuery(str(uuid4()), company.ids[viewer], now_ms, COUNT, asked_at_ms=now_ms)
+            query = LakeQuery(str(uuid4()), company.ids[viewer], now_ms, COUNT, asked_at_ms=now_ms + 600_000)
             queries.add(query, most_open=1)
             identities.append(query.id)
-        until(lambda: all(not one.is_open for one in queries.page(None, limit=9)), within_s=90)
+        until(lambda: all(not one.is_open for one in queries.page(None, limit=9)), within_s=200)
         of_root, of_ana = (queries.find(identity) for identity in identities)
         end = EventLog(company.engine).readable_end()
         assert of_root and (of_root.state, of_root.answer and of_root.answer["rows"]) == (QueryState.DONE, [{"n": end}])

@@ -47,10 +47,10 @@ class ProcessLimits:
 
 
 class QueryProcess:
-    """At most one process, which answers one query at a time."""
+    """At most one process, which answers one query at a time; its files are in ``folder``."""
 
-    def __init__(self, place: Callable[[str], QueryPlace], limits: ProcessLimits) -> None:
-        self._place, self._limits = place, limits
+    def __init__(self, folder: Path, place: Callable[[str], QueryPlace], limits: ProcessLimits) -> None:
+        self._folder, self._place, self._limits = folder, place, limits
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._scratch: Path | None = None
@@ -98,7 +98,9 @@ class QueryProcess:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        self._scratch = Path(tempfile.mkdtemp(prefix="tocsin-queries-"))
+        shutil.rmtree(self._folder, ignore_errors=True)  # of a pipeline that was killed: there is one per data folder
+        self._folder.mkdir(mode=0o700)
+        self._scratch = Path(tempfile.mkdtemp(dir=self._folder))
         self._lines = queue.Queue()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tocsin.jobs.query_main"],
@@ -166,7 +168,7 @@ def query_process(settings: Settings) -> QueryProcess:
     limits = ProcessLimits(
         settings.lake_query_rows, settings.lake_query_bytes, settings.lake_query_seconds, settings.lake_query_disk_bytes
     )
-    return QueryProcess(place, limits)
+    return QueryProcess(settings.data_dir.absolute() / "query-files", place, limits)
 
 
 def _read_lines(process: subprocess.Popen[bytes], lines: queue.Queue[bytes]) -> None:

@@ -52,10 +52,11 @@ def end(queries: RequestedQueries, reason: str | None = None, code: str = "INVAL
 
 
 def test_a_query_is_taken_answered_and_recorded(ana: httpx.Client, queries: RequestedQueries) -> None:
-    answer = ask(ana, at=5)
+    answer = ask(ana, at=5, since="2026-01-31")
     assert answer.status_code == 202, answer.text
     query = answer.json()
     assert (query["state"], query["sql"], query["through"]) == ("waiting", SQL, 5)
+    assert query["since"] == 1_769_817_600_000
     end(queries)
     ended = ana.get(answer.headers["Location"]).json()
     assert (ended["state"], ended["columns"], ended["rows"], ended["rowCount"]) == ("done", *ANSWER.values(), 1)
@@ -114,6 +115,7 @@ def test_who_may_not_query_the_lake_any_more_reads_no_answer(
         ({"sql": None}, "sql"),
         ({"at": "yesterday"}, "at"),
         ({"at": "2099-01-01"}, "at"),
+        ({"since": "yesterday"}, "since"),
         ({"rows": 5}, "rows"),
     ],
 )

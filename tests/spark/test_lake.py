@@ -225,6 +225,8 @@ def test_an_earlier_state_has_the_events_up_to_an_offset_or_a_moment(
     happened = [one for one in events if one.event.timestamp <= until_ms]
     assert 0 < len(happened) < end
     assert queries.answer(count_sql, cut=Cut(until_ms=until_ms)).records[0]["n"] == len(happened)
+    for cut in (Cut(since_ms=until_ms + 1), Cut(through=end, since_ms=until_ms + 1)):
+        assert queries.answer(count_sql, cut=cut).records[0]["n"] == end - len(happened)
     with pytest.raises(InvalidInput, match=f"must not be above {end}"):
         queries.answer(count_sql, cut=Cut(through=end + 1))
     typed = queries.answer("SELECT timestamp, currentVersion FROM change_events LIMIT 0", as_arrow=True)

@@ -51,7 +51,7 @@ def process(settings: Settings) -> Iterator[QueryProcess]:
 
 
 def answer(process: QueryProcess, company: SmallCompany, sql: str) -> Document:
-    question = {"sql": sql, "through": None, "untilMs": None, "viewer": company.ids["root"]}
+    question = {"sql": sql, "through": None, "untilMs": None, "sinceMs": None, "viewer": company.ids["root"]}
     return process.answer(question, lambda: True)
 
 
@@ -66,7 +66,7 @@ def test_it_answers_and_is_stopped_at_every_limit(
     wrong = answer(process, company, "SELECT nothing FROM change_events")
     assert wrong["code"] == "INVALID_INPUT" and "nothing" in wrong["reason"]
     asked_at = iter([True, True, False])
-    question = {"sql": NO_END, "through": None, "untilMs": None, "viewer": company.ids["root"]}
+    question = {"sql": NO_END, "through": None, "untilMs": None, "sinceMs": None, "viewer": company.ids["root"]}
     with pytest.raises(QueryCancelled):
         process.answer(question, lambda: next(asked_at))
     assert first is not None and first.poll() is not None, "the process is gone, and with it the query"

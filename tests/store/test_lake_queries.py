@@ -12,7 +12,7 @@ from tocsin.flow.eventlog.lake import Cut
 from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
 from tocsin.store.eventlog.lake_queries import LOST_MS, UNASKED_MS, RequestedQueries
 
-QUERY = LakeQuery("q0", "ana", 1_000, "SELECT 1", Cut(through=5), asked_at_ms=1_000)
+QUERY = LakeQuery("q0", "ana", 1_000, "SELECT 1", Cut(through=5, since_ms=7), asked_at_ms=1_000)
 ANSWER = {"columns": [{"name": "1", "type": "int"}], "rows": [{"1": 1}]}
 
 

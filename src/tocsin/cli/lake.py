@@ -92,6 +92,9 @@ def query(
     by_server: Annotated[
         bool, typer.Option("--server", help="Ask the server, which answers with what you may view.")
     ] = False,
+    since: Annotated[
+        str | None, typer.Option(help="With --server: read no events from before a date or time (2026-01-31, 90d ago).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Query the view change_events (lake and log together) with SQL.
@@ -104,8 +107,10 @@ def query(
     if by_server:
         if target_format is OutputFormat.PARQUET:
             raise InvalidInput("The server answers in JSON; choose --format csv or json.")
-        show_answer(_answer_of_server(sys.stdin.read() if sql == "-" else sql, at), target_format, output)
+        show_answer(_answer_of_server(sys.stdin.read() if sql == "-" else sql, at, since), target_format, output)
         return
+    if since is not None:
+        raise InvalidInput("--since is for --server; compare timestamp in the query instead.")
     cut = UNCUT if at is None else history_cut(at, "--at", SystemClock().now_ms())
     text, as_arrow = sys.stdin.read() if sql == "-" else sql, target_format is OutputFormat.PARQUET
     with waiting_for("Asking the pipeline"):
@@ -118,9 +123,9 @@ def query(
     show_answer(answer, target_format, output)
 
 
-def _answer_of_server(sql: str, at: str | None) -> QueryAnswer:
+def _answer_of_server(sql: str, at: str | None, since: str | None) -> QueryAnswer:
     with Client() as client, waiting_for("Asking the server"):
-        query = client.start_lake_query(sql, at=at, wait=_WAIT_S)
+        query = client.start_lake_query(sql, at=at, since=since, wait=_WAIT_S)
         try:
             query = _ended_query(client, query)
         except (KeyboardInterrupt, TocsinError):

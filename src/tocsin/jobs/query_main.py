@@ -105,7 +105,8 @@ def _reply(parts: LakeParts, engine: Engine, question: Document) -> Document:
 
 
 def _answer(queries: LakeQueries, question: Document, *, is_whole: bool) -> QueryAnswer:
-    cut, limits = Cut(question["through"], question["untilMs"]), QueryLimits(question["rows"], question["seconds"])
+    cut = Cut(question["through"], question["untilMs"], question["sinceMs"])
+    limits = QueryLimits(question["rows"], question["seconds"])
     if is_whole:
         return queries.answer(question["sql"], limits, cut=cut)
     return queries.answer_from_visible(question["viewer"], question["sql"], limits, cut=cut)

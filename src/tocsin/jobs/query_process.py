@@ -127,7 +127,7 @@ class QueryProcess:
             while (line := self._next_line()) is None:
                 self._check(is_wanted, until_s)
             if not line:
-                raise TooLarge("The query needs too much memory; narrow it, e.g. by timestamp.")
+                raise TooLarge("The query needs too much memory; select less.")
         except (TooLarge, QueryCancelled):
             self.close()
             raise
@@ -144,9 +144,11 @@ class QueryProcess:
         if not is_wanted():
             raise QueryCancelled
         if time.monotonic() > until_s:
-            raise TooLarge(f"The query took longer than {self._limits.seconds:.0f} s; narrow it, e.g. by timestamp.")
+            raise TooLarge(
+                f"The query took longer than {self._limits.seconds:.0f} s; ask of fewer events with `since`."
+            )
         if self._scratch is not None and _bytes_in(self._scratch) > self._limits.disk_bytes:
-            raise TooLarge("The query needs too much space for its files; narrow it, e.g. by timestamp.")
+            raise TooLarge("The query needs too much space for its files; shorten it with `since`.")
 
 
 def query_process(settings: Settings) -> QueryProcess:

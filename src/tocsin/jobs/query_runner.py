@@ -88,9 +88,10 @@ class QueryRunner:
         return now_ms
 
     def _run(self, query: LakeQuery, stopping: threading.Event) -> None:
-        question = {"sql": query.statement, "through": query.cut.through, "untilMs": query.cut.until_ms}
+        cut = {"through": query.cut.through, "untilMs": query.cut.until_ms, "sinceMs": query.cut.since_ms}
+        question = {"sql": query.statement, "viewer": query.requested_by, **cut}
         try:
-            reply = self.process.answer(question | {"viewer": query.requested_by}, self._wish(query, stopping))
+            reply = self.process.answer(question, self._wish(query, stopping))
         except QueryCancelled:
             if stopping.is_set():
                 self.queries.release(query, self.name)

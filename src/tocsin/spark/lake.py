@@ -94,9 +94,10 @@ def between(session: SparkSession, place: HistoryLocation, extent: Extent, after
 
 def history_through(session: SparkSession, place: HistoryLocation, extent: Extent, cut: Cut) -> DataFrame:
     """Return every event of ``extent`` up to ``cut``, each once, as ``EVENTS``: one row per event."""
+    window = Window(cut.since_ms, cut.until_ms)
     if cut.through is not None:
-        return between(session, place, extent, 0, min(cut.through, extent.log_end))
-    return history(session, place, extent, Window(until_ms=cut.until_ms))
+        return _within(between(session, place, extent, 0, min(cut.through, extent.log_end)), window)
+    return history(session, place, extent, window)
 
 
 def part(session: SparkSession, place: HistoryLocation, step: ReadingStep, window: Window = ALWAYS) -> DataFrame:

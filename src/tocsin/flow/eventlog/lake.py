@@ -55,11 +55,12 @@ ALWAYS = Window()
 class Cut:
     """End of the history as of an earlier state: its last offset, or the time of its latest events (epoch ms).
 
-    Both are inclusive; None for no limit.
+    ``since_ms`` leaves out what happened before. All are inclusive; None for no limit.
     """
 
     through: int | None = None
     until_ms: int | None = None
+    since_ms: int | None = None
 
 
 UNCUT = Cut()

@@ -96,7 +96,8 @@ REQUESTS: dict[str, Document] = {
     ),
     "ConditionRequest": closed_object({"condition": TEXT}, required=["condition"]),
     "LakeQueryRequest": closed_object(
-        {"sql": {**TEXT, "description": "One query in SQL over `change_events`."}, "at": OPEN}, required=["sql"]
+        {"sql": {**TEXT, "description": "One query in SQL over `change_events`."}, "at": OPEN, "since": OPEN},
+        required=["sql"],
     ),
     "BacktestRequest": {
         "type": "object",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.server.access.permissions import require_on
-from tocsin.server.alerts.time_arguments import history_cut
+from tocsin.server.alerts.time_arguments import history_cut, moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, array, either
 from tocsin.server.openapi.operations import answers
@@ -36,7 +37,7 @@ UNSEEN_MS = 20_000
 _NO_PIPELINE = "Waiting for a pipeline: none is running. Start one with `tocsin pipeline`."
 _LOOK_EVERY_S = 0.1
 _NOTE_EVERY_S = 5.0
-_KEYS = ("sql", "at")
+_KEYS = ("sql", "at", "since")
 _LOG = structlog.get_logger(__name__)
 
 router = APIRouter(prefix="/lake", tags=["lake"])
@@ -64,6 +65,7 @@ _QUERY: Shape[_QueryView] = {
     "requestedAt": (TIME, lambda view: view.query.requested_at_ms),
     "sql": (TEXT, lambda view: view.query.statement),
     "through?": (COUNT, lambda view: view.query.cut.through),
+    "since?": (TIME, lambda view: view.query.cut.since_ms),
     "until?": (TIME, lambda view: view.query.cut.until_ms),
     "state": (either(*QueryState), lambda view: view.query.state.value),
     "endedAt?": (TIME, lambda view: view.query.ended_at_ms),
@@ -127,13 +129,15 @@ def _add(body: Document, caller: Caller) -> LakeQuery:
     require_on(caller, Operation.QUERY_LAKE, LAKE, {})
     unknown_keys = sorted(body.keys() - set(_KEYS))
     if unknown_keys:
-        raise InvalidInput("unknown key; a query has `sql` and `at`", field=unknown_keys[0])
+        raise InvalidInput("unknown key; a query has `sql`, `at` and `since`", field=unknown_keys[0])
     sql, now_ms = body.get("sql"), caller.parts.clock.now_ms()
     if not isinstance(sql, str) or not sql.strip():
         raise InvalidInput("must be a query in SQL, such as `SELECT count(*) FROM change_events`", field="sql")
     if len(sql) > LONGEST_SQL:
         raise TooLarge(f"must have at most {LONGEST_SQL:,} characters", field="sql")
     cut = UNCUT if body.get("at") is None else history_cut(body["at"], "at", now_ms)
+    if body.get("since") is not None:
+        cut = replace(cut, since_ms=moment(body["since"], "since", now_ms))
     query = LakeQuery(str(uuid4()), caller.actor.id, now_ms, sql, cut, asked_at_ms=now_ms)
     caller.parts.lake_queries.add(query, most_open=caller.parts.settings.lake_queries_per_person)
     _LOG.info("lake_query_asked", query_id=query.id, person_id=caller.actor.id)

@@ -148,7 +148,8 @@ def _end(state: QueryState, now_ms: int) -> dict[str, Any]:  # Any: a column's v
 
 
 def _values(query: LakeQuery) -> dict[str, object]:
-    request = {"sql": query.statement, "through": query.cut.through, "untilMs": query.cut.until_ms}
+    cut = {"through": query.cut.through, "untilMs": query.cut.until_ms, "sinceMs": query.cut.since_ms}
+    request = {"sql": query.statement, **cut}
     return {
         "id": query.id,
         "requested_by": query.requested_by,
@@ -166,7 +167,7 @@ def _query_of(row: Row[*tuple[Any, ...]]) -> LakeQuery:  # Any: a column's value
         requested_by=row.requested_by,
         requested_at_ms=row.requested_at_ms,
         statement=request["sql"],
-        cut=Cut(request["through"], request["untilMs"]),
+        cut=Cut(request["through"], request["untilMs"], request.get("sinceMs")),
         state=QueryState(row.state),
         asked_at_ms=row.asked_at_ms,
         row_count=row.row_count,

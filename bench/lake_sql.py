@@ -47,8 +47,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         with open_store(settings) as (engine, _password), lake.open_lake(settings, engine) as parts:
             build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
             append_events(engine, count, report)
-            grow(parts)
             viewer_id = _narrow_viewer(engine)
+            grow(parts)
             multiply(parts, days=scale_count(DAYS, scale, least=5), copies=copies)
             queries = LakeQueries(parts)
             return [

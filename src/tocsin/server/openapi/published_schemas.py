@@ -1,7 +1,8 @@
 """JSON Schemas under the paths of their ``$id``: those that the seeds print, and what they refer to.
 
 What they refer to is made from the shapes of ``model/shapes.json``. The seed's schema of event subscriptions refers to
-a definition that it lacks, ``alertFilteringInput``, which is added.
+a definition that it lacks, ``alertFilteringInput``, which is added. It wants the configuration of a destination to be
+exactly one of webhook, mail and map: so a webhook has an endpoint, and a map is what is neither.
 *Source:* seeds/001 and 002. Next: ``entity_schemas.py``.
 """
 
@@ -21,14 +22,15 @@ _DRAFT = "http://json-schema.org/draft-07/schema#"
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 
 _SEEDS = {"type/changeEvent.json": "changeEvent.json", "events/eventSubscription.json": "eventSubscription.json"}
+_MAIL, _WEBHOOK = "events/emailAlertConfig.json", "entity/events/webhook.json"
 _SHAPES = {
     "type/entityReference.json": "entityReference",
     "type/entityReferenceList.json": "entityReferenceList",
     "events/eventFilterRule.json": "eventFilterRule",
     "events/subscriptionStatus.json": "subscriptionStatus",
     "events/testDestinationStatus.json": "testDestinationStatus",
-    "events/emailAlertConfig.json": "emailAlertConfig",
-    "entity/events/webhook.json": "webhook",
+    _MAIL: "emailAlertConfig",
+    _WEBHOOK: "webhook",
 }
 """Files that are a shape as a whole."""
 _PARTS: dict[str, dict[str, str | Document]] = {
@@ -40,7 +42,7 @@ _PARTS: dict[str, dict[str, str | Document]] = {
         "markdown": {"type": "string"},
         "href": "href",
         "providerType": "providerType",
-        "map": {"type": "object", "additionalProperties": True},
+        "map": {"type": "object", "not": {"anyOf": [{"$ref": f"../{path}"} for path in (_WEBHOOK, _MAIL)]}},
     },
     "type/entityHistory.json": {
         "entityVersion": {"type": "number", "minimum": 0.1},
@@ -59,6 +61,7 @@ def published_schemas() -> dict[str, bytes]:
     schemas["events/eventSubscription.json"]["definitions"] |= _definitions(
         {"alertFilteringInput": "alertFilteringInput"}
     )
+    schemas[_WEBHOOK]["required"] = ["endpoint"]
     head = {path: {"$id": f"{SITE}/schema/{path}", "$schema": _DRAFT} for path in schemas}
     return {path: orjson.dumps(head[path] | schema, option=orjson.OPT_INDENT_2) for path, schema in schemas.items()}
 

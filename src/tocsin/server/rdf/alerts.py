@@ -103,8 +103,10 @@ def _part(iri: str, class_name: str, part: Document, individuals: tuple[str, ...
     node: Node = {"@id": iri, "@type": f"{_OF_EVENTS}{class_name}"}
     for key, value in part.items():
         name = "isEnabled" if key == "enabled" else key  # the ontology has ``enabled`` of alerts only
-        if key in individuals and isinstance(value, str) and NAME.fullmatch(value):
-            node[key] = _OF_EVENTS + value
+        if key in individuals and isinstance(value, str):
+            node[key] = _OF_EVENTS + value if NAME.fullmatch(value) else {"@value": clean(value)}
+        elif key == "config":
+            node[key] = json_literal(value)
         elif isinstance(value, list) and all(isinstance(one, str) for one in value):
             node[name] = [clean(one) for one in value]
         elif value is not None:

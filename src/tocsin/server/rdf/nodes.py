@@ -8,8 +8,8 @@ Next: ``entities.py``.
 from __future__ import annotations
 
 import json
-import math
 import re
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid5
@@ -23,6 +23,7 @@ from tocsin.model.notification import NAMESPACE
 Node = dict[str, Any]  # Any: literals, nodes and lists of them
 _UNWRITABLE = re.compile("[\ud800-\udfff\0]")
 """What no RDF string can hold: halves of characters, and NUL."""
+_SMALLEST, _GREATEST = 1e-6, 1e21
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -74,16 +75,20 @@ def typed_literal(text: str, datatype: str) -> Node:
 
 
 def literal_of(value: object) -> Any:  # Any: a literal of JSON-LD
-    """Return a JSON value as a literal: null, lists and objects as ``rdf:JSON``."""
+    """Return a JSON value as a literal: null, lists, objects and extreme numbers as ``rdf:JSON``.
+
+    Numbers are decimals, as JSON has them: processors write an ``xsd:double`` anew, some with fewer digits.
+    """
     match value:
         case str():
             return clean(value)
         case bool():
-            return value
+            return typed_literal(str(value).lower(), "xsd:boolean")
         case int():
             return typed_literal(str(value), "xsd:integer")
-        case float() if math.isfinite(value):
-            return typed_literal(repr(value), "xsd:double")
+        case float() if value == 0 or _SMALLEST <= abs(value) < _GREATEST:
+            text = format(Decimal(repr(value)), "f")
+            return typed_literal(text if "." in text else f"{text}.0", "xsd:decimal")
     return json_literal(value)
 
 

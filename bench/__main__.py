@@ -39,6 +39,7 @@ class Name(StrEnum):
     CONSISTENCY = "consistency"
     PHASES = "phases"
     SINK = "sink"
+    LINKED = "linked"
     RELAY = "relay"
     INGEST = "ingest"
     BACKLOG = "backlog"

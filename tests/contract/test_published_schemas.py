@@ -47,8 +47,8 @@ def test_events_are_valid(nobody: httpx.Client, administrator: httpx.Client, ord
         {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]},
     ]
     assert administrator.patch(f"/tables/{orders['id']}", json=patch).is_success
-    gone = table(administrator, "gone")
-    assert administrator.delete(f"/tables/{gone['id']}", params={"hardDelete": "true"}).is_success
+    dropped_table = table(administrator, "dropped")
+    assert administrator.delete(f"/tables/{dropped_table['id']}", params={"hardDelete": "true"}).is_success
     events = administrator.get("/events", params={"format": "seed"}).json()["data"]
     validator = validator_of(nobody, _EVENT)
     assert {one["eventType"] for one in events} >= {"entityCreated", "entityUpdated", "entityDeleted"}
@@ -78,8 +78,8 @@ def test_alerts_are_valid(nobody: httpx.Client, administrator: httpx.Client, fie
     validator = validator_of(nobody, _ALERT)
     listed = administrator.get("/events/subscriptions", params={"fields": fields, "limit": 100}).json()["data"]
     assert created.json()["id"] in {one["id"] for one in listed}
-    for shown in listed:
-        validator.validate(shown)
+    for alert_answer in listed:
+        validator.validate(alert_answer)
     assert list(validator.iter_errors({**listed[0], "alertType": "Sometimes"}))
 
 

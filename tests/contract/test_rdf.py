@@ -160,6 +160,20 @@ def test_a_page_links_to_the_next(client: httpx.Client, entities: dict[str, Json
         assert_same(graph, read_n_triples(client.get(path, params={"limit": limit, "format": "ntriples"}).content))
 
 
+def test_a_page_is_rendered_in_portions(
+    client: httpx.Client, entities: dict[str, Json], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del entities
+    params = {"limit": "50", "format": "turtle"}
+    as_one = read_turtle(client.get("/events", params=params).content)
+    monkeypatch.setattr("tocsin.server.rdf.answers._PORTION", 7)
+    assert_same(as_one, read_turtle(client.get("/events", params=params).content))
+    monkeypatch.setattr("tocsin.server.routes.events.MOST_NODES", 5)
+    first = client.get("/events", params=params)
+    assert first.headers["X-Tocsin-Log-Offset"] == "5"
+    assert "next" in first.links
+
+
 def test_what_may_not_be_seen_is_not_in_the_graph(served: Served, administrator: httpx.Client, orders: Json) -> None:
     secret = table(administrator, "payroll_2026", tags=[{"tagFQN": "PII.Sensitive"}])
     user_id, alice = served.person("alice")

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from email.message import Message
+from collections.abc import Mapping, Sequence
 
 LINKED_DATA = ("application/ld+json", "text/turtle", "application/n-triples")
 """Media types of linked data, which reads of entities, events and lineage serve beside JSON."""
@@ -21,35 +20,34 @@ def best_of(accept: str, offers: Sequence[str]) -> str | None:
 
     The range that names an offer most exactly decides. An empty header allows everything.
     """
-    ranges = [_parse(one) for one in accept.split(",") if one.strip()]
-    if not ranges:
-        return offers[0] if offers else None
-    weighed = [(_weight(offer, ranges), offer) for offer in offers]
-    best = max(weighed, key=lambda pair: pair[0], default=(0.0, ""))
-    return best[1] if best[0] > 0 else None
+    weights: dict[str, float] = {}
+    for media_range in accept.split(","):
+        if media_range.strip():
+            name, weight = _parse(media_range)
+            weights[name] = max(weight, weights.get(name, 0.0))
+    if not weights:
+        return offers[0]
+    best = max(offers, key=lambda offer: _weight(offer, weights))
+    return best if _weight(best, weights) > 0 else None
 
 
-def _weight(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
-    main = offer.partition("/")[0]
-    for name in (offer, f"{main}/*", "*/*"):
-        weights = [weight for one, weight in ranges if one == name]
-        if weights:
-            return max(weights)
-    return 0.0
+def _weight(offer: str, weights: Mapping[str, float]) -> float:
+    ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
+    return next((weights[one] for one in ranges if one in weights), 0.0)
 
 
 def _parse(media_range: str) -> tuple[str, float]:
     """Return the name of a media range and its weight, which is 1 where it has none or one that is no number."""
     name, _, parameters = media_range.partition(";")
     name = name.strip().lower()
-    return ("*/*" if name == "*" else name), (_quality(media_range) if parameters else 1.0)
+    return ("*/*" if name == "*" else name), (_quality(parameters) if parameters else 1.0)
 
 
-def _quality(media_range: str) -> float:
-    header = Message()
-    header["content-type"] = media_range
+def _quality(parameters: str) -> float:
+    pairs = (parameter.partition("=") for parameter in parameters.split(";"))
+    text = next((value for name, _, value in pairs if name.strip().lower() == "q"), "1")
     try:
-        weight = float(str(header.get_param("q", "1")))
+        weight = float(text.strip().strip('"'))
     except ValueError:
         return 1.0
     return 1.0 if math.isnan(weight) else min(max(weight, 0.0), 1.0)

@@ -22,6 +22,10 @@ from tocsin.server.rdf.formats import MEDIA_TYPES, Format
 from tocsin.server.rdf.nodes import Node
 from tocsin.server.rdf.vocabulary import ENTITY_CONTEXT, PREFIXES, alert_context
 
+MOST_NODES = 1_000
+"""Events or entities on one page of linked data: its text is several times as long as that of JSON."""
+_PORTION = 100
+"""Nodes whose triples are in memory together."""
 VARY = {"Vary": "Accept"}
 _WRITERS = {Format.TURTLE: RdfFormat.TURTLE, Format.N_TRIPLES: RdfFormat.N_TRIPLES}
 
@@ -45,9 +49,15 @@ def next_page(request: Request, **position: str) -> dict[str, str]:
 
 def render_graph(context: Any, nodes: Sequence[Node], answer_format: Format) -> bytes:
     """Return nodes in a format of linked data."""
+    if answer_format is Format.JSON_LD:
+        return _document(context, nodes)
+    portions = [nodes[start : start + _PORTION] for start in range(0, len(nodes), _PORTION)] or [nodes]
+    return b"".join(convert(_document(context, one), RdfFormat.JSON_LD, answer_format) for one in portions)
+
+
+def _document(context: Any, nodes: Sequence[Node]) -> bytes:
     document = {"@context": context, **nodes[0]} if len(nodes) == 1 else {"@context": context, "@graph": nodes}
-    text = orjson.dumps(document)
-    return text if answer_format is Format.JSON_LD else convert(text, RdfFormat.JSON_LD, answer_format)
+    return orjson.dumps(document)
 
 
 def convert(text: bytes, source: RdfFormat, answer_format: Format) -> bytes:

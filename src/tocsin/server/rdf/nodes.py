@@ -23,6 +23,8 @@ from tocsin.model.notification import NAMESPACE
 Node = dict[str, Any]  # Any: literals, nodes and lists of them
 _UNWRITABLE = re.compile("[\ud800-\udfff\0]")
 """What no RDF string can hold: halves of characters, and NUL."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
+"""A step of an IRI that needs no encoding."""
 _SMALLEST, _GREATEST = 1e-6, 1e21
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -44,7 +46,7 @@ def version_iri(entity_iri: str, version: object) -> str:
 
 def part_iri(iri: str, *steps: str) -> str:
     """Return the IRI of a part of what ``iri`` names."""
-    path = "/".join(quote(clean(step), safe="") for step in steps)
+    path = "/".join(step if _PLAIN.fullmatch(step) else quote(clean(step), safe="") for step in steps)
     return f"{iri}/{path}" if "#" in iri else f"{iri}#{path}"
 
 

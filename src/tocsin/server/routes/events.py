@@ -26,7 +26,7 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.openapi.operations import answers
-from tocsin.server.rdf.answers import graph_answer, json_answer, next_page
+from tocsin.server.rdf.answers import MOST_NODES, graph_answer, json_answer, next_page
 from tocsin.server.rdf.events import event_node
 from tocsin.server.rdf.formats import Format, accepted_format
 from tocsin.server.rdf.nodes import Node
@@ -181,7 +181,8 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
         visible = as_shown(caller.visibility, entries)
         return [one if one is not None and is_asked(one) else None for one in visible]
 
-    page = visible_page(read, show, query.limit)
+    limit = query.limit if _linked_format(query.format, request) is None else min(query.limit, MOST_NODES)
+    page = visible_page(read, show, limit)
     reached = page.last.offset if page.last else start
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:

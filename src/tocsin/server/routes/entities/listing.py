@@ -16,7 +16,7 @@ from tocsin.server.access.permissions import scope_of, scopes_of, visible_docume
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.rdf.answers import entities_answer, json_answer, next_page
+from tocsin.server.rdf.answers import MOST_NODES, entities_answer, json_answer, next_page
 from tocsin.server.rdf.formats import AskedFormat, Format
 from tocsin.server.request import Asked, Kind, PathText, QueryParameters, answer
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
@@ -95,7 +95,8 @@ def list_entities(
     field_names = parse_fields(kind, query.fields)
     filters = _filters(kind, request)
     hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
-    listing = replace(query.listing(), visible=scope_of(caller, kind), scopes=hidden, filters=filters)
+    limit = query.limit if asked_format is Format.JSON else min(query.limit, MOST_NODES)
+    listing = replace(query.listing(), limit=limit, visible=scope_of(caller, kind), scopes=hidden, filters=filters)
     page = caller.parts.catalogue.list_entities(kind.name, listing)
     data = views_of(kind, page.documents, caller, fields=field_names)
     cursors = {"after": page.after, "before": page.before}

@@ -308,3 +308,16 @@ def test_a_bot_that_is_erased_takes_its_ids_with_it(shop: Company, writes: Inges
     assert row_count(store_engine) == 1
     shop.writes.delete("user", Key.by_id(bot), actor=JANE, hard=True)
     assert row_count(store_engine) == 0
+
+
+def test_a_person_who_is_erased_is_no_claimed_author_any_more(
+    shop: Company, writes: IngestWrites, store_engine: Engine
+) -> None:
+    person = shop.writes.create("user", {"name": "cem", "email": "cem@example.com"}, actor=JANE).document["id"]
+    (result,) = send(writes, shop, update("description", None, "All.", userName="cem"))
+    assert result.written is not None
+    assert result.written.event is not None
+    shop.writes.delete("user", Key.by_id(person), actor=JANE, hard=True)
+    origin = EventOrigins(store_engine).of_event(result.written.event.id)
+    assert origin is not None
+    assert origin.author is None

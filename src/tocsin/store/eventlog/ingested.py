@@ -90,6 +90,7 @@ class EventOrigins:
         return None if row is None else IngestedEvent(*row)
 
 
-def forget_bot(connection: Connection, bot_id: str) -> None:
-    """Remove what is kept of the events that a bot sent, who is erased."""
-    connection.execute(delete(ingested_event).where(_ROW.bot_id == bot_id))
+def forget_sender(connection: Connection, user_id: str, name: str) -> None:
+    """Remove what is kept of the events that somebody sent who is erased, and their name where events claim it."""
+    connection.execute(delete(ingested_event).where(_ROW.bot_id == user_id))
+    connection.execute(update(ingested_event).where(_ROW.author == name).values(author=None))

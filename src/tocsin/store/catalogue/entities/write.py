@@ -51,7 +51,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import newest_version
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
-from tocsin.store.eventlog.ingested import SqlIngestedEvents, forget_bot
+from tocsin.store.eventlog.ingested import SqlIngestedEvents, forget_sender
 
 _ENTITY = tables.entity.c
 T = TypeVar("T")
@@ -264,7 +264,7 @@ class SqlTransaction:
         erase_series(self._connection, entity.id)
         if entity.entity_type == "user":
             identities.forget(self._connection, entity.id)
-            forget_bot(self._connection, entity.id)
+            forget_sender(self._connection, entity.id, entity.document["name"])
         self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
 
     def follow(self, entity: Stored, user_id: str) -> bool:

@@ -60,9 +60,10 @@ deleted_entity = Table(
     Column("deleted_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
 )
-"""One row per hard-deleted entity whose deletion event was removed: its last state, which says who may view the past.
+"""One row per hard-deleted entity whose deletion event was removed: its last state.
 
-It goes with the last event of the entity.
+It says who may view what events, versions and the lake say of it
+(``docs/decisions/0122-the-last-state-outlives-the-deletion-event.md``).
 """
 
 passed_reader = Table(

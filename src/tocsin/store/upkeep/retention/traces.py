@@ -23,7 +23,10 @@ _SNAPSHOT = document_snapshot.c
 
 
 def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) -> None:
-    """Note the last state of the entities whose deletion events are about to go: it says who may view their past."""
+    """Note the last state of the entities whose deletion events are about to go.
+
+    It says who may view what the past of others, and the lake, say of them, so it stays.
+    """
     deletions = {one.log_offset: one for one in events if one.event_type == EventType.ENTITY_DELETED.value}
     if not deletions:
         return
@@ -41,12 +44,12 @@ def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) 
 
 
 def forget_entities(connection: Connection, entity_ids: Collection[str]) -> None:
-    """Remove versions and last states of hard-deleted entities without events, and snapshots that nothing names."""
+    """Remove the versions of hard-deleted entities without events, and snapshots that nothing names."""
     existing = {row.id for row in rows_by_key(connection, select(entity.c.id), entity.c.id, entity_ids)}
     with_events = count_remaining(connection, [one for one in entity_ids if one not in existing])
     forgotten = [one for one in entity_ids if one not in existing and one not in with_events]
     for chunk in chunks_of(sorted(forgotten)):
-        for column in (entity_version.c.entity_id, deleted_entity.c.entity_id, _SNAPSHOT.entity_id):
+        for column in (entity_version.c.entity_id, _SNAPSHOT.entity_id):
             connection.execute(delete(column.table).where(column.in_(chunk)))
     _remove_unnamed_snapshots(connection, existing | set(with_events))
 

@@ -36,6 +36,7 @@ class Name(StrEnum):
     STARTUP = "startup"
     VERSIONS = "versions"
     LAKE = "lake"
+    RETENTION = "retention"
     CONSISTENCY = "consistency"
     PHASES = "phases"
     SINK = "sink"

@@ -38,23 +38,31 @@ SETTINGS = RetentionSettings(
 )
 
 
-@pytest.fixture
-def company(store_engine: Engine) -> SmallCompany:
-    company = SmallCompany(store_engine)
+def build_company(engine: Engine) -> SmallCompany:
+    company = SmallCompany(engine)
     company.put("team", {"name": "Organization", "teamType": "Organization"})
     for number in range(10):
         company.describe("orders", f"text {number}")
     return company
 
 
-@pytest.fixture
-def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path, company: SmallCompany) -> RetentionParts:
-    session = spark.newSession()
+def build_parts(spark: SparkSession, company: SmallCompany, folder: Path) -> RetentionParts:
+    session, engine = spark.newSession(), company.engine
     register_source(session, LogSource)
-    place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    place = HistoryLocation(str(folder / "lake"), engine.url.render_as_string(hide_password=False))
     clock = FixedClock(company.clock.now_ms())
-    lake = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, clock, events_per_segment=10)
-    return RetentionParts(store_engine, lake, youngest_ms=2 * DAY_MS)
+    lake = LakeParts(session, EventLog(engine), Lake(engine), place, clock, events_per_segment=10)
+    return RetentionParts(engine, lake, youngest_ms=2 * DAY_MS)
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    return build_company(store_engine)
+
+
+@pytest.fixture
+def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> RetentionParts:
+    return build_parts(spark, company, tmp_path)
 
 
 def run_after(parts: RetentionParts, days: int) -> list[dict[str, object]]:
@@ -127,6 +135,7 @@ def test_a_run_puts_one_event_on_the_organization(parts: RetentionParts) -> None
 
 
 def test_a_clock_that_leaps_removes_a_days_events_and_one_that_is_set_back_none(parts: RetentionParts) -> None:
+    """Fault scenario 61."""
     write_settings(parts.writes, SETTINGS, actor=SYSTEM)
     read_all(parts)
     grow(parts.lake)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from threading import Event, Thread
+from time import sleep
 from uuid import uuid4
 
 import pytest
@@ -145,6 +147,7 @@ def test_without_a_pipeline_nothing_is_removed(company: SmallCompany) -> None:
 
 
 def test_a_reader_that_is_too_far_behind_is_told_and_then_passed_with_a_count(company: SmallCompany) -> None:
+    """Fault scenario 60."""
     end = read_all(company)
     Notifications(company.engine).advance("relay main", 5, now_ms=1)
     late_ms = company.clock.now_ms() + 30 * DAY_MS
@@ -297,7 +300,46 @@ def is_crashing(company: SmallCompany, plan: LogPlan, number: int) -> bool:
     return False
 
 
+def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> None:
+    """Fault scenario 59."""
+    engine, log, read_ids, ended = company.engine, EventLog(company.engine), list[str](), Event()
+    read_all(company, through=0)
+    rules = expiries(ALL_TYPES, log_days_of, company.clock.now_ms() + 100 * DAY_MS)
+
+    def read() -> None:
+        after = 0
+        while page := log.read(after, 3) or not ended.is_set():
+            if page is True:
+                continue
+            read_ids.extend(one.event.id for one in page)
+            after = page[-1].offset
+            Notifications(engine).advance(MATCH_STREAM, after, now_ms=1)
+
+    def remove() -> None:
+        while not ended.is_set():
+            with reading(engine) as connection:
+                plan = LogPlan(rules, tuple(readers_on(connection, needs_lake=False)))
+            list(EventRemoval(engine, portion=2).remove(plan, "beside", lambda: 1))
+
+    assert RetentionProgress(engine).claim("beside", now_ms=1)
+    threads = [Thread(target=read), Thread(target=remove)]
+    for thread in threads:
+        thread.start()
+    written = [company.describe("orders", f"text {number}") for number in range(60)]
+    until_read = EventLog(engine).readable_end()
+    while log.progress(MATCH_STREAM) < until_read:
+        sleep(0.01)
+    ended.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(read_ids) == len(set(read_ids)) == until_read
+    assert [one["id"] for one in written if one] == read_ids[-60:]
+    assert RetentionProgress(engine).removed_counts()[0] > 0
+    check_sound(engine)
+
+
 def test_a_run_that_ends_at_any_statement_leaves_a_whole_store(company: SmallCompany) -> None:
+    """Fault scenario 58."""
     company.describe("orders", "long " * 3_000)
     company.writes.delete("table", company.key("revenue"), actor=SYSTEM, hard=True)
     company.describe("orders", "later")

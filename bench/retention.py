@@ -98,10 +98,10 @@ def _fill(engine: Engine, count: int, chance: random.Random, report: Report) -> 
     for start in range(0, count, _AT_ONCE):
         report(start, count)
         places = range(start, min(start + _AT_ONCE, count))
-        rows = [_event(place, chance, entity_ids) for place in places]
+        event_rows = [_event(place, chance, entity_ids) for place in places]
         with writing(engine) as connection:
-            connection.execute(insert(change_event), rows)
-            connection.execute(insert(notification), [_entry(row) for row in rows[1::10]])
+            connection.execute(insert(change_event), event_rows)
+            connection.execute(insert(notification), [_entry(row) for row in event_rows[1::10]])
     if engine.dialect.name == "postgresql":
         with writing(engine) as connection:
             connection.execute(text("SELECT setval('change_event_log_offset_seq', :last)"), {"last": count})

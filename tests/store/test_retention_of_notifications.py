@@ -91,10 +91,10 @@ def test_notifications_and_dead_letters_go_in_their_time(company: SmallCompany) 
     finished = sum(removal.remove_finished(2**60, "run", lambda: now_ms))
     assert 0 < finished < total
     assert count(engine, message) == letters, "dead letters have a time of their own"
-    held = LegalHold(str(uuid4()), "case", "ana", 1, entity_id=company.ids["orders"])
-    Holds(engine).add(held)
+    hold = LegalHold(str(uuid4()), "case", "ana", 1, entity_id=company.ids["orders"])
+    Holds(engine).add(hold)
     assert sum(removal.remove_dead_letters(2**60, "run", lambda: now_ms)) == 0
-    Holds(engine).lift(held.id, lifted_by="ana", now_ms=2)
+    Holds(engine).lift(hold.id, lifted_by="ana", now_ms=2)
     assert sum(removal.remove_dead_letters(2**60, "run", lambda: now_ms)) == letters
     assert (count(engine, message), count(engine, attempt), count(engine, notification)) == (0, 0, 0)
     assert list(removal.remove_finished(2**60, "another", lambda: now_ms)) == [], "only the run that works removes"

@@ -64,6 +64,14 @@ def test_a_relay_is_started_if_a_broker_is_set_or_started_too() -> None:
     assert settings.kafka_servers == f"127.0.0.1:{broker.command[-1]}"
 
 
+def test_events_of_a_topic_are_applied_if_topic_and_broker_are_set() -> None:
+    topic = SETTINGS.model_copy(update={"ingest_topic": "feed"})
+    assert not any(part.name == "ingest" for part in parts_of(topic, None, has_started()))
+    settings = topic.model_copy(update={"kafka_servers": "kafka:9092"})
+    (ingest,) = (part for part in parts_of(settings, None, has_started()) if part.name == "ingest")
+    assert ingest.environment["TOCSIN_KAFKA_SERVERS"] == "kafka:9092"
+
+
 def test_a_relay_is_started_if_pulsar_is_set_and_then_no_kafka_besides() -> None:
     settings = Settings(pulsar_url="pulsar://pulsar:6650")
     (relay,) = (part for part in parts_of(settings, None, has_started()) if part.name == "relay")

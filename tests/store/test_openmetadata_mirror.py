@@ -24,6 +24,7 @@ from tests.openmetadata import (
 )
 
 from tocsin.access.permission_cache import PermissionCache
+from tocsin.alerts.explanations.matching import match_trace
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.delivery.transport.egress import egress_of
@@ -40,6 +41,7 @@ from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.build import BOT, MirrorRecords, prepare
 from tocsin.store.catalogue.access.subjects import SqlSubjects
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
@@ -460,3 +462,68 @@ def test_labels_and_columns_follow_the_source(mirror: Mirrored) -> None:
 def test_a_service_of_the_source_has_its_id(mirror: Mirrored) -> None:
     mirror.run()
     assert mirror.catalogue.get("databaseService", Key.by_id(SERVICE))["name"] == "snow"
+
+
+def test_a_label_that_is_not_valid_here_does_not_take_the_mark_with_it(mirror: Mirrored) -> None:
+    mirror.fake.lists["tables"][table_id(0)]["tags"] = [a_label("Tier.Tier1"), a_label("Tier.Tier2")]
+    person = mirror.user("dia")
+    report = mirror.run(Mapping())
+    assert report.errors == []
+    labels = [label["tagFQN"] for label in mirror.table()["tags"]]
+    assert "Mirrored.Unmapped" in labels
+    permissions = PermissionCache(SqlSubjects(mirror.engine)).now().of(person.id)
+    assert not permissions.may(Operation.VIEW_BASIC, "table", mirror.table())
+
+
+def test_tests_of_the_source_and_their_results_come_and_tests_of_people_keep_a_table(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False}
+    name = "tableRowCountToEqual"
+    definition = {"id": table_id(80), "name": name, "fullyQualifiedName": name, "entityType": "TABLE", **stamps}
+    table = mirror.fake.lists["tables"][table_id(0)]
+    suite_name = f"{ORDERS}.testSuite"
+    suite = {"id": table_id(81), "name": suite_name, "fullyQualifiedName": suite_name, "basic": True, **stamps}
+    case = {"id": table_id(82), "name": "rows", "fullyQualifiedName": f"{ORDERS}.rows", **stamps}
+    case |= {"entityLink": f"<#E::table::{ORDERS}>", "testDefinition": reference("testDefinition", definition)}
+    mirror.fake.put("dataQuality/testDefinitions", definition | {"testPlatforms": ["OpenMetadata"]})
+    mirror.fake.put("dataQuality/testSuites", suite | {"basicEntityReference": reference("table", table)})
+    mirror.fake.put("dataQuality/testCases", case | {"testSuite": reference("testSuite", suite)})
+    mapping = Mapping(("*",))
+    assert mirror.run(mapping).errors == []
+    stored = mirror.catalogue.get("testCase", Key.by_name(f"{ORDERS}.rows"))
+    assert stored["id"] == table_id(82)
+    result = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": "0 rows"}
+    change = {"fieldsUpdated": [{"name": "testCaseResult", "newValue": result}]}
+    mirror.fake.tell("entityUpdated", "testCase", case, result["timestamp"], changeDescription=change)
+    assert mirror.run(mapping).errors == []
+    failures = [event for event in mirror.events() if event.event_type.value == "testCaseFailure"]
+    assert [event.entity_fully_qualified_name for event in failures] == [f"{ORDERS}.rows"]
+    second = "snow.dwh.marts.orders_1"
+    request = {"name": "ours", "entityLink": f"<#E::table::{second}>", "testDefinition": name}
+    mirror.writes.create("testCase", request, actor=SYSTEM)
+    mirror.fake.tell("entityDeleted", "table", mirror.fake.lists["tables"].pop(table_id(1)), now_ms())
+    assert "holds what the source did not bring" in mirror.run(mapping).errors[0]
+    assert mirror.table(second)["deleted"] is False
+
+
+def test_an_explanation_says_that_history_notifies_nobody(mirror: Mirrored) -> None:
+    mirror.alert()
+    mirror.run()
+    alert = next(one for one in Subscriptions(mirror.engine).list_enabled() if one.name == "all")
+    logged = EventLog(mirror.engine).read(0, 10_000)[-1]
+    assert logged.event.entity_type == "table"
+    assert "as history" in str(match_trace(alert, logged))
+
+
+def test_a_term_that_is_not_mapped_labels_nothing(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False, "description": "d"}
+    glossary = {"id": table_id(60), "name": "secret", "fullyQualifiedName": "secret", **stamps}
+    term = {"id": table_id(61), "name": "merger", "fullyQualifiedName": "secret.merger", **stamps}
+    mirror.fake.put("glossaries", glossary)
+    mirror.fake.put("glossaryTerms", term | {"glossary": reference("glossary", glossary)})
+    label = a_label("secret.merger") | {"source": "Glossary"}
+    mirror.fake.lists["tables"][table_id(0)]["tags"] = [label]
+    for _ in range(2):
+        assert mirror.run(is_full=True).errors == []
+        assert not mirror.table().get("tags")
+    assert mirror.run(Mapping(("snow", "secret")), is_full=True).errors == []
+    assert [one["tagFQN"] for one in mirror.table()["tags"]] == ["secret.merger"]

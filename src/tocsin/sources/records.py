@@ -75,7 +75,7 @@ class SourceRecords(Protocol):
         """Forget an entity of the source."""
 
     def labels(self) -> set[str]:
-        """Return the FQNs of all live tags and glossary terms."""
+        """Return the FQNs of all live tags and glossary terms but those that are not mapped."""
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import structlog
-
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.model.entity_type import EntityType
@@ -39,8 +37,6 @@ _FEW = 5
 """So many deletions are made whatever their share."""
 
 _KINDS = {kind.name: kind for kind in KINDS}
-_log = structlog.get_logger("tocsin.mirror")
-
 Progress = Callable[[int, int], None]
 
 
@@ -84,7 +80,6 @@ class Mirror:
             state = self._writer.records.state()
         ended_at_ms = self._clock.now_ms()
         self._save(replace(state, last_run=report.as_document(ended_at_ms=ended_at_ms)))
-        _log.info("mirror.ran", errors=report.error_count, dry=report.is_dry, **report.counts)
         return report
 
     def _load(self, state: SourceState) -> SourceState:
@@ -177,7 +172,7 @@ class Mirror:
         if document is None:
             self._report.counts["goneEntities"] += 1
             return
-        self._bring(SourceDocument(kind, document), occasion)
+        self._bring(SourceDocument(kind, {"updatedAt": event.timestamp_ms, **document}), occasion)
 
     def _reconcile(self, state: SourceState) -> bool:
         """Compare all lists; return whether all of them were read to their ends."""

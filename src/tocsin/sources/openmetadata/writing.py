@@ -34,6 +34,8 @@ from tocsin.sources.records import SourceEntity, SourceRecords
 
 _MOST_LEFT_OUT = 6
 """Most values of one document that are left out because they are not valid here."""
+_TESTS = ("testSuite", "testCase")
+"""Types that lie below a table, though the table is not their parent."""
 
 
 class Result(StrEnum):
@@ -165,7 +167,7 @@ class Writer:
                 digest=intent.digest,
             )
         )
-        if source.kind.name in ("tag", "glossaryTerm") and written.document:
+        if source.kind.name in ("tag", "glossaryTerm") and written.document and intent.is_mapped:
             self.labels.add(str(written.document["fullyQualifiedName"]))
         return work.result
 
@@ -184,6 +186,8 @@ class Writer:
                     raise
                 self.remark(f"{source.kind.name} {source.fqn}: {key} was left out: {refused.message}")
                 work.request = {name: value for name, value in work.request.items() if name != key}
+                if key == "tags" and not intent.is_mapped:
+                    work.request["tags"] = [MARK]
         raise InvalidInput(f"{source.kind.name} {source.fqn}: too many values are not valid here")
 
     def within(self, work: Callable[[Record], Written], occasion: Occasion, at_ms: int, author: str | None) -> Written:
@@ -228,7 +232,7 @@ class Writer:
         InvalidInput : there is something below it that the source did not bring
         """
         brought_ids = {row.entity_id for row in self.entities.values() if row.is_brought}
-        below = record.transaction.descendants(types_below(entity.entity_type), entity.fqn)
+        below = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
         if any(member.id not in brought_ids and not member.is_deleted for member in below):
             raise InvalidInput(f"{entity.entity_type} {entity.fqn} holds what the source did not bring: it stays")
         return removal.delete(record, entity, recursive=True, hard=False)

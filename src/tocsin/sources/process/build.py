@@ -21,7 +21,9 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, InvalidSetting, TocsinError
+from tocsin.flow.capture.normalize import without_server_keys
 from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.upsert import change, ensure
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
@@ -105,7 +107,8 @@ def keep_running(settings: Settings, options: RunOptions) -> None:
 def _run_or_wait(engine: Engine, settings: Settings, options: RunOptions, stop: threading.Event) -> None:
     """Make one run; what may pass is left to the next one."""
     try:
-        _run(engine, settings, options, stop, None)
+        report = _run(engine, settings, options, stop, None)
+        _log.info("mirror.ran", errors=report["errors"][:5], **report["counts"])
     except InvalidSetting:
         raise
     except (TocsinError, SQLAlchemyError) as error:
@@ -186,22 +189,30 @@ def prepare(writes: Writes) -> None:
 
     Raises
     ------
-    Conflict : the policy does not hold
+    Conflict : the policy does not hold, or there are no policies yet
     """
-    is_new = _ensure(writes, "classification", CLASSIFICATION)
-    _ensure(writes, "tag", TAG)
-    _ensure(writes, "role", ROLE)
-    _ensure(writes, "policy", POLICY)
+    if not writes.within(_has_policies, actor=SYSTEM):
+        raise Conflict("The store has no policies, so nobody may see anything: start the server once.")
+    writes.within(_make_mark, actor=SYSTEM)
     with suppress(Conflict):
-        _ensure(writes, "user", BOT)
-    if is_new:
-        attach = [{"op": "add", "path": "/policies/-", "value": {"type": "policy", "fullyQualifiedName": POLICY_NAME}}]
-        writes.patch("team", Key.by_name(ORGANIZATION), attach, actor=SYSTEM)
+        writes.ensure("user", BOT, actor=SYSTEM)
     _check_policy(writes)
 
 
-def _ensure(writes: Writes, entity_type: str, request: Document) -> bool:
-    return writes.ensure(entity_type, request, actor=SYSTEM).event is not None
+def _has_policies(record: Record) -> bool:
+    return record.transaction.find("team", Key.by_name(ORGANIZATION), Hold.SHARED) is not None
+
+
+def _make_mark(record: Record) -> None:
+    """Make the mark and the policy, in one transaction: whoever finds the one finds the other in force."""
+    is_new = ensure(record, "classification", CLASSIFICATION).event is not None
+    ensure(record, "tag", TAG)
+    ensure(record, "role", ROLE)
+    policy = ensure(record, "policy", POLICY).document
+    team = record.transaction.find("team", Key.by_name(ORGANIZATION))
+    if is_new and team is not None:
+        policies = [*(team.document.get("policies") or ()), {"type": "policy", "id": policy["id"]}]
+        change(record, record.resolver(), team, without_server_keys(team.document) | {"policies": policies})
 
 
 def _check_policy(writes: Writes) -> None:

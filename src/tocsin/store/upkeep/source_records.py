@@ -10,11 +10,12 @@ from collections.abc import Iterator
 import orjson
 from sqlalchemy import Engine, delete, select
 
+from tocsin.access.unmapped import UNMAPPED
 from tocsin.model.labels import SOURCES
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database.engine import fetch_values, inserting, reading, writing
 from tocsin.store.database.source_tables import source_entity, source_state
-from tocsin.store.database.tables import change_event, entity
+from tocsin.store.database.tables import change_event, entity, entity_tag
 
 Row = dict[str, object]
 
@@ -59,11 +60,10 @@ class StoredSource:
             connection.execute(delete(source_entity).where(of_source, source_entity.c.source_id == source_id))
 
     def labels(self) -> set[str]:
-        """Return the FQNs of all live tags and glossary terms."""
-        types = list(SOURCES)
-        return set(
-            fetch_values(self._engine, select(entity.c.fqn).where(entity.c.entity_type.in_(types), ~entity.c.deleted))
-        )
+        """Return the FQNs of all live tags and glossary terms but those that are not mapped."""
+        hidden_ids = select(entity_tag.c.entity_id).where(entity_tag.c.tag_fqn == UNMAPPED)
+        query = select(entity.c.fqn).where(entity.c.entity_type.in_(SOURCES), ~entity.c.deleted)
+        return set(fetch_values(self._engine, query.where(entity.c.id.not_in(hidden_ids))))
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.notifying import notify_all
 from tests.openmetadata import (
@@ -22,12 +24,14 @@ from tests.openmetadata import (
     running,
     table_id,
 )
+from tests.serving import KEY
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.alerts.explanations.matching import match_trace
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.delivery.transport.egress import egress_of
+from tocsin.errors import Conflict, InvalidSetting
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
@@ -39,12 +43,15 @@ from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
 from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
-from tocsin.sources.process.build import BOT, MirrorRecords, prepare
+from tocsin.sources.process.build import BOT, MirrorRecords, prepare, read_status, run_once
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.relay_lead import RelayLead
+from tocsin.store.upkeep.opening import open_store
+from tocsin.store.upkeep.stored_settings import store_secret
 
 CLOCK = SystemClock()
 MAPPED = Mapping(("snow",))
@@ -527,3 +534,25 @@ def test_a_term_that_is_not_mapped_labels_nothing(mirror: Mirrored) -> None:
         assert not mirror.table().get("tags")
     assert mirror.run(Mapping(("snow", "secret")), is_full=True).errors == []
     assert [one["tagFQN"] for one in mirror.table()["tags"]] == ["secret.merger"]
+
+
+def test_a_run_by_the_settings_takes_turns_and_leaves_a_status(mirror: Mirrored, tmp_path: Path) -> None:
+    settings = Settings(
+        database_url=mirror.engine.url.render_as_string(hide_password=False),
+        data_dir=tmp_path,
+        secrets_key=SecretStr(KEY),
+        openmetadata_url=mirror.fake.address,
+        egress_allow=("127.0.0.0/8",),
+    )
+    with pytest.raises(InvalidSetting, match="admin secret openmetadata_token"):
+        run_once(settings, RunOptions())
+    with open_store(settings) as engine:
+        store_secret(engine, "openmetadata_token", TOKEN)
+    assert run_once(settings, RunOptions())["counts"] == {"created": 6}
+    lead = RelayLead(mirror.engine, "source-openmetadata", CLOCK, lease_s=60)
+    assert lead.try_to_take()
+    with pytest.raises(Conflict, match="Another run"):
+        run_once(settings, RunOptions())
+    lead.give_up()
+    status = read_status(mirror.engine)
+    assert (status["loaded"], status["mirrored"], status["lastRun"]["errorCount"]) == (True, 6, 0)

@@ -18,6 +18,7 @@ from tocsin.cli import (
     alerts,
     conditions,
     deliveries,
+    erasure,
     events,
     explain,
     health,
@@ -106,6 +107,7 @@ for _panel, _commands in {
         loading.replay,
         maintenance.fsck,
         maintenance.audit,
+        erasure.erase,
         settings.settings,
     ),
 }.items():

@@ -141,6 +141,8 @@ class _Operations:
     start_lake_query = _operation(lake_calls.start_lake_query)
     get_lake_query = _operation(lake_calls.get_lake_query)
     cancel_lake_query = _operation(lake_calls.cancel_lake_query)
+    erase_user = _operation(retention_calls.erase_user)
+    get_erasure = _operation(retention_calls.get_erasure)
     dead_letters = _listing(calls.dead_letters)
     delivery = _operation(calls.delivery)
     render_template = _operation(calls.render_template)

@@ -45,3 +45,17 @@ def lift_legal_hold(hold_id: str) -> ApiCall[Document]:
 
 def _document(answer: Document) -> Document:
     return answer
+
+
+def erase_user(user_id: str, *, confirm: str | None = None, dry_run: bool = False) -> ApiCall[Document]:
+    """Start the erasure of a user, for administrators, and return its state at once; ``confirm`` is the user's name.
+
+    It cannot be taken back. With ``dry_run`` nothing is changed: the ``result`` says how much there is to rewrite.
+    """
+    body = {"dryRun": dry_run} if confirm is None else {"dryRun": dry_run, "confirm": confirm}
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/erase", _document, body=body)
+
+
+def get_erasure(user_id: str) -> ApiCall[Document]:
+    """Return the newest erasure of a user; its ``result`` is the certificate once its ``state`` is ``done``."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/erase", _document)

@@ -14,7 +14,18 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest, editors, lake, lake_queries, lost_names, query_runner, retention, silences
+from tocsin.jobs import (
+    audit,
+    backtest,
+    editors,
+    erasure,
+    lake,
+    lake_queries,
+    lost_names,
+    query_runner,
+    retention,
+    silences,
+)
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -29,6 +40,9 @@ BACKTESTS = "tocsin-backtests"
 
 QUERIES = "tocsin-queries"
 """The thread that runs query_runner."""
+
+ERASURES = "tocsin-erasures"
+"""The thread that runs requested erasures."""
 
 _ENDS_WITHIN_S = 10.0
 
@@ -55,12 +69,14 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
 
     kept_for_backtests = lake.build(settings, session, engine)
     runner = backtest.runner(kept_for_backtests, engine)
+    erasures = erasure.runner(settings, lake.build(settings, session, engine), engine)
     query_lake = lake.build(settings, session, engine)
     queries = query_runner.runner(settings, engine)
     work = {
         SCHEDULED: run_scheduled,
         BACKTESTS: lambda: runner.run(stopping),
         QUERIES: lambda: queries.run(stopping),
+        ERASURES: lambda: erasures.run(stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):

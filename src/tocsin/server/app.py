@@ -69,7 +69,7 @@ from tocsin.server.routes.notifications import (
     unsubscribe,
 )
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
-from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
+from tocsin.server.routes.people import erasure, followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, retention, schemas, version
 from tocsin.settings import Settings
@@ -284,6 +284,7 @@ def _routes() -> APIRouter:
     for resource in (
         users,
         tokens,
+        erasure,
         inbox,
         mutes,
         preferences,

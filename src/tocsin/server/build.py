@@ -57,6 +57,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.recipients.impact import Impact
+from tocsin.store.upkeep.erasure.requests import Erasures
 from tocsin.store.upkeep.health import Health
 
 
@@ -159,6 +160,7 @@ class Parts:
     alert_stores: AlertStores
     backtests: Backtests
     lake_queries: RequestedQueries
+    erasures: Erasures
     quotas: Quotas
 
 
@@ -203,6 +205,7 @@ def build_parts(
         alert_stores=AlertStores(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
         lake_queries=RequestedQueries(engine),
+        erasures=Erasures(engine),
         quotas=Quotas(engine),
     )
 

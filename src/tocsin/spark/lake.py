@@ -43,9 +43,13 @@ VIEWED_COLUMNS = (
 """The columns of ``EVENTS`` that the view is made of."""
 
 
+SEGMENT_PREFIX = "segment="
+"""What the name of a segment's folder begins with."""
+
+
 def folder_of(root: str, segment_id: str) -> str:
     """Return the folder of one segment in the lake at ``root``."""
-    return f"{root}/segment={segment_id}"
+    return f"{root}/{SEGMENT_PREFIX}{segment_id}"
 
 
 def dated_events(events: DataFrame) -> DataFrame:

@@ -19,6 +19,7 @@ from tocsin.server.alerts.incidents import INCIDENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.http.answer_shapes import schema_of
+from tocsin.server.http.erasure_shape import ERASURE
 from tocsin.server.http.json_schema import (
     COUNT,
     DAY,
@@ -285,6 +286,7 @@ ANSWERS: dict[str, Document] = {
     },
     "Trial": whole({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),
     "Backtest": schema_of(BACKTEST),
+    "Erasure": schema_of(ERASURE),
     "DeadLetter": schema_of(DEAD_LETTER),
     "Delivery": whole(
         {

@@ -99,6 +99,12 @@ REQUESTS: dict[str, Document] = {
         {"sql": {**TEXT, "description": "One query in SQL over `change_events`."}, "at": OPEN, "since": OPEN},
         required=["sql"],
     ),
+    "ErasureRequest": closed_object(
+        {
+            "dryRun": FLAG,
+            "confirm": {**TEXT, "description": "The name of the user; its id where it is deleted already."},
+        }
+    ),
     "BacktestRequest": {
         "type": "object",
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",

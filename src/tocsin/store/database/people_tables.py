@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
 
 from tocsin.store.database.tables import ID, METADATA
 
@@ -72,3 +72,26 @@ notification_preference = Table(
     Column("updated_at_ms", BigInteger, nullable=False),
 )
 """One row per person who prefers something: ``model/preferences.Preferences`` as JSON."""
+
+erasure = Table(
+    "erasure",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("user_id", ID, nullable=False),
+    Column("requested_by", ID, nullable=False),
+    Column("requested_at_ms", BigInteger, nullable=False),
+    Column("is_dry", Boolean, nullable=False),
+    Column("identity", Text),
+    Column("state", String(10), nullable=False),
+    Column("runner", String(80)),
+    Column("seen_at_ms", BigInteger, nullable=False, default=0),
+    Column("tries", Integer, nullable=False, default=0),
+    Column("done_count", BigInteger, nullable=False, default=0),
+    Column("total_count", BigInteger, nullable=False, default=0),
+    Column("result", Text),
+    Column("reason", Text),
+    Column("ended_at_ms", BigInteger),
+    Index(None, "state", "requested_at_ms"),
+    Index(None, "user_id", "requested_at_ms"),
+)
+"""One row per requested erasure of a user: what identifies them (encrypted, until it is done) and the certificate."""

@@ -1,17 +1,31 @@
 """Large documents of versions and events, stored as differences to a snapshot of their entity.
 
-A snapshot is written in the transaction of the first difference to it, and never changed or removed, so it is there
-whenever a difference is, and outlives its entity. A new one is written when differences have become large.
+A snapshot is written in the transaction of the first difference to it, and stays whatever becomes of its entity, so it
+is there whenever a difference is; only the erasure of a person replaces it, with all differences to it. A new one is
+written when differences have become large.
 ``flow/eventlog/differences.py`` is the format. Next: ``store/catalogue/entities/changes.py``,
 ``store/eventlog/log.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, func, insert, literal_column, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy import Row as ResultRow
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.differences import (
@@ -23,6 +37,7 @@ from tocsin.flow.eventlog.differences import (
 )
 from tocsin.model.entity import Document
 from tocsin.store.database.documents import Row, from_text
+from tocsin.store.database.keys import pages_of
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import change_event, document_snapshot, entity_version
 
@@ -39,6 +54,8 @@ _LARGE_SHARE = 10
 
 _SMALL_BYTES = 1024
 """... but never below so many bytes: what every event says anew would make it so."""
+
+_ROWS_AT_ONCE = 50
 
 
 def _text_of(table: Table) -> tuple[Column[Any], ...]:  # Any: a column's type
@@ -102,6 +119,42 @@ def rows_to_store(connection: Connection, document_rows: Sequence[Row]) -> list[
         row | (_difference_columns(connection, row["entity_id"], text, newest) if _is_large(text) else _AS_IT_IS)
         for row, text in zip(document_rows, texts, strict=True)
     ]
+
+
+def large_texts(connection: Connection, entity_id: str) -> Iterator[str]:
+    """Yield the texts of an entity's versions and events that are stored as differences."""
+    texts = Texts(connection)
+    return (texts.of(row) for _, row in _large_rows(connection, entity_id))
+
+
+def rewrite_large_texts(connection: Connection, entity_id: str, rewrite: Callable[[str], str]) -> int:
+    """Rewrite what ``large_texts`` yields, and its snapshots; return how many texts have changed.
+
+    All in one transaction that holds the entity: no writer may use a snapshot that goes.
+    """
+    texts, newest, changed_count = Texts(connection), dict[str, _Snapshot](), 0
+    last_id = connection.scalar(select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id == entity_id))
+    for table, row in _large_rows(connection, entity_id, last_id):
+        text = texts.of(row)
+        rewritten = rewrite(text)
+        changed_count += rewritten != text
+        is_row = (key == row._mapping[key.name] for key in table.primary_key)
+        values = _difference_columns(connection, entity_id, rewritten.encode(), newest)
+        connection.execute(update(table).where(*is_row).values(values))
+    connection.execute(delete(document_snapshot).where(_SNAPSHOT.entity_id == entity_id, _SNAPSHOT.id <= last_id))
+    return changed_count
+
+
+def _large_rows(
+    connection: Connection, entity_id: str, last_id: int | None = None
+) -> Iterator[tuple[Table, ResultRow[*tuple[Any, ...]]]]:  # Any: columns' values
+    """Yield the rows that are differences to snapshots up to ``last_id``, with their tables."""
+    for table in (entity_version, change_event):
+        keys = list(table.primary_key)
+        query = select(*keys, *_text_of(table)).where(table.c.entity_id == entity_id, table.c.snapshot_id.is_not(None))
+        placed = query if last_id is None else query.where(table.c.snapshot_id <= last_id)
+        for page in pages_of(connection, placed, *keys, size=_ROWS_AT_ONCE):
+            yield from ((table, row) for row in page)
 
 
 def _is_large(text: bytes) -> bool:

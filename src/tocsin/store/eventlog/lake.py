@@ -110,6 +110,11 @@ class Lake:
             query = select(_ROW.id).where(_ROW.state != _KEPT, _ROW.changed_at_ms < before_ms)
             return list(connection.execute(query.order_by(_ROW.id)).scalars())
 
+    def listed_ids(self) -> set[str]:
+        """Return the ids of all segments: of the lake, announced, and left over."""
+        with reading(self._engine) as connection:
+            return set(connection.execute(select(_ROW.id)).scalars())
+
     def forget(self, ids: Collection[str]) -> None:
         """Drop segments that are no part of the lake; their folders may go after that."""
         with writing(self._engine) as connection:

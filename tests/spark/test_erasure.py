@@ -1,0 +1,141 @@
+"""Tests of the erasure of a person as the pipeline runs it: store, lake and search index, killed and repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.store.test_erasure import ADDRESS, FULL_NAME, NAME, traces
+from tests.stores import ON_BOTH_STORES, store_url
+
+from tocsin.clock import FixedClock
+from tocsin.errors import Unavailable
+from tocsin.jobs import erasure
+from tocsin.jobs.erasure import READERS, ErasureParts, erase
+from tocsin.jobs.lake import LakeParts, grow
+from tocsin.jobs.search_rebuild import rebuild
+from tocsin.model.entity import Document
+from tocsin.model.erasure import Erasure
+from tocsin.spark.lake import HistoryLocation, history
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.eventlog.lake import Lake
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.upkeep.erasure.requests import Erasures
+
+__all__ = ["store_url"]
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> ErasureParts:
+    session = spark.newSession()
+    register_source(session, LogSource)
+    url = store_engine.url.render_as_string(hide_password=False)
+    place = HistoryLocation(str(tmp_path / "lake"), url)
+    lake = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(1), events_per_segment=10)
+    return ErasureParts(store_engine, lake, url, patience_s=5)
+
+
+@pytest.fixture
+def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
+    """A company in which Zoë has changed what she owns; lake and search index have it."""
+    company = SmallCompany(store_engine)
+    company.put("user", {"name": NAME, "email": ADDRESS, "displayName": FULL_NAME})
+    company.table("sales", owners=[{"id": company.ids[NAME], "type": "user"}], description=f"Ask {NAME}")
+    for number in range(5):
+        company.describe("sales", f"{number}: ask {ADDRESS}", by=NAME)
+    grow(parts.lake)
+    rebuild(parts.lake.session, store_engine, parts.url, lambda _done, _total: None)
+    return company
+
+
+def request_of(company: SmallCompany, *, is_dry: bool = False) -> Erasure:
+    erasures = Erasures(company.engine)
+    user_id = company.ids[NAME]
+    return Erasure("e1", user_id, company.ids["ana"], 1, is_dry=is_dry, identity=erasures.identity_of(user_id))
+
+
+def read_everything(company: SmallCompany) -> None:
+    """Let the pipeline's queries have read the log, with what the erasure adds to it."""
+    for name in READERS:
+        Notifications(company.engine).advance(name, EventLog(company.engine).readable_end() + 100, now_ms=1)
+
+
+def run(company: SmallCompany, parts: ErasureParts, request: Erasure | None = None) -> Document:
+    return erase(request or request_of(company), parts, lambda _done, _total: None)
+
+
+def texts_of_lake(parts: ErasureParts) -> str:
+    files = Path(parts.lake.place.root).rglob("*.parquet")
+    return "\n".join(str(pq.read_table(file).to_pylist()) for file in files)
+
+
+@ON_BOTH_STORES
+def test_store_lake_and_search_name_them_no_more(company: SmallCompany, parts: ErasureParts) -> None:
+    before = history(parts.lake.session, parts.lake.place, parts.lake.extent()).select("event_id").collect()
+    dry = run(company, parts, request_of(company, is_dry=True))
+    assert NAME in texts_of_lake(parts)
+    read_everything(company)
+    certificate = run(company, parts)
+    assert list(traces(company.engine)) == []
+    assert not {NAME, "Quist", ADDRESS} & {word for word in (NAME, "Quist", ADDRESS) if word in texts_of_lake(parts)}
+    after = history(parts.lake.session, parts.lake.place, parts.lake.extent()).select("event_id").collect()
+    assert {row.event_id for row in before} < {row.event_id for row in after}
+    assert len(after) == len({row.event_id for row in after})
+    assert certificate["lake"]["events"] >= dry["lake"]["events"] >= 6
+    assert certificate["rewritten"]["change_event"] >= dry["rewritten"]["change_event"] >= 6
+    assert certificate["searchEntries"] > 0
+    assert certificate["outOfReach"]
+    assert NAME not in str(certificate)
+
+
+def test_an_erasure_that_was_killed_goes_on(
+    company: SmallCompany, parts: ErasureParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault scenario 63."""
+    request = request_of(company)
+    read_everything(company)
+
+    def kill(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for place, name in (
+        (erasure, "rewrite_segment"),
+        (erasure.shutil, "rmtree"),
+    ):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(place, name, kill)
+            run(company, parts, request)
+    run(company, parts, request)
+    assert list(traces(company.engine)) == []
+    assert NAME not in texts_of_lake(parts)
+
+
+def test_a_pipeline_that_does_not_get_on_is_named(company: SmallCompany, parts: ErasureParts) -> None:
+    with pytest.raises(Unavailable, match=r"match_stream has read up to offset 0"):
+        run(company, replace(parts, patience_s=0.1))
+
+
+def test_what_is_written_again_and_again_ends_it(
+    company: SmallCompany, parts: ErasureParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_everything(company)
+    real: Callable[..., object] = erasure.grow
+
+    def grow_and_write(lake: LakeParts) -> object:
+        company.describe("orders", f"{NAME} again at {company.clock.now_ms()}", by="ana")
+        return real(lake)
+
+    monkeypatch.setattr(erasure, "grow", grow_and_write)
+    monkeypatch.setattr(erasure, "MOST_PASSES", 2)
+    with pytest.raises(Unavailable, match="2 passes"):
+        run(company, parts)

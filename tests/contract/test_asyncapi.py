@@ -25,15 +25,17 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.request import Recorder, Request
 from tocsin.delivery.wording.broker_headers import RELAY_HEADER
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
+from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.eventlog.topic_names import topic_names
+from tocsin.ingest.records import RefusedRecord, TopicRecord
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.message import Delivered, Entry, Outcome
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.relay.records import RecordForm, records_of
 from tocsin.server.asyncapi.document import asyncapi_document
 from tocsin.server.asyncapi.event_schemas import EVENT_SCHEMAS
-from tocsin.server.asyncapi.messages import SIGNATURES, WEBHOOK_HEADERS
+from tocsin.server.asyncapi.messages import DEAD_LETTER_PREFIX, SIGNATURES, WEBHOOK_HEADERS
 from tocsin.settings import Settings
 
 SOURCE = "https://tocsin.example.org"
@@ -89,10 +91,11 @@ def messages(served: Served) -> Messages:
             kafka_partitions=3,
             pulsar_topic_per_entity_type=True,
             relay_format="cloudEvents",
+            ingest_topic="others",
             public_url="https://tocsin.example.org",
         ),
     ],
-    ids=["plain", "topics of entity types"],
+    ids=["plain", "topics of entity types and of others"],
 )
 def test_its_parser_finds_nothing_wrong_with_the_document(settings: Settings) -> None:
     modules = node_modules_of(".asyncapi-parser", PARSER)
@@ -224,6 +227,18 @@ async def test_challenges_are_as_the_document_says(messages: Messages) -> None:
     await WebhookSender(receiver, source=SOURCE).send(dispatch(), destination, now_ms=NOW_MS)
     challenge, _ = _requests_of(receiver)
     messages.check("challenge", _payload_of(challenge), challenge.headers)
+
+
+def test_dead_letters_are_as_the_document_says() -> None:
+    document = asyncapi_document(Settings(ingest_topic="others"))
+    assert document["channels"]["deadLetters"]["address"] == "others-dead-letters"
+    record = TopicRecord("others", 1, 2, NOW_MS, None, b"no JSON", [("ce_id", b"7")])
+    refused = RefusedRecord(record, InvalidInput("no JSON", field="value"))
+    headers = {name: (value or b"").decode() for name, value in refused.headers("a-group")}
+    message = document["components"]["messages"]["deadLetter"]
+    Draft7Validator(message["headers"]).validate(headers)
+    ours = {name for name in headers if name.startswith(DEAD_LETTER_PREFIX)}
+    assert ours == message["headers"]["properties"].keys() - {f"{DEAD_LETTER_PREFIX}value"}
 
 
 def test_a_stream_is_as_the_document_says(

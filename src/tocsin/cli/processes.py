@@ -78,12 +78,17 @@ def deliver() -> None:
 
 
 def check_relay(settings: RelaySettings) -> None:
-    """Check that the library of the broker is there that the settings name.
+    """Check that the settings name one broker at most, and that its library is there; by default that of Kafka.
 
     Raises
     ------
     MissingExtra : it is not installed
+    InvalidSetting : they name two
     """
+    if settings.kafka_servers and settings.pulsar_url:
+        from tocsin.relay.broker import check_broker
+
+        check_broker(settings)
     if settings.pulsar_url:
         with needing("pulsar"):
             import pulsar  # noqa: F401

@@ -15,6 +15,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidSetting
 from tocsin.flow.capture.bounds import Bounds
+from tocsin.flow.eventlog.topic_names import dead_letter_topic_of
 from tocsin.ingest.bot import TopicBot
 from tocsin.ingest.loop import IngestParts, TopicIngest
 from tocsin.ingest.topic import IngestTopic, TopicOptions
@@ -77,7 +78,7 @@ def check_settings(settings: Settings) -> None:
         raise InvalidSetting("No topic is set. Set TOCSIN_INGEST_TOPIC.", field="ingest_topic")
     if not settings.kafka_servers:
         raise InvalidSetting("No broker is set. Set TOCSIN_KAFKA_SERVERS.", field="kafka_servers")
-    if _dead_letter_topic(settings) == settings.ingest_topic:
+    if dead_letter_topic_of(settings) == settings.ingest_topic:
         raise InvalidSetting("must be another topic than ingest_topic", field="ingest_dead_letter_topic")
 
 
@@ -85,11 +86,7 @@ def _options_of(settings: Settings) -> TopicOptions:
     return TopicOptions(
         topic=settings.ingest_topic or "",
         group=settings.ingest_group,
-        dead_letter_topic=_dead_letter_topic(settings),
+        dead_letter_topic=dead_letter_topic_of(settings),
         connection=connection_of(settings),
         limit_bytes=settings.relay_max_event_bytes,
     )
-
-
-def _dead_letter_topic(settings: Settings) -> str:
-    return settings.ingest_dead_letter_topic or f"{settings.ingest_topic}-dead-letters"

@@ -12,7 +12,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
-from tocsin.cli.processes import serve
+from tocsin.cli.processes import check_relay, serve
 from tocsin.cli.up import (
     DevReceiver,
     answers_at,
@@ -24,7 +24,7 @@ from tocsin.cli.up import (
     with_dev_receiver,
 )
 from tocsin.delivery.transport.egress import egress_of
-from tocsin.errors import Conflict, InvalidInput, MissingExtra
+from tocsin.errors import Conflict, InvalidInput, InvalidSetting, MissingExtra
 from tocsin.settings import Settings
 
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
@@ -78,6 +78,11 @@ def test_a_relay_is_started_if_pulsar_is_set_and_then_no_kafka_besides() -> None
     assert "TOCSIN_KAFKA_SERVERS" not in relay.environment
     with pytest.raises(InvalidInput, match="pulsar:6650"):
         with_broker(settings, is_wanted=True)
+
+
+def test_two_brokers_are_refused_before_anything_starts() -> None:
+    with pytest.raises(InvalidSetting, match="both set"):
+        check_relay(Settings(kafka_servers="kafka:9092", pulsar_url="pulsar://pulsar:6650"))
 
 
 def test_all_parts_share_the_port_and_the_folder() -> None:

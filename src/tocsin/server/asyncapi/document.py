@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
-from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
+from tocsin.flow.eventlog.topic_names import TOPIC_TYPES, dead_letter_topic_of
 from tocsin.model.entity import Document
 from tocsin.server.asyncapi.event_schemas import EVENT_SCHEMAS
 from tocsin.server.asyncapi.messages import (
@@ -20,7 +20,9 @@ from tocsin.server.asyncapi.messages import (
     broker_message,
     challenge_answer,
     challenge_message,
+    dead_letter_message,
     event_schema_name,
+    ingested_message,
     json_message,
     notification_message,
     own_body_message,
@@ -62,7 +64,9 @@ def asyncapi_document(settings: Settings) -> Document:
     }
     for step, (body, reply, title) in _QUEUES.items():
         messages |= {f"queue.{step}": json_message(title, body), f"queue.{step}Answer": json_message("Answer", reply)}
-    operations = {**_sending(settings), **_receiving()}
+    if settings.ingest_topic:
+        messages |= {"ingestRecord": ingested_message(), "deadLetter": dead_letter_message()}
+    operations = {**_sending(settings), **_receiving(settings)}
     document: Document = {
         "asyncapi": "3.1.0",
         "info": {
@@ -123,6 +127,14 @@ def _channels(settings: Settings) -> Document:
         "notifications": _channel(inbox, "tocsin", ("notification", "reset"), "userId"),
         "ingest": _channel("/api/v1/events/ingest", "tocsin", ("ingest", "ingestAnswer")),
         **queues,
+        **(_ingest_topics(settings.ingest_topic, dead_letter_topic_of(settings)) if settings.ingest_topic else {}),
+    }
+
+
+def _ingest_topics(topic: str, dead_letter_topic: str) -> Document:
+    return {
+        "ingestTopic": _channel(topic, "kafka", ("ingestRecord",)),
+        "deadLetters": _channel(dead_letter_topic, "kafka", ("deadLetter",)),
     }
 
 
@@ -165,7 +177,7 @@ def _sending(settings: Settings) -> Document:
     }
 
 
-def _receiving() -> Document:
+def _receiving(settings: Settings) -> Document:
     posted = {"bindings": {"http": {"method": "POST"}}}
     queues = {
         f"queue{step.title()}": _operation("receive", f"queue{step.title()}", (f"queue.{step}",), title)
@@ -174,7 +186,15 @@ def _receiving() -> Document:
         for step, (_, _, title) in _QUEUES.items()
     }
     ingest = _operation("receive", "ingest", ("ingest",), "Apply events of other systems, each once, as a bot.")
-    return {**queues, "ingest": ingest | posted | _reply("ingest", "ingestAnswer")}
+    operations = {**queues, "ingest": ingest | posted | _reply("ingest", "ingestAnswer")}
+    if settings.ingest_topic:
+        operations["ingestTopic"] = _operation(
+            "receive", "ingestTopic", ("ingestRecord",), "As `ingest`, from a topic."
+        )
+        operations["deadLetters"] = _operation(
+            "send", "deadLetters", ("deadLetter",), "Keep what was refused, and why."
+        )
+    return operations
 
 
 def _operation(action: str, channel: str, messages: Iterable[str], summary: str) -> Document:

@@ -14,10 +14,13 @@ from tocsin.delivery.wording.event_formats import DATA_REFERENCE, EVENT_FORMATS,
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.server.asyncapi.event_schemas import CLOUD_ATTRIBUTES
-from tocsin.server.http.json_schema import TEXT, TIME, array, either, ref, whole
+from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, ref, whole
 
 JSON = "application/json"
 CLOUD_JSON, CLOUD_ARRAY_JSON = "application/cloudevents+json", "application/cloudevents-batch+json"
+
+DEAD_LETTER_PREFIX = "tocsin-dead-"
+"""What the names of headers begin with that say why an event of another system was refused."""
 
 _EXAMPLE = ChangeEvent(
     id="0199c6f2-7c00-7000-8000-000000000001",
@@ -139,6 +142,26 @@ def notification_message() -> Document:
 def reset_message() -> Document:
     """Return the server-sent event after which an inbox is to be read again."""
     return _server_sent("reset", whole({"streamFrom": TEXT}), "The store was restored: read the inbox again")
+
+
+def ingested_message() -> Document:
+    """Return an event of another system in a topic that is read."""
+    return {
+        "title": "Event of another system: a CloudEvent, binary or structured, or a change event",
+        "payload": {**OPEN, "description": "As bodies of `POST /api/v1/events/ingest`, one in each record."},
+    }
+
+
+def dead_letter_message() -> Document:
+    """Return an event of another system that was refused: the record as it was, with the reason in its headers."""
+    texts = {f"{DEAD_LETTER_PREFIX}{name}": TEXT for name in ("reason", "message", "topic", "group")}
+    numbers = {f"{DEAD_LETTER_PREFIX}{name}": _NUMBER_TEXT for name in ("partition", "offset", "timestamp")}
+    optional = {f"{DEAD_LETTER_PREFIX}{name}": TEXT for name in ("field", "value")}
+    return {
+        "title": "Event of another system that was refused",
+        "headers": {"type": "object", "required": [*texts, *numbers], "properties": {**texts, **numbers, **optional}},
+        "payload": {"description": "The value as it was, even if it is no JSON; none if it was too large."},
+    }
 
 
 def json_message(title: str, schema: str) -> Document:

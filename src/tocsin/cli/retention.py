@@ -21,6 +21,9 @@ from tocsin.model.entity import Document
 
 _NOTHING: Document = {"removed": "nothing: retention is off, or another run is under way"}
 
+_RULE = ("eventType", "entityType", "logDays", "auditDays")
+_UNLIMITED = dict.fromkeys(("logDays", "auditDays"), "indefinite")
+
 app = typer.Typer(help="Show and set what is removed and when; legal holds.", no_args_is_help=True)
 
 
@@ -134,14 +137,13 @@ def _show(answer: Document, *, as_json: bool) -> None:
         show_json(answer)
         return
     settings = answer["settings"]
-    show_rows(settings["rules"], as_json=False)
+    rules = [{key: rule.get(key, _UNLIMITED.get(key, "")) for key in _RULE} for rule in settings["rules"]]
+    show_rows(rules, as_json=False)
     limits = {key: value for key, value in settings.items() if key != "rules"}
     run_text = _text(answer["lastRun"]) if answer["lastRun"] else "none"
     show_facts({**limits, "removed": _text(answer["removed"]), "last run": run_text}, as_json=False)
     show_rows(answer["takesAway"], as_json=False)
-    show_rows(
-        [{key: value for key, value in one.items() if value is not None} for one in answer["readers"]], as_json=False
-    )
+    show_rows(answer["readers"], as_json=False)
 
 
 def _row(legal_hold: Document) -> Document:

@@ -556,3 +556,29 @@ def test_a_run_by_the_settings_takes_turns_and_leaves_a_status(mirror: Mirrored,
     lead.give_up()
     status = read_status(mirror.engine)
     assert (status["loaded"], status["mirrored"], status["lastRun"]["errorCount"]) == (True, 6, 0)
+
+
+def test_no_person_of_the_source_takes_over_an_account_or_a_team(mirror: Mirrored) -> None:
+    stamps = {"version": 0.1, "updatedAt": 1, "updatedBy": "admin"}
+    admin = {"id": table_id(90), "name": "admin", "fullyQualifiedName": "admin", "email": "mallory@example.org"}
+    team = {"id": table_id(91), "name": "powers", "fullyQualifiedName": "powers", "teamType": "Group"}
+    mallory = {"id": table_id(92), "name": "mallory", "fullyQualifiedName": "mallory", "email": "m@example.org"}
+    ours = mirror.user("dia")
+    mirror.writes.create(
+        "team", {"name": "powers", "teamType": "Group", "policies": ["DataStewardPolicy"]}, actor=SYSTEM
+    )
+    mirror.fake.put("users", admin | stamps)
+    mirror.fake.put("users", mallory | stamps | {"teams": [reference("team", team)]})
+    mirror.fake.put("teams", team | stamps | {"email": "dia@example.org", "policies": [], "description": "Theirs."})
+    mapping = Mapping(("*",), has_people=True)
+    mirror.run(mapping)
+    assert People(mirror.engine).by_email("mallory@example.org") is None
+    brought = People(mirror.engine).by_email("m@example.org")
+    assert brought is not None
+    permissions = PermissionCache(SqlSubjects(mirror.engine)).now().of(brought.id)
+    assert permissions.subject.team_names == {"Organization"}
+    assert mirror.catalogue.get("team", Key.by_name("powers")).get("description") is None
+    assert ours.id not in {row.entity_id for row in mirror.records.entities()}
+    mirror.fake.put("users", mallory | stamps | {"email": "dia2@example.org", "updatedAt": now_ms()})
+    mirror.run(mapping, is_full=True)
+    assert People(mirror.engine).by_email("dia2@example.org") is None

@@ -42,7 +42,7 @@ _NEVER = frozenset(
         "assets",
     }
 )
-_PERSONS = frozenset({"name", "displayName", "description", "email", "teams", "teamType"})
+_PERSONS = frozenset({"name", "displayName", "description", "email", "teamType"})
 """The keys that people and teams keep: others say what somebody may, or how they are reached."""
 
 _MEMBERS_WITH_CHILDREN = ("columns", "schemaFields", "fields", "children", "tasks", "mlFeatures")
@@ -89,7 +89,7 @@ def request_of(source: SourceDocument, ids: Mapping[str, str], labels: Collectio
     References to what is not mirrored, and labels whose tag or term is not here, are left out.
     """
     kind = source.kind
-    left_out = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ())) - {"teams"}
+    left_out = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ()))
     upward = {kind.parent_field(source.document)}
     keys = kind.keys - left_out - (frozenset(kind.upward) - upward)
     if kind.name in ("user", "team"):

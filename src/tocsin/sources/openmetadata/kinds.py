@@ -34,7 +34,7 @@ _FIELDS = (
     *("columns", "tableConstraints", "schemaDefinition", "dataModel", "tasks", "charts", "dataModels"),
     *("relatedTerms", "dashboard", "testDefinition", "testSuite", "entityStatus", "sourceHash"),
 )
-_OWN_FIELDS = {"user": ("teams",), "team": (), "glossaryTerm": ("parent",), "domain": ("parent",)}
+_OWN_FIELDS = {"user": (), "team": (), "glossaryTerm": ("parent",), "domain": ("parent",)}
 
 
 def fields_of(kind: EntityType) -> tuple[str, ...]:

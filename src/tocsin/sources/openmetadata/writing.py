@@ -143,7 +143,7 @@ class Writer:
             return False
         if source.id in self.entities and not self.entities[source.id].is_brought:
             return False
-        email = document.get("email")
+        email = document.get("email") if source.kind.name == "user" else None
         person_id = self.records.person_at(email.strip().lower()) if isinstance(email, str) and email else None
         if person_id is not None and source.id not in self.entities:
             self.keep(SourceEntity(source.id, source.kind.name, person_id, is_brought=False))
@@ -290,7 +290,8 @@ class _EntityWrite:
         row = self.row_after
         if self.source.is_deleted:
             return self._delete(record, old)
-        if row is not None and not row.is_brought and not self.intent.is_mapped:
+        is_person = self.source.kind.name in PEOPLE
+        if row is not None and not row.is_brought and (is_person or not self.intent.is_mapped):
             self.result = Result.KEPT
             return Written(old.document, None)
         if old.is_deleted:
@@ -366,6 +367,8 @@ class _EntityWrite:
             managed = _MANAGED[kind.name]
         stays = {key: value for key, value in before.items() if key not in managed or key in _place_keys(kind)}
         fields = stays | self.request
+        if kind.name in PEOPLE and "email" in before:  # people log in by it
+            fields["email"] = before["email"]
         for key in REFERENCE_FIELDS & fields.keys() & before.keys():
             if _is_same_target(fields[key], before[key]):
                 fields[key] = before[key]

@@ -53,7 +53,7 @@ def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
     parts, deadline = replace(first, session=session, alerts=alerts), time.monotonic() + 150
     log = EventLog(engine)
     with streak_stream.streaming(parts) as query:
-        while log.progress(streak_stream.QUERY_NAME) != Reports(engine).newest() and query.isActive:
+        while log.progress(streak_stream.QUERY_NAME) < Reports(engine).newest() and query.isActive:
             time.sleep(0.02)
             if time.monotonic() > deadline:
                 return

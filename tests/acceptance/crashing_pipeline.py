@@ -141,7 +141,7 @@ def main_of_streaks(folder: Path, point: str) -> None:
     if point == "after-checkpoint":
         parts = replace(parts, progress=DyingProgress(parts.progress, streak_stream.QUERY_NAME))
     with streak_stream.streaming(parts):
-        until(lambda: log.progress(streak_stream.QUERY_NAME) == reports.newest(), within_s=120)
+        until(lambda: log.progress(streak_stream.QUERY_NAME) >= reports.newest(), within_s=120)
 
 
 if __name__ == "__main__":

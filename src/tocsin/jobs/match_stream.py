@@ -28,7 +28,15 @@ from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
-from tocsin.jobs.query_progress import MonitoredQuery, Progress, Stream, following_the_log, log_options
+from tocsin.jobs.query_progress import (
+    MonitoredQuery,
+    Progress,
+    ReadThrough,
+    Stream,
+    as_committed,
+    following_the_log,
+    log_options,
+)
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, Shared, StoreAddress, settle_incidents
 from tocsin.jobs.supervision import Supervised
 from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld, withheld_pairs, without_pairs
@@ -73,6 +81,7 @@ class MatchStreamParts:
     max_event_age_ms: int | None = None
     work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify
     unevaluated: Unevaluated = field(default_factory=Unevaluated)
+    read_through: ReadThrough = as_committed
 
 
 def pipeline_engine(settings: StoreSettings) -> Engine:

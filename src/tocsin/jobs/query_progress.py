@@ -76,14 +76,27 @@ class Progress(Protocol):
         """Note that the query is done with every event up to ``log_offset``; ``event_id`` is of the last of them."""
 
 
+ReadThrough = Callable[[LogPosition], LogPosition]
+"""Returns how far a query has read that has committed everything up to a position."""
+
+
+def as_committed(committed: LogPosition) -> LogPosition:
+    """Return how far a query has read that reads every event."""
+    return committed
+
+
 @dataclass(frozen=True)
 class MonitoredQuery:
-    """A query, its checkpoint, and who remembers how far it is."""
+    """A query, its checkpoint, and who remembers how far it is.
+
+    A query that passes over events has read more than it committed: up to the next event that concerns it.
+    """
 
     query_name: str
     checkpoint: str
     progress: Progress
     clock: Clock
+    read_through: ReadThrough = as_committed
 
     def advance(self, position: LogPosition) -> None:
         """Note how far the query has come; what it read of another log counts for nothing."""
@@ -216,7 +229,7 @@ class _Reporter(StreamingQueryListener):
 
     def __init__(self, reported: MonitoredQuery, position: LogPosition) -> None:
         self._reported, self._done = reported, position
-        self._is_said = False
+        self._said: LogPosition | None = None
         self._run_id: object = None
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
@@ -228,23 +241,25 @@ class _Reporter(StreamingQueryListener):
         source = event.progress.sources[0]
         if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
             end = LogPosition.of_json(json.loads(source.endOffset))
-            self._done, self._is_said = end, False
+            self._done = end
             self._say()
             batch_id = event.progress.batchId
             _LOG.info("batch_committed", query=event.progress.name, batch_id=batch_id, log_offset=end.offset)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
-        if event.runId == self._run_id and not self._is_said:
+        if event.runId == self._run_id:
             self._say()
 
     def _say(self) -> None:
-        """Store the query's progress; if the store is unavailable, later, when idle, or at the next start."""
+        """Store the query's progress if it is new; if the store is unavailable, when idle, or at the next start."""
         try:
-            self._reported.advance(self._done)
+            position = self._reported.read_through(self._done)
+            if position != self._said:
+                self._reported.advance(position)
         except FAILURES as error:
             _LOG.warning("progress_not_noted", query=self._reported.query_name, reason=str(error).splitlines()[0])
         else:
-            self._is_said = True
+            self._said = position
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
         is_to_start_again = event.exception and _CAME_LATE in event.exception

@@ -43,6 +43,9 @@ _POSITION_EVERY = 10_000
 _RIGHTS_HOLD_S = 1.0
 """Most seconds from the reader's rights being read to the begin of the transaction."""
 
+_NOTED_EVERY_MS = 1_000
+"""Milliseconds between two notes of how far the relay has read, while it reads nothing that it writes."""
+
 _log = structlog.get_logger("tocsin.relay")
 
 
@@ -86,6 +89,7 @@ class Relay:
     def __init__(self, parts: RelayParts, connect: Callable[[], Target]) -> None:
         self._parts, self._connect = parts, connect
         self._wait_s = FIRST_WAIT_S
+        self._noted_offset, self._noted_at_ms = -1, 0
 
     def run(self, stop: threading.Event) -> None:
         """Relay until ``stop`` is set; stand by while another relay leads, and wait out what passes.
@@ -159,6 +163,7 @@ class Relay:
                 if is_due:
                     written_offset, portion = position.offset, self._write(target, writer, portion)
                 else:
+                    self._record_progress(position)
                     portion = self._portion_after(position)
 
     def _write(self, target: Target, writer: Executor, portion: _Portion) -> _Portion:
@@ -167,7 +172,7 @@ class Relay:
         next_portion = self._portion_after(portion.end)
         writing.result()
         self._wait_s = FIRST_WAIT_S
-        self._record_progress(portion.end)
+        self._record_progress(portion.end, is_written=True)
         if self._parts.steady() - next_portion.read_s > _RIGHTS_HOLD_S:
             return self._portion_after(portion.end)
         return next_portion
@@ -202,8 +207,14 @@ class Relay:
         records = records_of(self._parts.reader.visible(events), self._parts.form)
         return _Portion(records, log.position_at(reached), read_s)
 
-    def _record_progress(self, position: LogPosition) -> None:
-        self._parts.progress.advance(self._parts.reader_name, position.offset, now_ms=self._parts.clock.now_ms())
+    def _record_progress(self, position: LogPosition, *, is_written: bool = False) -> None:
+        """Note how far the relay has read: at once where it wrote, else from time to time."""
+        now_ms = self._parts.clock.now_ms()
+        is_due = is_written or abs(now_ms - self._noted_at_ms) >= _NOTED_EVERY_MS
+        if position.offset == self._noted_offset or not is_due:
+            return
+        self._parts.progress.advance(self._parts.reader_name, position.offset, now_ms=now_ms)
+        self._noted_offset, self._noted_at_ms = position.offset, now_ms
 
     def _wait(self, error: Exception, stop: threading.Event) -> None:
         """Wait out a fault of the broker or the store, longer each time; raise what no waiting mends."""

@@ -6,6 +6,7 @@ A module that imports ``store_url`` overrides the fixture of ``tests/conftest.py
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import Connection
 
 ON_BOTH_STORES = pytest.mark.parametrize(
     "store_url", ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)], indirect=True
@@ -16,3 +17,11 @@ ON_BOTH_STORES = pytest.mark.parametrize(
 def store_url(request: pytest.FixtureRequest) -> str:
     """Address of a migrated, empty store of this test's own."""
     return str(request.getfixturevalue(getattr(request, "param", "sqlite_url")))
+
+
+def drop_newest_tables(connection: Connection) -> None:
+    """Drop what revisions after 0032 make, so that a test can go back to that one, or to an earlier one."""
+    of_retention = ("legal_hold", "retention_state", "removed_events", "deleted_entity", "passed_reader")
+    of_sources, of_lags = ("source_state", "source_entity"), ("reader_lag", "consumer_groups")
+    for name in ("ingested_event", *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
+        connection.exec_driver_sql(f"DROP TABLE {name}")

@@ -11,7 +11,9 @@ from sqlalchemy import Engine
 from tocsin.clock import SystemClock
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, QueueParts, WorkerParts
+from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
@@ -25,9 +27,10 @@ from tocsin.store.outbox.sessions import Sessions
 
 def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
     """Return the parts of a worker; its messages have no links that act for their recipient."""
-    handovers, reports = Handovers(engine, Routes(engine).is_open), failure_reports(engine, SystemClock())
+    clock, handovers = SystemClock(), Handovers(engine, Routes(engine).is_open)
+    failures, lags = failure_reports(engine, clock), lag_reports(Settings(), engine, clock)
     return WorkerParts(
-        QueueParts(Messages(engine), Sessions(engine), Replays(engine), handovers, reports),
+        QueueParts(Messages(engine), Sessions(engine), Replays(engine), handovers, failures, lags),
         AttemptParts(
             Routes(engine), Permitted(engine), People(engine), OwnAddresses(engine), FailureMessages(engine), senders
         ),

@@ -22,19 +22,19 @@ from truth.failures import Incident
 from truth.schedule import Planned
 from truth.script import NAMES_NOW, Script
 
-_OF_A_JOB = "alertNarrowed"
-"""Type of the events that a job of the pipeline makes, every minute at most: no step predicts when."""
+_OF_A_JOB = ("alertNarrowed", "lagExceeded", "lagRecovered")
+"""Types of the events that jobs make, every minute at most: no step predicts when."""
 
 _NOTIFICATIONS = text(
     "SELECT n.event_id, n.channel, n.recipient, n.reasons"
     " FROM notification n JOIN change_event e ON e.id = n.event_id"
-    " WHERE (e.event_type = 'alertNarrowed') = :of_a_job"
+    " WHERE (e.event_type IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')) = :of_a_job"
 )
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
     " n.due_at_ms, m.id AS message_id, m.grouping_key"
     " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
-    " WHERE e.event_type <> 'alertNarrowed'"
+    " WHERE e.event_type NOT IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
 )
 _INCIDENTS = text("SELECT number, subscription_id, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
 _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
@@ -44,7 +44,7 @@ _FIRINGS = text(
 )
 _MATCHES_OF_A_JOB = text(
     "SELECT e.id, f.subscription_id FROM firing f JOIN change_event e ON e.log_offset = f.log_offset"
-    " WHERE e.event_type = 'alertNarrowed'"
+    " WHERE e.event_type IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
 )
 _LAST_REPORT = text(
     "SELECT coalesce(max(log_offset), 0) FROM change_event"
@@ -92,7 +92,7 @@ def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
     at = ends[0]
     while True:
         page = caller.ask("GET", "/events", params={"offset": at, "limit": 500, "format": "tocsin"})
-        for answer in (one for one in page["data"] if one["eventType"] != _OF_A_JOB):
+        for answer in (one for one in page["data"] if one["eventType"] not in _OF_A_JOB):
             step_end = bisect_left(ends, offsets[answer["id"]])
             if step_end < len(ends):  # later are log-ins of a replay that is judged again
                 steps[step_end - 1].append(event_of(answer))

@@ -174,9 +174,7 @@ class LoginSettings(_Group):
         600.0, description="Seconds without failures after which failed log-ins are forgotten."
     )
     login_concurrency: Count = Field(4, description="Maximum password checks at once per process.")
-    login_waiting: int = Field(
-        100, ge=0, description="Maximum waiting log-ins per process; further ones are answered 429."
-    )
+    login_waiting: int = Field(100, ge=0, description="Maximum waiting log-ins per process; others are answered 429.")
 
 
 class TrafficSettings(_Group):
@@ -300,6 +298,9 @@ class WorkerSettings(_Group):
     worker_lease_s: Positive = Field(90.0, description="Seconds until the claims of a worker without heartbeat expire.")
     worker_poll_s: Positive = Field(0.2, description="Seconds between two looks for due messages.")
     destination_concurrency: Count = Field(8, description="Maximum parallel requests to one destination.")
+    event_lag_limit: Count = Field(10_000, description="Unread events of a reader beyond which `EventLag` tells.")
+    event_lag_limits: dict[str, int] = Field({}, description="Limits of single readers, as JSON; 0: not watched.")
+    event_lag_every_s: NotNegative = Field(10.0, description="Seconds between two measurements of lag; 0: never.")
 
 
 class AlertSettings(_Group):

@@ -26,6 +26,7 @@ NO_ASSET = {
     "GET /auth/callback": "nobody is known yet",
     "GET /auth/login": "nobody is known yet",
     "GET /healthcheck": "says whether the server lives",
+    "GET /events/lag": "numbers of readers of the log",
     "GET /system/version": "says which version answers",
     "GET /system/retention": "for administrators",
     "GET /system/retention/holds": "for administrators",

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.conftest import KEY
 from tests.store.catalogues import company
+from tests.stores import drop_newest_tables
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -66,6 +67,7 @@ def an_alert(engine: Engine) -> str:
         connection.exec_driver_sql("DROP TABLE renaming")  # and this
         connection.exec_driver_sql("DROP TABLE earlier_holder")
         connection.exec_driver_sql("DROP TABLE suite_run")
+        drop_newest_tables(connection)
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{BEFORE}'")
     return alert_id
 

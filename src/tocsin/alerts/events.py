@@ -1,7 +1,8 @@
-"""Change events that Tocsin puts on alerts itself: findings of its audit, failing destinations, lost rights of editors.
+"""Change events that Tocsin puts on alerts itself: findings of its audit, failing destinations, lost rights, lags.
 
 The alert keeps its version, because nobody changed it. Its owners read these events in their inbox, and failures and
-losses of rights by mail unless they switch the alert ``BrokenAlerts`` off.
+losses of rights by mail unless they switch the alert ``BrokenAlerts`` off. Lags are on the alert that tells of them
+(``delivery/worker/lag_reports.py``).
 Next: ``jobs/audit.py``, ``jobs/editors.py``, ``delivery/worker/failure_reports.py``.
 """
 
@@ -16,13 +17,17 @@ from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Catalogue
 from tocsin.flow.capture.write import Record
+from tocsin.flow.eventlog.lag import ReaderLag, lag_report
 from tocsin.model.alert_editor import AlertEditor, ViewExtent
 from tocsin.model.audit_finding import AuditFinding
-from tocsin.model.change import DESTINATION, EDITOR_VIEW, FINDING, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import DESTINATION, EDITOR_VIEW, FINDING, LAG, ChangeDescription, EventType, FieldChange
 from tocsin.model.destination_failure import DestinationFailure
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
+
+EVENT_LAG = "EventLag"
+"""Name of the alert that tells of lags, and that they are recorded on."""
 
 _ALERT = "eventsubscription"
 
@@ -118,6 +123,45 @@ class NarrowingLog:
             return record.note(alert, ChangeDescription(fields_updated=(change,)), event_type=EventType.ALERT_NARROWED)
 
         self._writes.within(work, actor=SYSTEM)
+
+
+class LagLog:
+    """Writes down which readers of the log lag too much, and which do no more."""
+
+    def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
+        self._writes = Writes(catalogue, clock)
+
+    def begin(self, lag: ReaderLag, limit: int) -> bool:
+        """Put an event on the alert unless one says so already; returns whether it is new."""
+
+        def work(record: Record) -> bool:
+            if not record.transaction.lags.begin(lag.reader, record.at_ms):
+                return False
+            report = lag_report(lag, limit=limit, now_ms=record.at_ms, since_ms=record.at_ms)
+            _note_lag(record, FieldChange(name=LAG, new_value=report), EventType.LAG_EXCEEDED)
+            return True
+
+        return self._writes.within(work, actor=SYSTEM)
+
+    def end(self, lag: ReaderLag, limit: int) -> bool:
+        """Put an event on the alert if one says that the reader lags; returns whether it is new."""
+
+        def work(record: Record) -> bool:
+            since_ms = record.transaction.lags.end(lag.reader)
+            if since_ms is None:
+                return False
+            report = lag_report(lag, limit=limit, now_ms=record.at_ms, since_ms=since_ms)
+            _note_lag(record, FieldChange(name=LAG, new_value=report), EventType.LAG_RECOVERED)
+            return True
+
+        return self._writes.within(work, actor=SYSTEM)
+
+
+def _note_lag(record: Record, change: FieldChange, event_type: EventType) -> None:
+    alert = record.transaction.find(_ALERT, Key.by_name(EVENT_LAG))
+    if alert is None:
+        raise NotFound(f"there is no alert {EVENT_LAG}: it is made at the start of a server")
+    record.note(alert, ChangeDescription(fields_updated=(change,)), event_type=event_type)
 
 
 def _extent_value(editor: AlertEditor, extent: ViewExtent) -> Document:

@@ -38,6 +38,7 @@ EXITS = (
     Exit(6, "a required service or package is unavailable, or `tocsin health` found a problem", (Unavailable,)),
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
     Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),
+    Exit(9, "`tocsin lag --fail-above`: a reader has more unread events"),
     Exit(130, "interrupted by Ctrl-C"),
 )
 """Every exit code there is."""
@@ -46,6 +47,7 @@ FAULT = 1
 UNAVAILABLE = 6
 DAMAGED = 7
 CHANGES = 8
+LAGGING = 9
 
 
 def exit_code(error: TocsinError) -> int:

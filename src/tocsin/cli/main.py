@@ -25,6 +25,7 @@ from tocsin.cli import (
     history,
     impact,
     incidents,
+    lag,
     lake,
     loading,
     maintenance,
@@ -102,6 +103,7 @@ for _panel, _commands in {
     ),
     _TEND: (
         health.health,
+        lag.lag,
         maintenance.backup,
         maintenance.restore,
         loading.replay,

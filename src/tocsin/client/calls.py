@@ -422,6 +422,11 @@ def health() -> ApiCall[Document]:
     return ApiCall("GET", "healthcheck", _document)
 
 
+def event_lag() -> ApiCall[Document]:
+    """Return how much each reader of the log has not read: ``readers``; ``missing`` says of which nobody knows."""
+    return ApiCall("GET", "events/lag", _document)
+
+
 def server_version() -> ApiCall[str]:
     """Return the version of OpenMetadata's API that the server speaks."""
     return ApiCall("GET", "system/version", lambda answer: str(answer["version"]))

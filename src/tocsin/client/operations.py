@@ -135,6 +135,7 @@ class _Operations:
     legal_holds = _operation(retention_calls.legal_holds)
     set_legal_hold = _operation(retention_calls.set_legal_hold)
     lift_legal_hold = _operation(retention_calls.lift_legal_hold)
+    event_lag = _operation(calls.event_lag)
     start_backtest = _operation(calls.start_backtest)
     get_backtest = _operation(calls.get_backtest)
     cancel_backtest = _operation(calls.cancel_backtest)

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
+from tocsin.flow.eventlog.readers import SEARCH_STREAM
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, Stream, following_the_log, log_options
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
@@ -32,7 +33,7 @@ from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.catalogue.search.writes import Entry, SearchWrites
 from tocsin.store.outbox.notifications import Notifications
 
-QUERY_NAME = "search_stream"
+QUERY_NAME = SEARCH_STREAM
 """Names the query, its checkpoint and its row of progress."""
 
 ENTITIES_PER_READ = 5_000

@@ -60,6 +60,9 @@ EDITORS = "editors"
 EDITOR_VIEW = "editorView"
 """The field of an ``alertNarrowed`` event that says which editor of the alert may view how much of what it covers."""
 
+LAG = "lag"
+"""The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
+
 ALERT_INCIDENT = "alertIncident"
 """The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
 
@@ -107,6 +110,8 @@ class EventType(StrEnum):
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
     RETENTION_APPLIED = "retentionApplied"
+    LAG_EXCEEDED = "lagExceeded"
+    LAG_RECOVERED = "lagRecovered"
 
 
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tocsin.errors import InvalidSetting
+from tocsin.model.entity import Document
 from tocsin.relay.target import Target
 from tocsin.settings import RelaySettings
 
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker: the topic there, or with ``per_entity_type`` the first part of its topics; how to open a connection."""
+    """A broker: the topic there, or with ``per_entity_type`` the first part of its topics; how to open a connection.
+
+    ``group_lags`` measures the lags of the consumer groups of the topics; None where there are none.
+    """
 
     topic: str
     per_entity_type: bool
     connect: Callable[[], Target]
+    group_lags: Callable[[], list[Document]] | None = None
 
 
 def check_broker(settings: RelaySettings) -> None:
@@ -55,11 +61,13 @@ def broker_of(settings: RelaySettings) -> Broker:
 
 
 def _kafka(settings: RelaySettings) -> Broker:
+    from tocsin.relay.kafka.groups import GroupLags
     from tocsin.relay.kafka.options import kafka_options_of
     from tocsin.relay.kafka.target import KafkaTarget
 
     options = kafka_options_of(settings)
-    return Broker(settings.kafka_topic, settings.kafka_topic_per_entity_type, lambda: KafkaTarget(options))
+    connect, lags = partial(KafkaTarget, options), GroupLags(options)
+    return Broker(settings.kafka_topic, settings.kafka_topic_per_entity_type, connect, lags.measure)
 
 
 def _pulsar(settings: RelaySettings) -> Broker:

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from sqlalchemy import Engine
 
@@ -14,6 +15,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict, InvalidSetting
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.eventlog.readers import RELAY
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -21,6 +23,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.phrases import suggestion_for
 from tocsin.relay.broker import Broker, broker_of, check_broker
+from tocsin.relay.group_lags import measure_groups, measuring
 from tocsin.relay.loop import Relay, RelayParts
 from tocsin.relay.reader import TopicReader
 from tocsin.relay.records import RecordForm
@@ -58,8 +61,18 @@ def main(settings: Settings) -> None:
     if stop.is_set():
         return
     _tune_collector()
-    with relay_of(settings) as relay:
+    with relay_of(settings) as relay, measuring_groups(settings):
         relay.run(stop)
+
+
+@contextmanager
+def measuring_groups(settings: Settings) -> Iterator[None]:
+    """Measure the lags of the topics' consumer groups until the block ends."""
+    with open_store(settings) as engine:
+        lags = broker_of(with_stored_secrets(engine, settings)).group_lags
+        work = partial(measure_groups, lags, engine, settings.relay_name, SystemClock())
+        with measuring(work, every_s=settings.event_lag_every_s if lags else 0.0):
+            yield
 
 
 def restart(settings: Settings, place: str) -> LogPosition:
@@ -94,7 +107,7 @@ def relay_of(settings: Settings) -> Iterator[Relay]:
 
 def _parts_of(settings: Settings, engine: Engine, selection: EventSelection, broker: Broker) -> RelayParts:
     return RelayParts(
-        reader_name=f"relay {settings.relay_name}",
+        reader_name=f"{RELAY}{settings.relay_name}",
         log=EventLog(engine, page_bytes=_BATCH_BYTES),
         progress=Notifications(engine),
         reader=TopicReader(engine, settings.relay_reader),

@@ -71,7 +71,17 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import erasure, followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import catalogue_settings, connectors, health, page, rdf, retention, schemas, version
+from tocsin.server.routes.system import (
+    catalogue_settings,
+    connectors,
+    health,
+    lag,
+    page,
+    rdf,
+    retention,
+    schemas,
+    version,
+)
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.database.engine import open_engine
@@ -255,7 +265,7 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-_OF_THE_SYSTEM = (connectors, catalogue_settings, retention)
+_OF_THE_SYSTEM = (lag, connectors, catalogue_settings, retention)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
@@ -320,6 +330,7 @@ def _routes() -> APIRouter:
         lay_out(routes, router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events, ingest):  # after all others: their paths could be of collections, too
         lay_out(routes, resource.router, API, dependencies)
+    lay_out(routes, lag.metrics_router, "", dependencies)
     lay_out(routes, schemas.router, "")
     lay_out(routes, page.router, "")
     return routes

@@ -10,6 +10,7 @@ import contextlib
 from sqlalchemy import Engine
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
+from tocsin.alerts.events import EVENT_LAG
 from tocsin.catalogue.naming.policy_names import settle_policies
 from tocsin.catalogue.seed_entities import establish
 from tocsin.catalogue.writes import Writes
@@ -142,6 +143,32 @@ BROKEN_ALERTS: Document = {
 }
 """The default alert about alerts: its channels are others than those that fail."""
 
+EVENT_LAG_ALERT: Document = {
+    "name": EVENT_LAG,
+    "displayName": "Event lag",
+    "description": "Mails administrators, and shows them in the app, that a reader of the event log is too far behind,"
+    " or no longer. The limits are settings, event_lag_limit and event_lag_limits.",
+    "alertType": "Notification",
+    **_OF_TOCSIN,
+    "filteringRules": {
+        "resources": ["eventsubscription"],
+        "rules": [
+            {
+                "name": "lags",
+                "description": "The lag of a reader is exceeded, or has recovered.",
+                "effect": "include",
+                "condition": "matchAnyEventType({'lagExceeded','lagRecovered'})",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0008", "category": "Admins", "type": "Email"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0009", "category": "Admins", "type": "ActivityFeed"},
+    ],
+    **_SENDING,
+}
+"""The default alert about the lags of readers of the log."""
+
 
 POLICY_NAMES = "policy names"
 """The job that settles the names in policies of earlier releases: done once for a store."""
@@ -173,7 +200,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
-    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS):
+    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS, EVENT_LAG_ALERT):
         _create_once(writes, "eventsubscription", alert)
     for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))

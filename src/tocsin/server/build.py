@@ -18,6 +18,7 @@ from tocsin.catalogue.people.violations import add_violation
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
+from tocsin.flow.eventlog.lag import LagLimits
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.ingest_rate import IngestRate
@@ -52,6 +53,7 @@ from tocsin.store.catalogue.quality.suites import SuiteReader
 from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.ingested import EventOrigins
+from tocsin.store.eventlog.lag_states import LagStates
 from tocsin.store.eventlog.lake_queries import RequestedQueries
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
@@ -59,6 +61,7 @@ from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.recipients.impact import Impact
 from tocsin.store.upkeep.erasure.requests import Erasures
 from tocsin.store.upkeep.health import Health
+from tocsin.store.upkeep.lag import ReaderLags, lag_limits
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,15 @@ class ReportParts:
 
 
 @dataclass(frozen=True)
+class LagParts:
+    """How far readers of the log are behind, and how far they may be."""
+
+    lags: ReaderLags
+    states: LagStates
+    limits: LagLimits
+
+
+@dataclass(frozen=True)
 class Parts:
     """Everything the routes use."""
 
@@ -151,6 +163,7 @@ class Parts:
     reports: ReportParts
     log: EventLog
     health: Health
+    lag: LagParts
     people: People
     login: LoginParts
     traffic: TrafficParts
@@ -189,7 +202,12 @@ def build_parts(
         graph=GraphParts(Lineage(engine), Impact(engine)),
         reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
         log=EventLog(engine, page_bytes=page_bytes),
-        health=Health(engine, settings.data_dir.absolute()),
+        health=Health(engine, settings.data_dir.absolute(), limits=_limits_of(settings)),
+        lag=LagParts(
+            ReaderLags(engine, has_lake=settings.lake_every_s > 0, has_relay=settings.kafka_servers is not None),
+            LagStates(engine),
+            _limits_of(settings),
+        ),
         people=people,
         login=LoginParts(
             LoginThrottle(people, LoginAttempts(engine, pace), clock, free=settings.login_failures),
@@ -249,3 +267,7 @@ def _sessions_of(
 ) -> LoginSessions:
     tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
     return LoginSessions(tokens, people.tokens, writes)
+
+
+def _limits_of(settings: Settings) -> LagLimits:
+    return lag_limits(settings, lake_every_s=settings.lake_every_s)

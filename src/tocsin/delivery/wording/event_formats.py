@@ -61,6 +61,8 @@ OWN_TYPES = frozenset(
         EventType.ALERT_INCIDENT_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,
         EventType.RETENTION_APPLIED,
+        EventType.LAG_EXCEEDED,
+        EventType.LAG_RECOVERED,
     }
 )
 """The event types that OpenMetadata does not know."""

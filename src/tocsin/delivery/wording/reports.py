@@ -15,7 +15,7 @@ from tocsin.clock import LATEST_MS, to_datetime
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import CAPITAL, MINUTE, SHOWN_LIMIT, ChangeLine, clean_line, in_words
 from tocsin.model import fqn
-from tocsin.model.change import ALERT_INCIDENT, DESTINATION, SUITE_SUMMARY, VIOLATION, ChangeEvent
+from tocsin.model.change import ALERT_INCIDENT, DESTINATION, LAG, SUITE_SUMMARY, VIOLATION, ChangeEvent
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery
 
@@ -188,6 +188,18 @@ def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
+def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
+    """Return which reader of the log has how much to read; None where that is not what the field says."""
+    count, limit = lag.get("lagEvents"), lag.get("limit")
+    if type(count) is not int or type(limit) is not int:
+        return None
+    about = f"{'about ' if lag.get('isEstimate') else ''}{count:,}"
+    alert = f" (alert {lag['alert']})" if lag.get("alert") else ""
+    age = f", the oldest of {lag.get('lagSeconds')} seconds ago" if count else ""
+    text = f"{lag.get('reader')}{alert} has {about} events to read{age}; the limit is {limit:,}"
+    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+
+
 def _objects(value: Value) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -203,6 +215,7 @@ REPORT_LINES: Mapping[str, Callable[[Value, Value], ChangeLine | None]] = {
     INCIDENT: _incident_line,
     ALERT_INCIDENT: _alert_incident_line,
     DESTINATION: _destination_line,
+    LAG: _lag_line,
     VIOLATION: _violation_line,
 }
 """What says a report in words, from the one before (empty if there is none) and after, by the field that holds it."""

@@ -19,6 +19,7 @@ from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
 from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
@@ -55,6 +56,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
             replays=Replays(engine),
             handovers=Handovers(engine, routes.is_open),
             failure_reports=failure_reports(engine, SystemClock()),
+            lag_reports=lag_reports(settings, engine, SystemClock()),
         ),
         attempts=AttemptParts(
             routes=routes,

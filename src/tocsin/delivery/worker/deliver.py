@@ -336,11 +336,13 @@ class Worker:
         """Return what a worker does for the queue from time to time, portion by portion.
 
         Messages of replays are collected, and those of cancelled ones taken back; shared messages that wait at one
-        destination move into the queue of another that sends; destinations that deliver nothing are reported.
+        destination move into the queue of another that sends; destinations that deliver nothing and readers of the log
+        that lag are reported.
         """
         queue, clock, limits = self._parts.queue, self._parts.time.clock, self._parts.limits
         return [
             _repeat(queue.failure_reports.report, lambda _: limits.lease_s / _BEATS_PER_LEASE),
+            _repeat(queue.lag_reports.report, lambda _: queue.lag_reports.pause_s),
             _repeat(lambda: queue.replays.advance_all(clock.now_ms()), lambda count: 0.0 if count else _PAUSE_S),
             _repeat(
                 lambda: queue.handovers.advance(clock.now_ms()), lambda moved: _PAUSE_S if moved else _IDLE_PAUSE_S

@@ -13,6 +13,7 @@ from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.worker.failure_reports import FailureReports
+from tocsin.delivery.worker.lag_reports import LagReports
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
@@ -59,6 +60,7 @@ class QueueParts:
     replays: Replays
     handovers: Handovers
     failure_reports: FailureReports
+    lag_reports: LagReports
 
 
 @dataclass(frozen=True)

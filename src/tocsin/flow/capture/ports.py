@@ -177,6 +177,16 @@ class AlertEditors(Protocol):
         """Make somebody the only editor of an alert, from then on."""
 
 
+class Lags(Protocol):
+    """Which readers of the log lag too much."""
+
+    def begin(self, reader: str, at_ms: int) -> bool:
+        """Note that the lag of a reader is exceeded; False if that is noted."""
+
+    def end(self, reader: str) -> int | None:
+        """Note that the lag of a reader is exceeded no more, and return since when it was; None if it was not."""
+
+
 class ThreadRows(Protocol):
     """The rows of threads, inside one transaction."""
 
@@ -275,6 +285,10 @@ class Transaction(Protocol):
     @property
     def alert_editors(self) -> AlertEditors:
         """The editors of alerts."""
+
+    @property
+    def lags(self) -> Lags:
+        """Which readers of the log lag too much."""
 
     @property
     def suites(self) -> Suites:

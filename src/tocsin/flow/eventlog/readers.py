@@ -11,5 +11,20 @@ MATCH_STREAM = "match_stream"
 STREAK_STREAM = "streak_stream"
 """Notifies of reports by conditions on earlier ones (``jobs/streak_stream.py``); skips all other events."""
 
+SEARCH_STREAM = "search_stream"
+"""Updates the search index (``jobs/search_stream.py``)."""
+
+STREAMS = (MATCH_STREAM, SEARCH_STREAM, STREAK_STREAM)
+"""All streaming queries."""
+
+LAKE = "lake"
+"""The lake, which reads the log at intervals (``jobs/lake.py``)."""
+
+RELAY = "relay "
+"""What the name of a relay follows (``relay/loop.py``)."""
+
+QUEUE, GROUP = "queue ", "group "
+"""What the id of an alert with a queue follows, and the name of a consumer group of a relay's topics."""
+
 READERS = (MATCH_STREAM, STREAK_STREAM)
 """Queries that look up relations of entities; one without a row of progress has read nothing yet."""

@@ -41,6 +41,7 @@ from tocsin.server.http.json_schema import (
     whole,
 )
 from tocsin.server.http.retention_shapes import HOLD, READER
+from tocsin.server.lag import READER_LAG
 
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
@@ -130,6 +131,9 @@ ANSWERS: dict[str, Document] = {
             "isComplete": FLAG,
             "takesAway": _LOSSES,
         }
+    ),
+    "EventLag": whole(
+        {"logOffset": COUNT, "measuredAt": TIME, "readers": array(schema_of(READER_LAG)), "missing": array(TEXT)}
     ),
     "Setting": whole({"config_type": TEXT, "config_value": OPEN}),
     "Followers": whole(

@@ -1,4 +1,4 @@
-"""Tables of the lake, of status reports and of the pipeline's waits, in addition to ``store/database/tables.py``."""
+"""Tables of the lake, status reports, waits and lags of readers, in addition to ``store/database/tables.py``."""
 
 from __future__ import annotations
 
@@ -102,3 +102,23 @@ ingested_event = Table(
 entity's type and FQN. ``event_id`` is our event that it led to, null for none. ``newest_ms`` is the latest time that an
 event of the source about the entity had, until then. Rows that a later event of the same entity has superseded are
 removed by age; the last one of each entity stays."""
+
+reader_lag = Table(
+    "reader_lag",
+    METADATA,
+    Column("reader", String(400), primary_key=True),
+    Column("event_count", BigInteger, nullable=False),
+    Column("measured_at_ms", BigInteger, nullable=False),
+    Column("growing_since_ms", BigInteger),
+    Column("exceeded_since_ms", BigInteger),
+)
+"""One row per reader that lags, or did when it was measured last; ``exceeded_since_ms``: an event has said so."""
+
+consumer_groups = Table(
+    "consumer_groups",
+    METADATA,
+    Column("relay_name", String(100), primary_key=True),
+    Column("measured_at_ms", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+)
+"""One row per relay: the lags of the consumer groups of its topics, as JSON, or why they are unknown."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, distinct, func, select
 
+from tocsin.flow.eventlog.lag import LagLimits
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.change import EventType
 from tocsin.store.database.engine import reading
@@ -21,6 +22,7 @@ from tocsin.store.database.folder import check_takes_files
 from tocsin.store.database.log_tables import scheduled_job
 from tocsin.store.database.tables import change_event, pipeline_progress, worker_session
 from tocsin.store.eventlog.outages import QueryHealth, WaitNotes, Waits
+from tocsin.store.upkeep.lag import lags_of_log
 
 PIPELINE = "pipeline"
 """The job whose heartbeat says that a pipeline runs and has read the log."""
@@ -46,8 +48,16 @@ class Problem(NamedTuple):
 class Health:
     """Health of the processes around one store, and of the disk with the data folder."""
 
-    def __init__(self, engine: Engine, folder: Path, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        folder: Path,
+        monotonic_s: Callable[[], float] = time.monotonic,
+        *,
+        limits: LagLimits | None = None,
+    ) -> None:
         self._engine, self._waits = engine, Waits(engine, WaitNotes(folder))
+        self._limits = limits or LagLimits()
         self._disk = _Disk(folder, monotonic_s)
 
     def queries(self) -> list[QueryHealth]:
@@ -56,7 +66,7 @@ class Health:
 
     def problems(self, *, now_ms: int) -> list[Problem]:
         """Return what keeps notifications back now."""
-        return [*self._disk.problems(), *self._pipeline(now_ms), *self._worker(now_ms)]
+        return [*self._disk.problems(), *self._pipeline(now_ms), *self._lags(now_ms), *self._worker(now_ms)]
 
     def finding_count(self, *, now_ms: int) -> int:
         """Return how many alerts had a finding (``model/audit_finding.py``) in the last 24 hours."""
@@ -85,6 +95,19 @@ class Health:
             if query_health.waits_for:
                 yield Problem(
                     "pipelineWaits", f"The query {query_health.query_name} waits: {sentence_of(query_health.waits_for)}"
+                )
+
+    def _lags(self, now_ms: int) -> Iterator[Problem]:
+        """Yield the queries of the pipeline, the lake and relays that lag for longer than a burst of events lasts."""
+        with reading(self._engine) as connection:
+            lags = list(lags_of_log(connection))
+        for lag in lags:
+            if self._limits.is_over(lag, now_ms) and lag.seconds(now_ms) * 1000 > LATE_AFTER_MS:
+                count_text = f"{'about ' if lag.is_estimate else ''}{lag.event_count:,}"
+                yield Problem(
+                    "readerBehind",
+                    f"{lag.reader} has {count_text} events of the log to read, the oldest of"
+                    f" {lag.seconds(now_ms):.0f} s ago. `tocsin lag` shows all readers.",
                 )
 
     def _worker(self, now_ms: int) -> Iterator[Problem]:

@@ -34,6 +34,8 @@ REPORTS = (
     EventType.DESTINATION_FAILING,
     EventType.DESTINATION_STOPPED,
     EventType.ALERT_NARROWED,
+    EventType.LAG_EXCEEDED,
+    EventType.LAG_RECOVERED,
 )
 """Types of events on alerts that nobody has changed."""
 

@@ -52,6 +52,7 @@ from tocsin.store.database.snapshots import newest_version
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
 from tocsin.store.eventlog.ingested import SqlIngestedEvents, forget_sender
+from tocsin.store.eventlog.lag_states import SqlLags
 
 _ENTITY = tables.entity.c
 T = TypeVar("T")
@@ -93,6 +94,7 @@ class SqlTransaction:
     incidents = _RowsOf(SqlIncidents)
     alert_incidents = _RowsOf(SqlAlertIncidents)
     alert_editors = _RowsOf(SqlAlertEditors)
+    lags = _RowsOf(SqlLags)
     suites = _RowsOf(SqlSuites)
     suite_runs = _RowsOf(SqlSuiteRuns)
     teams = _RowsOf(SqlTeams)

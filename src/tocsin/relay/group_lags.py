@@ -1,0 +1,56 @@
+"""Measurement, beside a relay, of the lags of its topics' consumer groups; the server takes them from the store.
+
+Only relays know the broker, so neither server nor worker needs its address or the libraries of its client.
+Next: ``relay/kafka/groups.py``, ``store/upkeep/lag.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from tocsin.clock import Clock
+from tocsin.errors import TocsinError
+from tocsin.model.entity import Document
+from tocsin.store.eventlog.lag_states import ConsumerGroups
+
+_ENDS_WITHIN_S = 10.0
+_log = structlog.get_logger("tocsin.relay")
+
+
+def measure_groups(measure: Callable[[], list[Document]] | None, engine: Engine, relay_name: str, clock: Clock) -> None:
+    """Store the lags of the consumer groups, or why they are unknown."""
+    try:
+        document: Document = {"groups": measure() if measure else []}
+    except TocsinError as error:
+        document = {"groups": [], "fault": error.message}
+    ConsumerGroups(engine).put(relay_name, document, now_ms=clock.now_ms())
+
+
+@contextmanager
+def measuring(work: Callable[[], None], *, every_s: float) -> Iterator[None]:
+    """Measure in a thread until the block ends; 0 seconds: never. What the store refuses is passed over."""
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.is_set():
+            try:
+                work()
+            except (SQLAlchemyError, OSError, TocsinError) as error:
+                _log.warning("relay.groups_not_measured", reason=str(error).splitlines()[0])
+            stop.wait(every_s)
+
+    thread = threading.Thread(target=run, name="tocsin-group-lags", daemon=True)
+    if every_s:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if every_s:
+            thread.join(_ENDS_WITHIN_S)

@@ -1,0 +1,43 @@
+"""Routes of the lags of readers of the log, for administrators and for who may read audit logs.
+
+Next: ``server/lag.py``.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require_apart
+from tocsin.server.lag import lag_json, lag_metrics
+from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, answer
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of Prometheus' text format."""
+
+router = APIRouter(prefix="/events", tags=["events"])
+metrics_router = APIRouter(include_in_schema=False)
+
+
+@router.get("/lag", openapi_extra=answers("EventLag"))
+def read_lag(caller: Asked) -> Response:
+    """Return how much each reader of the log has not read yet, and since when that grows.
+
+    For administrators, and people and bots with the operation `AuditLogs` on alerts.
+    """
+    _require(caller)
+    return answer(lag_json(caller.parts.lag, now_ms=caller.parts.clock.now_ms()))
+
+
+@metrics_router.get("/metrics")
+def read_metrics(caller: Asked) -> Response:
+    """Return the same as metrics."""
+    _require(caller)
+    text = lag_metrics(caller.parts.lag, now_ms=caller.parts.clock.now_ms())
+    return Response(text, media_type=METRICS_TYPE)
+
+
+def _require(caller: Caller) -> None:
+    require_apart(caller, Operation.AUDIT_LOGS, ENTITY_TYPES["eventsubscription"])

@@ -247,6 +247,14 @@ WEBHOOK = """
 }
 """
 
+RETENTION = """
+| entityCreated | Indefinite | Audit trail |
+| entityUpdated | 90 days to indefinite | Compliance, rollback |
+| entitySoftDeleted | 30 days | Recovery period |
+| entityDeleted | 7 days | Compliance verification |
+"""
+"""The table of "Event Retention"."""
+
 EVENT_TYPES = ("entityCreated", "entityUpdated", "entitySoftDeleted", "entityDeleted")
 
 EXAMPLES = (CREATED, DESCRIBED, TAGGED, COLUMN_ADDED, OWNED, SOFT_DELETED, DELETED)

@@ -6,6 +6,7 @@ The history of one table is that of the page's examples; each test then looks at
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -27,11 +28,14 @@ from tests.spark.test_search_stream import parts_of as search_parts_of
 from tests.startedstore import StartedStore
 from tests.waiting import until
 
+from tocsin.client import ApiSource, Client, EventBatch
 from tocsin.clock import SystemClock
 from tocsin.delivery.worker.dev_receiver import Receiver
 from tocsin.jobs.match_stream import streaming
 from tocsin.jobs.search_stream import QUERY_NAME as SEARCH
 from tocsin.jobs.search_stream import indexing
+from tocsin.model.change import EventType
+from tocsin.model.retention import PRESETS
 from tocsin.relay.build import relay_of
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
@@ -319,6 +323,22 @@ def test_rollback_capability(office: Office) -> None:
     assert "email" in answer.text
 
 
+# Event Retention
+
+
+def test_event_retention(office: Office) -> None:
+    assert office.client.get("/system/retention").json()["settings"]["rules"] == [], "off by default"
+    rules = {rule.event_type: rule for rule in PRESETS["standard"].rules}
+    for line in page.RETENTION.strip().splitlines():
+        event_type, duration, _ = (cell.strip() for cell in line.strip("|").split("|"))
+        days = [int(number) for number in re.findall(r"\d+", duration)]
+        audit_days = None if "ndefinite" in duration else days[0]
+        assert rules[EventType(event_type)].log_days == (days[0] if days else None), event_type
+        assert rules[EventType(event_type)].audit_days == audit_days, event_type
+    preview = office.client.post("/system/retention/preview", json={"preset": "standard"})
+    assert preview.json()["log"] == 0, "nothing is old enough"
+
+
 # Best Practices
 
 
@@ -340,3 +360,13 @@ def test_handle_idempotency(office: Office) -> None:
         (event["entityId"], event["currentVersion"]) for event in history(office) if "currentVersion" in event
     ]
     assert len(set(by_version)) == len(by_version), "the key of the page, where an event makes a version"
+
+
+def test_batch_event_processing(office: Office) -> None:
+    batches: list[EventBatch] = []
+    source = ApiSource(start="start", stop_at_end=True)
+    with Client(office.served.url, token=office.served.tokens["admin@tocsin.example.org"]) as client:
+        client.consume(batches.append, source, group_by="entityType")
+    for batch in batches:
+        assert {change.event["entityType"] for change in batch.changes} == {batch.entity_type}
+    assert sum(len(batch.changes) for batch in batches) == len(events(office))

@@ -119,7 +119,7 @@ def test_pins_hold_names_versions_and_hashes_only() -> None:
 
 def test_the_parts_pin_what_the_whole_pins() -> None:
     all_pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements/all.txt").read_text(), re.MULTILINE))
-    for part in ("base", "server", "spark", "kafka", "delta"):
+    for part in ("base", "server", "spark", "kafka", "delta", "pulsar"):
         pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / f"requirements/{part}.txt").read_text(), re.MULTILINE))
         assert pins <= all_pins, part
 
@@ -127,7 +127,7 @@ def test_the_parts_pin_what_the_whole_pins() -> None:
 def test_every_library_has_its_line_and_no_other() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    parts = ("server", "spark", "kafka", "delta")
+    parts = ("server", "spark", "kafka", "delta", "pulsar")
     requirements = [*project["project"]["dependencies"], *(library for part in parts for library in extras[part])]
     requirements += project["dependency-groups"]["dev"]
     libraries = {re.split(r"[^\w.-]", library)[0] for library in requirements}

@@ -362,6 +362,14 @@ def test_handle_idempotency(office: Office) -> None:
     assert len(set(by_version)) == len(by_version), "the key of the page, where an event makes a version"
 
 
+def test_monitor_event_lag(office: Office) -> None:
+    readers = {reader["reader"]: reader for reader in office.client.get("/events/lag").json()["readers"]}
+    assert readers["relay page"]["lagEvents"] == 0
+    assert readers["relay page"]["limit"] == 10_000, "the limit of the page"
+    alert = office.client.get("/events/subscriptions/name/EventLag").json()
+    assert alert["provider"] == "system"
+
+
 def test_batch_event_processing(office: Office) -> None:
     batches: list[EventBatch] = []
     source = ApiSource(start="start", stop_at_end=True)

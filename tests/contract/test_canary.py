@@ -28,6 +28,11 @@ NO_ASSET = {
     "GET /healthcheck": "says whether the server lives",
     "GET /events/lag": "numbers of readers of the log",
     "GET /system/version": "says which version answers",
+    "GET /lake/queries": "one's own questions",
+    "GET /lake/queries/{query_id}": "one's own; the pipeline answers it, which is not here (``test_lake_queries.py``)",
+    "GET /rdf/context": "the same for everybody",
+    "GET /rdf/ontology": "the same for everybody",
+    "GET /rdf/shapes": "the same for everybody",
     "GET /system/retention": "for administrators",
     "GET /system/retention/holds": "for administrators",
     "GET /system/settings": "the same for everybody",
@@ -38,6 +43,7 @@ NO_ASSET = {
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
+    "GET /users/{user_id}/erase": "for administrators",
     "GET /users/security/token": "one's own tokens",
     "GET /users/auth-mechanism/{user_id}": "a bot's token",
     "GET /users/token/{user_id}": "a bot's token",
@@ -83,6 +89,7 @@ WRITES = frozenset(
     DELETE /events/subscriptions/{subscription_id}
     DELETE /feed/{thread_id}
     DELETE /feed/{thread_id}/posts/{post_id}
+    DELETE /lake/queries/{query_id}
     DELETE /lineage/source/name/{entity_type}/{fqn}/type/{source}
     DELETE /lineage/{entity_type}/{entity_id}/type/{source}
     DELETE /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
@@ -120,10 +127,12 @@ WRITES = frozenset(
     POST /events/subscriptions/{subscription_id}/queue/claim
     POST /events/subscriptions/{subscription_id}/queue/extend
     POST /events/subscriptions/{subscription_id}/queue/release
+    POST /events/ingest
     POST /events/subscriptions/testDestination
     POST /events/subscriptions/validation/destination
     POST /feed
     POST /feed/{thread_id}/posts
+    POST /lake/query
     POST /lineage/events
     POST /acknowledge/{token}
     POST /mute/{token}
@@ -137,6 +146,7 @@ WRITES = frozenset(
     POST /usage/{entity_type}/{entity_id}
     POST /auth/token
     POST /users/login
+    POST /users/{user_id}/erase
     POST /users/logout
     POST /{collection}
     POST /{collection}/bulk
@@ -278,6 +288,7 @@ def _named_edges(aviary: Canaries) -> Iterator[str]:
 def _filters(aviary: Canaries) -> Iterator[str]:
     yield "/events?limit=10000"
     yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents"))
+    yield from (f"/events?limit=1000&format={shape}" for shape in ("jsonld", "turtle", "ntriples"))
     for table in aviary.every("tables"):
         yield f"/events?limit=10000&entityId={table['id']}"
     for query in ("entityCreated=*", "entityUpdated=table", "entityDeleted=*", "eventType=policyViolation"):
@@ -349,7 +360,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /incidents/{incident}": lambda aviary: (
         f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")
     ),
-    "GET /events/{event_id}": _events("/events/{id}?format=tocsin"),
+    "GET /events/{event_id}": _both(_events("/events/{id}?format=tocsin"), _events("/events/{id}?format=ntriples")),
+    "GET /events/{event_id}/origin": _events("/events/{id}/origin"),
+    "GET /rdf/entity/{entity_type}/{entity_id}": _each("/rdf/entity/{type}/{id}", query="format=turtle"),
     "GET /events/{event_id}/explain": _both(
         _events("/events/{id}/explain"), _events("/events/{id}/explain?user=mallory&limit=100")
     ),
@@ -421,6 +434,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /{collection}/{entity_id}": _both(
         _each("/{collection}/{id}", query=_ALL),
         _each("/{collection}/{id}", query=f"{_LATER}&include=all"),
+        _each("/{collection}/{id}", query="fields=*&include=all&format=jsonld"),
         _people("/users/{id}?fields=*"),
     ),
     "GET /{collection}/{entity_id}/assets": _each("/{collection}/{id}/assets"),

@@ -67,9 +67,14 @@ class QueryProcess:
         """
         limits = self._limits
         self._start(is_wanted)
+        until_s = time.monotonic() + limits.seconds
         self._send(question | {"rows": limits.row_count, "seconds": limits.seconds})
-        line = self._line(is_wanted, time.monotonic() + limits.seconds + _GRACE_S)
+        line = self._line(is_wanted, until_s + _GRACE_S)
         self._used_at_s = time.monotonic()
+        if (
+            self._used_at_s > until_s
+        ):  # Java goes on with a regular expression that was cancelled, on the next one's core
+            self.close()
         if len(line) > limits.answer_bytes:
             raise TooLarge(f"The answer has more than {limits.answer_bytes:,} bytes; select fewer rows or columns.")
         reply: Document = json.loads(line)

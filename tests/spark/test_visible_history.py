@@ -14,6 +14,7 @@ from tests.company import SmallCompany
 from tocsin.clock import FixedClock
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.eventlog.lake import Cut
+from tocsin.jobs import query_main
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.jobs.visible_history import visibility_of
@@ -158,3 +159,6 @@ def test_whoever_is_deleted_asks_nothing(company: SmallCompany, parts: LakeParts
     company.writes.delete("user", Key.by_id(company.ids["ben"]), hard=False, actor=SYSTEM)
     with pytest.raises(Forbidden):
         visibility_of(store_engine, company.ids["ben"])
+    question = {"sql": "SELECT 1", "viewer": company.ids["ben"], "through": None, "untilMs": None, "sinceMs": None}
+    reply = query_main._reply(parts, store_engine, question | {"rows": 1, "seconds": 60})
+    assert reply == {"reason": "Whoever asked is deleted.", "code": "FORBIDDEN"}

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.errors import InvalidInput
+from tocsin.errors import TocsinError
 from tocsin.flow.eventlog.lake import Cut
 from tocsin.jobs.intervals import FAILURES, brief
 from tocsin.jobs.lake import LakeParts
@@ -96,7 +96,7 @@ def _reply(parts: LakeParts, engine: Engine, question: Document) -> Document:
     try:
         is_whole = visibility_of(engine, question["viewer"]).is_whole
         answer = _answer(queries, question, is_whole=is_whole)
-    except InvalidInput as error:
+    except TocsinError as error:
         return {"reason": error.message, "code": error.code}
     except FAILURES as error:
         _end_without_java(parts.session)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -206,6 +207,13 @@ def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, 
     assert [row["b"] for row in answers[:2]] == [None, "even"]
 
 
+@pytest.mark.parametrize("value", ["CAST(-{} AS DECIMAL(38))", "parse_json('-{}')"])
+def test_a_whole_number_that_json_readers_would_round_is_text(parts: LakeParts, value: str) -> None:
+    (row,) = LakeQueries(parts).answer(f"SELECT {value.format('9' * 38)} AS n, {2**63 - 1} AS least").records
+    assert row == {"n": f"-{'9' * 38}", "least": 2**63 - 1}
+    assert orjson.loads(orjson.dumps(row)) == row, "as every process hands it on"
+
+
 def test_an_earlier_state_has_the_events_up_to_an_offset_or_a_moment(
     company: SmallCompany, parts: LakeParts, store_engine: Engine
 ) -> None:
@@ -245,7 +253,11 @@ def test_an_earlier_state_has_the_events_up_to_an_offset_or_a_moment(
         ("SELECT 1 / 0", "Division by zero"),
         ("SELECT CAST('a' AS INT)", "cannot be cast"),
         ("SELECT 1 AS a, 2 AS a", "Several columns are called a; name them with AS."),
+        (f"SELECT {'(' * 3_000}1{')' * 3_000}", "nested too deeply"),
+        (f"SELECT {'1 + ' * 2_000}1", "too complex to parse"),
+        ("SELECT from_json('x', 'a int', map('mode', 'FAILFAST'))", "Malformed records"),
     ],
+    ids=lambda value: value[:40],
 )
 def test_a_wrong_question_is_refused_without_sparks_plan(
     store_engine: Engine, parts: LakeParts, capfd: pytest.CaptureFixture[str], question: str, says: str

@@ -230,6 +230,7 @@ def test_a_refusal_names_what_and_the_way_out(lake: LakeSql, sql: str, says: str
         "SELECT filter(array(1), n -> n > 1), CASE WHEN offset LIKE '1%' THEN date '2026-01-01' END FROM change_events",
         "SELECT * FROM (SELECT entityType, offset FROM change_events) PIVOT (count(*) FOR entityType IN ('table'))",
         "SELECT '${system:user.name}'",
+        "WITH Per_Type AS (SELECT entityType AS kind FROM Change_Events) SELECT kind FROM per_type",
         "SELECT timestamp '2026-01-01' + interval 1 day, current_date, offset BETWEEN 1 AND 2 FROM change_events",
     ],
 )

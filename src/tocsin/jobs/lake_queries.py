@@ -25,7 +25,8 @@ from typing import TypeVar
 import orjson
 import pyarrow as pa
 import structlog
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import StructType
@@ -39,7 +40,7 @@ from tocsin.jobs.visible_history import visible_rows
 from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
 from tocsin.spark.lake import VIEW, change_events, history_through
-from tocsin.spark.lake_sql import LakeSql
+from tocsin.spark.lake_sql import TOO_DEEP, LakeSql, refusal_of
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source, work_in_background
 from tocsin.spark.sources import LogSource
@@ -58,6 +59,7 @@ _WARM_UP_AFTER_S = 10.0
 _WARM_UP = "SELECT timestamp FROM change_events WHERE entityType = 'table' ORDER BY timestamp LIMIT 1"
 _PATIENCE_S = 10.0
 _LONGEST = 1_000_000
+_INTEGERS = 2**63
 _LOG = structlog.get_logger(__name__)
 
 T = TypeVar("T")
@@ -144,9 +146,25 @@ def _faults_of_asker() -> Iterator[None]:
     except PySparkException as error:
         if _TOO_LARGE in str(error):
             raise TooLarge("The answer is too large; select fewer rows or columns.") from error
-        if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
+        if not isinstance(error, ParseException) and not _is_askers(error.getSqlState()):
             raise
         raise InvalidInput(_error_text(error)) from error
+    except Py4JJavaError as error:  # PySpark does not know all exceptions of Spark's
+        if TOO_DEEP not in str(error) and not _is_askers(_sql_state(error)):
+            raise
+        raise refusal_of(error) from error
+
+
+def _is_askers(sql_state: str | None) -> bool:
+    return str(sql_state or "").startswith(_ASKERS_FAULTS)
+
+
+def _sql_state(error: Py4JJavaError) -> str | None:
+    try:
+        state: str | None = error.java_exception.getSqlState()
+    except Py4JError:  # it is none of Spark's
+        return None
+    return state
 
 
 def _description(view: DataFrame) -> QueryAnswer:
@@ -166,7 +184,12 @@ def _collect(frame: DataFrame, bounds: QueryLimits, *, as_arrow: bool) -> QueryA
         return QueryAnswer(columns, arrow=_ipc_stream(table))
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
     answers = _check_count(_within_bounds(limited, bounds, texts.collect), bounds)
-    return QueryAnswer(columns, [json.loads(row["row"]) for row in answers])
+    return QueryAnswer(columns, [json.loads(row["row"], parse_int=_integer) for row in answers])
+
+
+def _integer(digits: str) -> int | str:
+    """Return an integer; as text if it needs more than 64 bits, which readers of JSON round or refuse."""
+    return int(digits) if -_INTEGERS <= int(digits) < _INTEGERS else digits
 
 
 def _check_distinct(names: Sequence[str]) -> None:

@@ -32,6 +32,7 @@ LONGEST_SQL = 65_536
 MOST_NODES = 5_000
 """Operators and expressions of a statement's plan."""
 
+TOO_DEEP = "java.lang.StackOverflowError"
 _WAY_OUT = "docs/lake.md lists what queries may use."
 _CONF = {"spark.sql.runSQLOnFiles": "false", "spark.sql.variable.substitute": "false"}
 
@@ -62,8 +63,8 @@ class LakeSql:
         """
         if len(sql) > LONGEST_SQL:
             raise InvalidInput(f"The query has {len(sql):,} characters; at most {LONGEST_SQL:,} are allowed.")
-        parsed = self._state.sqlParser().parsePlan(sql)
-        if _class_of(parsed) == "DescribeRelation" and _name_of(parsed.relation()) == [VIEW]:
+        parsed = self._parse(sql)
+        if _class_of(parsed) == "DescribeRelation" and [each.lower() for each in _name_of(parsed.relation())] == [VIEW]:
             return None
         self._check_parsed(parsed)
         frame = self._analyse(sql)
@@ -94,19 +95,24 @@ class LakeSql:
             pending += [(subquery, None) for subquery in self._list(plan.subqueries())]
         return names
 
+    def _parse(self, sql: str) -> Node:
+        try:
+            return self._state.sqlParser().parsePlan(sql)
+        except Py4JJavaError as error:
+            raise refusal_of(error) from error
+
     def _analyse(self, sql: str) -> DataFrame:
         try:
             return self.session.sql(sql)
-        except Py4JJavaError as error:  # an error that PySpark does not know; nothing but the query has run yet
-            reason = str(error.java_exception.getMessage()).partition("\n")[0]
-            raise InvalidInput(f"Spark refuses the query: {reason}") from error
+        except Py4JJavaError as error:  # nothing but the query has run yet
+            raise refusal_of(error) from error
 
     def _check_parsed(self, parsed: Node) -> None:
         nodes = list(self._plans(parsed))
-        names = {VIEW, *(alias for node in nodes for alias in self._cte_names(node))}
+        names = {VIEW, *(alias.lower() for node in nodes for alias in self._cte_names(node))}
         for node in nodes:
             kind = _class_of(node)
-            if kind == "UnresolvedRelation" and (_name_of(node)[1:] or _name_of(node)[0] not in names):
+            if kind == "UnresolvedRelation" and (_name_of(node)[1:] or _name_of(node)[0].lower() not in names):
                 raise InvalidInput(f"There is no table or view {'.'.join(_name_of(node))}; query {VIEW}.")
             if kind not in PLANS:
                 raise InvalidInput(f"Only queries are allowed, without {_operator_name(kind)}. {_WAY_OUT}")
@@ -159,6 +165,14 @@ class LakeSql:
 
     def _list(self, nodes: Node) -> list[Node]:
         return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
+
+
+def refusal_of(error: Py4JJavaError) -> InvalidInput:
+    """Return what an error that PySpark does not know says of a query."""
+    if TOO_DEEP in str(error):
+        return InvalidInput("The query is nested too deeply, or a regular expression is too complex for a long text.")
+    reason = str(error.java_exception.getMessage()).partition("\n")[0]
+    return InvalidInput(f"Spark refuses the query: {reason}")
 
 
 def _walk(roots: list[Node], below: Callable[[Node], list[Node]]) -> Iterator[Node]:

@@ -245,11 +245,32 @@ def test_the_columns_of_the_view_may_be_asked_for(lake: LakeSql) -> None:
     assert lake.frame_of("desc table change_events") is None
 
 
-@pytest.mark.parametrize("call", ["repeat('x', 2000000000)", "sequence(1, 1000000000)", "collect_list(entity)"])
-def test_what_may_need_much_memory_is_left_to_a_spark_of_ones_own(lake: LakeSql, call: str) -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        "repeat('x', 2000000000)",
+        "sequence(1, 1000000000)",
+        "collect_list(entity)",
+        "max(entity RLIKE '^(a|aa)+$')",
+        "max(regexp_like(entity, '^(a|aa)+$'))",
+        "max(regexp_count(entity, '(a|aa)+$'))",
+        "max(regexp_substr(entity, '(a|aa)+$'))",
+        "max(split(entity, '(a|aa)+$'))",
+        "max(str_to_map(entity, '(a|aa)+$')['x'])",
+        "max(entity LIKE '%a%a%a%a%')",
+        "max(entity ILIKE '%a%a%a%a%')",
+        "max(entity LIKE entityType)",
+    ],
+)
+def test_what_may_need_much_memory_or_time_is_left_to_a_spark_of_ones_own(lake: LakeSql, call: str) -> None:
     assert lake.frame_of(f"SELECT {call} FROM change_events") is not None
     with pytest.raises(TooLarge):
         lake.frame_of(f"SELECT {call} FROM change_events", may_grow=False)
+
+
+def test_a_plain_pattern_is_answered_beside_notifications(lake: LakeSql) -> None:
+    sql = "SELECT split_part(entity, ',', 1) FROM change_events WHERE entity LIKE '%a%' OR entityType NOT LIKE 'a%b'"
+    assert lake.frame_of(sql, may_grow=False) is not None
 
 
 @settings(max_examples=200 if SOAK else 20, deadline=None, suppress_health_check=list(HealthCheck))

@@ -68,7 +68,7 @@ S = TypeVar("S", bound=Sized)
 
 @dataclass(frozen=True)
 class QueryLimits:
-    """What a query may cost; ``may_grow`` allows functions that make large values of small ones."""
+    """What a query may cost; ``may_grow`` allows functions that may need much memory, or take for ever."""
 
     row_count: int
     seconds: float

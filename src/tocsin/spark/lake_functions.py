@@ -14,6 +14,16 @@ GROWING = frozenset(
 )
 """Functions that make large values of small ones, or keep all values of a group."""
 
+BACKTRACKING = frozenset(
+    """
+    RLike RegExpCount RegExpExtract RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr StringSplit StringToMap
+    """.split()
+)
+"""Functions, by class, that match regular expressions: that may take for ever, and cancelling does not end it."""
+
+MOST_WILDCARDS = 3
+"""``%`` in a pattern of ``LIKE`` that is matched fast enough: it is a regular expression, too."""
+
 FUNCTIONS = GROWING | frozenset(
     """
     ! % & * + - / < << <= <=> = == > >= >> >>> ^ | ~ and between in not or like ilike rlike regexp regexp_like

@@ -18,9 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.spark.lake import VIEW
 from tocsin.spark.lake_functions import (
+    BACKTRACKING,
     EXPRESSIONS,
     FUNCTIONS,
     GROWING,
+    MOST_WILDCARDS,
     PLANS,
     TABLE_FUNCTIONS,
 )
@@ -54,7 +56,7 @@ class LakeSql:
 
         Parameters
         ----------
-        may_grow : whether functions that make large values of small ones are allowed
+        may_grow : whether functions are allowed that make large values of small ones, or may take for ever
 
         Raises
         ------
@@ -132,6 +134,8 @@ class LakeSql:
             raise InvalidInput(f"Queries cannot use {expression.prettyName()}. {_WAY_OUT}")
         if not may_grow and str(expression.prettyName()) in GROWING:
             raise TooLarge(f"{expression.prettyName()} may need too much memory.")
+        if not may_grow and _may_backtrack(expression):
+            raise TooLarge(f"{expression.prettyName()} may take too long.")
 
     @cached_property
     def _known_classes(self) -> frozenset[str]:
@@ -208,6 +212,15 @@ def _is_view(plan: Node) -> bool:
     if not plan.isTempView() or str(description.identifier().table()) != VIEW:
         raise InvalidInput(f"Queries read {VIEW} only.")
     return True
+
+
+def _may_backtrack(expression: Node) -> bool:
+    """Return whether matching may take for ever; of ``LIKE``, the pattern decides."""
+    kind = _class_of(expression)
+    if kind not in ("Like", "ILike"):
+        return kind in BACKTRACKING
+    pattern = expression.children().apply(1)
+    return not pattern.foldable() or str(pattern.sql()).count("%") > MOST_WILDCARDS
 
 
 def _class_of(node: Node) -> str:

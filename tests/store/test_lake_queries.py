@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 from sqlalchemy import Engine
@@ -10,7 +12,7 @@ from sqlalchemy import Engine
 from tocsin.errors import TooManyRequests
 from tocsin.flow.eventlog.lake import Cut
 from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
-from tocsin.store.eventlog.lake_queries import LOST_MS, UNASKED_MS, RequestedQueries
+from tocsin.store.eventlog.lake_queries import LONGEST_REASON, LOST_MS, UNASKED_MS, RequestedQueries
 
 QUERY = LakeQuery("q0", "ana", 1_000, "SELECT 1", Cut(through=5, since_ms=7), asked_at_ms=1_000)
 ANSWER = {"columns": [{"name": "1", "type": "int"}], "rows": [{"1": 1}]}
@@ -72,3 +74,26 @@ def test_one_person_has_a_few_open_queries_and_the_list_has_those_of_all(queries
     assert [one.id for one in queries.page("ana", limit=9)] == ["q1", "q0"]
     assert [one.id for one in queries.page(None, limit=9, before=(1_000, "q1"))] == ["q0"]
     assert queries.ahead_of(replace(QUERY, id="q3", requested_at_ms=2_000)) == 2
+
+
+def test_of_many_who_ask_at_once_for_one_person_few_have_open_queries(queries: RequestedQueries) -> None:
+    start = Barrier(8)
+
+    def is_added(query_id: str, requester: str) -> bool:
+        start.wait()
+        try:
+            queries.add(replace(QUERY, id=query_id, requested_by=requester), most_open=3)
+        except TooManyRequests:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        for requester in map(str, range(5)):  # the first time, most wait for their connection
+            identities = [f"{requester}-{number}" for number in range(8)]
+            assert sum(threads.map(is_added, identities, [requester] * 8)) == 3
+
+
+def test_the_reason_of_a_failure_quotes_no_more_than_people_read(queries: RequestedQueries) -> None:
+    assert queries.fail(QUERY, f"The value '{'x' * 10**6}' cannot be cast.", "INVALID_INPUT", now_ms=2_000)
+    failed = queries.find("q0")
+    assert failed and failed.reason and (len(failed.reason), failed.reason[:12]) == (LONGEST_REASON, "The value 'x")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, insert, or_, select, text, tuple_, update
 
 from tocsin.errors import TooManyRequests
 from tocsin.flow.eventlog.lake import Cut
 from tocsin.flow.eventlog.lake_query import OPEN_QUERIES, QUERY_JOB, LakeQuery, QueryState
 from tocsin.model.entity import Document
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import fetch_first, fetch_value, reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_value, is_sqlite, reading, writing
 from tocsin.store.database.log_tables import lake_query
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 
@@ -24,6 +24,10 @@ UNASKED_MS = 60_000
 LOST_MS = 60_000
 """A pipeline without a sign of life for so long is gone, and so is the query that it ran."""
 
+LONGEST_REASON = 2_000
+"""Characters of the reason of a failure: Spark quotes values, whatever their length."""
+
+_HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin lake query'), hashtext(:requester))")
 _ROW = lake_query.c
 _OPEN = _ROW.state.in_([state.value for state in OPEN_QUERIES])
 
@@ -43,6 +47,8 @@ class RequestedQueries:
         """
         of_requester = and_(_ROW.requested_by == query.requested_by, _OPEN)
         with writing(self._engine) as connection:
+            if not is_sqlite(connection):  # which has one writer
+                connection.execute(_HOLD, {"requester": query.requested_by})
             if connection.execute(select(func.count()).where(of_requester)).scalar_one() >= most_open:
                 raise TooManyRequests(f"You have {most_open} open queries; wait for one, or cancel it.")
             connection.execute(insert(lake_query), _values(query))
@@ -107,7 +113,7 @@ class RequestedQueries:
 
     def fail(self, query: LakeQuery, reason: str, code: str, *, now_ms: int) -> bool:
         """Mark it as failed with the reason, if it is still open."""
-        values = {"reason": reason, "code": code}
+        values = {"reason": reason[:LONGEST_REASON], "code": code}
         return self._update(and_(_ROW.id == query.id, _OPEN), {**_end(QueryState.FAILED, now_ms), **values})
 
     def cancel(self, query_id: str, *, now_ms: int) -> bool:

@@ -16,10 +16,12 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, SEARCH_STREAM, STREAK_STR
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.server.bootstrap import EVENT_LAG_ALERT
 from tocsin.settings import Settings
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import writing
-from tocsin.store.database.tables import change_event
+from tocsin.store.database.tables import change_event, message
 from tocsin.store.eventlog.lag_states import ConsumerGroups, LagStates
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
@@ -232,6 +234,42 @@ def test_a_group_that_nobody_can_measure_stays_exceeded_and_one_that_is_gone_is_
     assert measure(groups()) == 0
     assert "group g0" not in LagStates(store_engine).all()
     assert lagging.types() == ["lagExceeded"]
+
+
+def test_a_group_that_reads_the_topics_of_two_relays_has_one_lag(store_engine: Engine) -> None:
+    lagging, measured = Lagging(store_engine), ConsumerGroups(store_engine)
+
+    def measure(one_count: int, other_count: int) -> int:
+        for relay_name, count in (("one", one_count), ("other", other_count)):
+            measured.put(relay_name, groups(count), now_ms=lagging.clock.now_ms() + EVERY_MS)
+        return lagging.measure()
+
+    assert [measure(9, 0) for _ in range(5)] == [0, 1, 0, 0, 0]
+    assert [measure(0, 9), measure(0, 0), measure(0, 0)] == [0, 1, 0]
+    assert lagging.types() == ["lagExceeded", "lagRecovered"]
+
+
+def test_an_empty_queue_has_recovered_unless_its_alert_is_gone(store_engine: Engine) -> None:
+    lagging = Lagging(store_engine)
+    alert_id = SqlCatalogue(store_engine).get("eventsubscription", Key.by_name(EVENT_LAG))["id"]
+    for name, subscription_id in (("kept", alert_id), ("gone", some_id("gone"))):
+        add_messages(store_engine, 9, name=name, status="queued", subscription_id=subscription_id)
+    lagging.read()
+    assert [lagging.measure() for _ in range(3)] == [0, 2, 0]
+    with writing(store_engine) as connection:
+        connection.execute(message.update().values(status="delivered"))
+    assert [lagging.measure() for _ in range(2)] == [1, 0]
+    recovered = lagging.events_about_lags()[-1]
+    assert recovered.event_type is EventType.LAG_RECOVERED and recovered.change_description is not None
+    (change,) = recovered.change_description.fields_updated
+    assert (change.new_value["reader"], change.new_value["alert"]) == (f"queue {alert_id}", EVENT_LAG)
+    assert f"queue {some_id('gone')}" not in LagStates(store_engine).all()
+
+
+def test_groups_measured_at_long_intervals_are_shown_between_two_measurements(store_engine: Engine) -> None:
+    ConsumerGroups(store_engine).put("ours", groups(7), now_ms=0)
+    measurement = ReaderLags(store_engine, every_s=300).measure(now_ms=599_000)
+    assert [lag.event_count for lag in measurement.lags if lag.reader == "group g0"] == [7]
 
 
 def test_a_measurement_of_nothing_that_lags_writes_nothing(store_engine: Engine) -> None:

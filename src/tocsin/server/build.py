@@ -204,7 +204,12 @@ def build_parts(
         log=EventLog(engine, page_bytes=page_bytes),
         health=Health(engine, settings.data_dir.absolute(), limits=_limits_of(settings)),
         lag=LagParts(
-            ReaderLags(engine, has_lake=settings.lake_every_s > 0, has_relay=settings.kafka_servers is not None),
+            ReaderLags(
+                engine,
+                has_lake=settings.lake_every_s > 0,
+                has_relay=settings.kafka_servers is not None,
+                every_s=settings.event_lag_every_s,
+            ),
             LagStates(engine),
             _limits_of(settings),
         ),

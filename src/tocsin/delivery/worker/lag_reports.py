@@ -86,7 +86,7 @@ def _gone_readers(measurement: Measurement, states: dict[str, LagState]) -> set[
 def lag_reports(settings: Settings, engine: Engine, clock: Clock) -> LagReports:
     """Return the reports of one store."""
     return LagReports(
-        lags=ReaderLags(engine, has_lake=settings.lake_every_s > 0),
+        lags=ReaderLags(engine, has_lake=settings.lake_every_s > 0, every_s=settings.event_lag_every_s),
         states=LagStates(engine),
         limits=lag_limits(settings, lake_every_s=settings.lake_every_s),
         log=LagLog(SqlCatalogue(engine), clock),

@@ -7,7 +7,7 @@ Next: ``flow/eventlog/lag.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.settings import WorkerSettings
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
-from tocsin.store.database.log_tables import scheduled_job
+from tocsin.store.database.log_tables import reader_lag, scheduled_job
 from tocsin.store.database.tables import QUEUED_MESSAGE, change_event, entity, message, pipeline_progress
 from tocsin.store.eventlog.lag_states import ConsumerGroups
 from tocsin.store.eventlog.lake import Lake
@@ -30,7 +30,9 @@ MOST_READERS = 200
 """The most queues, and consumer groups of one relay, that are measured."""
 
 STALE_AFTER_MS = 60_000
-"""The age from which a measurement of a relay says nothing of now."""
+"""The least age from which a measurement of a relay says nothing of now."""
+
+_STALE_AFTER_INTERVALS = 3
 
 EXACT_COUNT = 20_000
 """The most unread events that are counted."""
@@ -75,10 +77,17 @@ def lag_limits(settings: WorkerSettings, *, lake_every_s: float) -> LagLimits:
 
 
 class ReaderLags:
-    """Measures the lags of one store; ``has_lake``: the lake is kept, ``has_relay``: a broker is set."""
+    """Measures the lags of one store.
 
-    def __init__(self, engine: Engine, *, has_lake: bool = True, has_relay: bool = False) -> None:
+    ``has_lake``: the lake is kept. ``has_relay``: a broker is set. ``every_s``: seconds between two measurements of a
+    relay.
+    """
+
+    def __init__(
+        self, engine: Engine, *, has_lake: bool = True, has_relay: bool = False, every_s: float = 10.0
+    ) -> None:
         self._engine, self._has_lake, self._has_relay = engine, has_lake, has_relay
+        self._stale_after_ms = max(STALE_AFTER_MS, int(_STALE_AFTER_INTERVALS * 1000 * every_s))
         self._groups = ConsumerGroups(engine)
 
     def measure(self, *, now_ms: int, exact_count: int = EXACT_COUNT) -> Measurement:
@@ -98,19 +107,29 @@ class ReaderLags:
         lags: list[ReaderLag] = []
         missing: list[str] = []
         for relay_name, (measured_at_ms, document) in measured.items():
-            if reason := _reason_of_silence(document, measured_at_ms, now_ms):
+            if reason := self._reason_of_silence(document, measured_at_ms, now_ms):
                 missing.append(f"Consumer groups of the relay {relay_name}: {reason}")
             else:
                 lags += [_group_lag(group, measured_at_ms) for group in document["groups"]]
-        return lags, tuple(missing)
+        return _largest_by_reader(lags), tuple(missing)
+
+    def _reason_of_silence(self, document: Document, measured_at_ms: int, now_ms: int) -> str | None:
+        """Return why the lags of consumer groups are not known now; None if they are."""
+        if fault := document.get("fault"):
+            return str(fault)
+        age_s = (now_ms - measured_at_ms) // 1000
+        is_stale = age_s * 1000 > self._stale_after_ms
+        return f"last measured {age_s} s ago. Is `tocsin relay` running?" if is_stale else None
 
 
-def _reason_of_silence(document: Document, measured_at_ms: int, now_ms: int) -> str | None:
-    """Return why the lags of consumer groups are not known now; None if they are."""
-    if fault := document.get("fault"):
-        return str(fault)
-    age_s = (now_ms - measured_at_ms) // 1000
-    return f"last measured {age_s} s ago. Is `tocsin relay` running?" if age_s * 1000 > STALE_AFTER_MS else None
+def _largest_by_reader(lags: Iterable[ReaderLag]) -> list[ReaderLag]:
+    """Return one lag per reader: of a group that several relays measured, the largest; topics may be the same."""
+    by_reader: dict[str, ReaderLag] = {}
+    for lag in lags:
+        other = by_reader.get(lag.reader)
+        if other is None or lag.event_count > other.event_count:
+            by_reader[lag.reader] = lag
+    return list(by_reader.values())
 
 
 def _group_lag(group: Document, measured_at_ms: int) -> ReaderLag:
@@ -186,8 +205,9 @@ def _unread(connection: Connection, after: int, end: int, exact_count: int) -> _
 
 def _of_queues(connection: Connection, exact_count: int) -> Iterator[ReaderLag]:
     alert_ids = _alerts_with_queued_events(connection)
-    titles = _names_of(connection, alert_ids)
-    for alert_id in alert_ids:
+    exceeded_ids = [one for one in _alerts_with_exceeded_queues(connection) if one not in alert_ids]
+    titles = _names_of(connection, [*alert_ids, *exceeded_ids])
+    for alert_id in [*alert_ids, *(one for one in exceeded_ids if one in titles)]:
         in_queue = and_(QUEUED_MESSAGE, _MESSAGE.subscription_id == alert_id)
         first_rows = select(_MESSAGE.id).where(in_queue).limit(exact_count).subquery()
         count = int(connection.execute(select(func.count()).select_from(first_rows)).scalar_one())
@@ -215,6 +235,13 @@ def _alerts_with_queued_events(connection: Connection) -> list[str]:
             break
         alert_ids.append(str(alert_id))
     return alert_ids
+
+
+def _alerts_with_exceeded_queues(connection: Connection) -> list[str]:
+    """Return the ids of alerts whose queues an event says to lag; a queue that is empty by now has recovered."""
+    row = reader_lag.c
+    query = select(row.reader).where(row.exceeded_since_ms.is_not(None), row.reader.startswith(QUEUE, autoescape=True))
+    return [reader.removeprefix(QUEUE) for reader in connection.execute(query.order_by(row.reader)).scalars()]
 
 
 def _names_of(connection: Connection, alert_ids: Sequence[str]) -> Mapping[str, str]:

@@ -204,14 +204,21 @@ def _run(words: list[str], batch: EventBatch) -> None:
     try:
         process.communicate(payload)
     except BaseException:  # Ctrl-C: the command ends first
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_WITHIN_S)
-        process.kill()
-        process.wait()
+        _end(process)
         raise
     if process.returncode != 0:
         raise Unavailable(f"{words[0]} ended with exit code {process.returncode}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process: by SIGTERM, and kill it where that takes long, or where Ctrl-C comes again."""
+    try:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END_WITHIN_S)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _event_of(change: Change) -> Document:

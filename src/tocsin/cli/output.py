@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option that every command which prints results has."""
@@ -45,9 +46,18 @@ def entered_secret(label: str, *, is_piped: bool = False) -> str:
     """Return what is entered at a prompt that does not show it, or the first line of standard input if it is piped.
 
     The prompt goes to stderr, so that ``$(…)`` holds nothing but the result of the command.
+
+    Raises
+    ------
+    InvalidInput : it is no text
     """
     if is_piped or not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\r\n")
+        try:
+            line = sys.stdin.readline().rstrip("\r\n")
+            line.encode()
+        except UnicodeError as error:  # its message would show the secret
+            raise InvalidInput(f"{label}: standard input is not UTF-8.", field=label) from error
+        return line
     return str(typer.prompt(label, hide_input=True, err=True))
 
 

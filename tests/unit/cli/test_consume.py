@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,14 @@ def test_no_text_of_an_event_becomes_code(run: Run, small_server: SmallServer, t
     assert not (tmp_path / "hacked").exists()
 
 
-def test_sigterm_ends_the_command_and_keeps_the_position(small_server: SmallServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_stubborn", [False, True])
+def test_sigterm_ends_the_command_and_keeps_the_position(
+    small_server: SmallServer, tmp_path: Path, *, is_stubborn: bool
+) -> None:
     small_server.answer("GET", EVENTS, page(1, event(1)))
-    command = program(tmp_path, "import time\npathlib.Path('began').touch()\ntime.sleep(60)")
+    ignore = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" if is_stubborn else ""
+    began = "pathlib.Path('pid').write_text(str(os.getpid()))\npathlib.Path('began').touch()"
+    command = program(tmp_path, f"import time\n{ignore}{began}\ntime.sleep(60)")
     words = ("-m", "tocsin", "events", "consume", "--position", "mine", "--from", "start", "--exec", command)
     environment = {
         **os.environ,
@@ -131,7 +137,12 @@ def test_sigterm_ends_the_command_and_keeps_the_position(small_server: SmallServ
     with subprocess.Popen([sys.executable, *words], cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
         until((tmp_path / "began").exists, within_s=30)
         process.send_signal(signal.SIGTERM)
+        if is_stubborn:  # the second time it is killed
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
     assert (process.returncode, b"Traceback" in errors) == (130, False), errors
     assert offset_of(tmp_path, "mine") == 0
 
@@ -140,6 +151,7 @@ WRONG = {
     "two sources": (("--queue", "Words", "--position", "x"), "different sources"),
     "half of Kafka": (("--kafka-group", "g"), "--kafka-group needs --kafka-servers"),
     "no group": (("--kafka-servers", "a:1"), "needs --kafka-group"),
+    "an empty group": (("--kafka-servers", "a:1", "--kafka-group", ""), "name of a consumer group"),
     "a lease without a queue": (("--seconds", "9"), "--seconds needs --queue"),
     "no start": (("--from", "later"), "must be now, start or an offset"),
     "no program": (("--exec", "no-such-program x"), "no program 'no-such-program'"),

@@ -24,7 +24,12 @@ def test_a_secret_is_stored_and_removed_without_being_shown(
 
 
 @pytest.mark.parametrize(
-    ("setting", "entered", "says"), [("smtp_host", "a", "kafka_password"), ("kafka_password", "", "empty")]
+    ("setting", "entered", "says"),
+    [
+        ("smtp_host", "a", "kafka_password"),
+        ("kafka_password", "", "empty"),
+        ("kafka_password", "\udcff\udcfe", "not UTF-8"),
+    ],
 )
 def test_what_cannot_be_stored_is_refused(
     run: Run, monkeypatch: pytest.MonkeyPatch, setting: str, entered: str, says: str

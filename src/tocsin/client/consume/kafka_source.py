@@ -94,6 +94,8 @@ class KafkaSource:
         yield BlockingCall(self._close)
 
     def _open(self) -> None:
+        if not self.group:  # librdkafka would end the whole process
+            raise InvalidInput("Consuming Kafka needs the name of a consumer group.", field="group")
         try:
             from confluent_kafka import Consumer, KafkaException
         except ModuleNotFoundError as error:

@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, wait_until_relayed
 from tests.kafka import Kafka, offsets_of
 from tests.waiting import until
@@ -67,6 +67,33 @@ def test_a_group_that_has_read_everything_has_no_lag_whatever_markers_follow(kaf
     assert lag["eventCount"] >= 3
     assert before_ms <= lag["oldestMs"] <= SystemClock().now_ms()
     assert lag["logOffset"] == office.end() - 3
+
+
+def test_each_of_several_groups_is_measured_at_its_own_place(kafka: Kafka, office: Office) -> None:
+    office.describe(4)
+    with office.relaying():
+        wait_until_relayed(office)
+    count, name = len(kafka.read(office.topic)), office.settings.relay_name
+    for group_count in (1, 2, count):
+        consume(kafka, office.topic, f"read-{group_count}-{name}", group_count)
+    lag_by_group = lags(office)
+    assert lag_by_group.pop(f"group read-{count}-{name}")["eventCount"] == 0
+    assert {"oldestMs", "logOffset"} <= set.intersection(*(set(lag) for lag in lag_by_group.values()))
+
+
+def test_groups_of_other_topics_take_no_place(kafka: Kafka, office: Office) -> None:
+    office.describe(1)
+    with office.relaying():
+        wait_until_relayed(office)
+    name = office.settings.relay_name
+    place = [TopicPartition(f"{name}-position", 0, 0)]
+    for number in range(3):
+        of_others = [ConsumerGroupTopicPartitions(f"{number}-{name}", place)]
+        for answer in kafka.admin.alter_consumer_group_offsets(of_others).values():
+            answer.result()
+    consume(kafka, office.topic, f"our-{name}", 1)
+    measured = GroupLags(kafka_options_of(office.settings), most_groups=1).measure()
+    assert [lag["reader"] for lag in measured] == [f"group our-{name}"]
 
 
 def test_groups_are_shown_beside_the_readers_of_the_log_and_so_is_why_they_are_not(

@@ -27,6 +27,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from tocsin.chunks import chunks_of
 from tocsin.delivery.wording.broker_headers import OFFSET_HEADER
 from tocsin.flow.eventlog.readers import GROUP
 from tocsin.model.entity import Document
@@ -37,6 +38,9 @@ MOST_GROUPS = 200
 """The most groups that are measured, in the order of their names."""
 
 _FETCH_BYTES = 65_536
+_FETCH_WAIT_MS = 50
+"""Milliseconds until the broker says that a partition has no more: each round waits for that."""
+
 _LOOKS_WITHIN_S = 5.0
 _LONGEST_NAME, _DIGEST_LENGTH = 200, 8
 
@@ -62,8 +66,8 @@ class _FirstUnread:
 class GroupLags:
     """Measures the lags of the consumer groups of one relay's topics."""
 
-    def __init__(self, options: KafkaOptions) -> None:
-        self._options = options
+    def __init__(self, options: KafkaOptions, *, most_groups: int = MOST_GROUPS) -> None:
+        self._options, self._most_groups = options, most_groups
         self._connection = Connection(f"{options.name}-lag", options.connection)
 
     def measure(self) -> list[Document]:
@@ -95,17 +99,21 @@ class GroupLags:
     def _committed_offsets(
         self, admin: AdminClient, partitions: Collection[_Partition]
     ) -> dict[str, dict[_Partition, int]]:
-        """Return what each group has committed of the topics."""
+        """Return what each group has committed of the topics; groups of other topics do not count."""
         listed = admin.list_consumer_groups(request_timeout=METADATA_TIMEOUT_S).result()
         if listed.errors and not listed.valid:
             raise listed.errors[0]
-        names = sorted(one.group_id for one in listed.valid)
-        answers: dict[str, Future[ConsumerGroupTopicPartitions]] = {}
-        for name in islice(names, MOST_GROUPS):
-            asked_group = [ConsumerGroupTopicPartitions(name)]
-            answers |= admin.list_consumer_group_offsets(asked_group, request_timeout=METADATA_TIMEOUT_S)
-        committed = {name: _offsets_of(answer, partitions) for name, answer in answers.items()}
-        return {name: offsets for name, offsets in committed.items() if offsets}
+        committed: dict[str, dict[_Partition, int]] = {}
+        for names in chunks_of(sorted(one.group_id for one in listed.valid), self._most_groups):
+            answers: dict[str, Future[ConsumerGroupTopicPartitions]] = {}
+            for name in names:
+                asked_group = [ConsumerGroupTopicPartitions(name)]
+                answers |= admin.list_consumer_group_offsets(asked_group, request_timeout=METADATA_TIMEOUT_S)
+            offsets_by_name = {name: _offsets_of(answer, partitions) for name, answer in answers.items()}
+            committed |= {name: offsets for name, offsets in offsets_by_name.items() if offsets}
+            if len(committed) >= self._most_groups:
+                break
+        return dict(islice(committed.items(), self._most_groups))
 
     def _first_unread(self, places: Collection[_Place]) -> dict[_Place, _FirstUnread | None]:
         """Return the first record at each place, None where there is none; places out of time are left out."""
@@ -122,7 +130,9 @@ class GroupLags:
         first_unread: dict[_Place, _FirstUnread | None] = {}
         with closing(self._consumer()) as consumer:
             for offsets in rounds:
-                consumer.assign([TopicPartition(*partition, offset) for partition, offset in offsets.items()])
+                assignment = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+                consumer.assign(assignment)
+                consumer.resume(assignment)  # what the round before has paused
                 for partition, record in _first_records(consumer, set(offsets), deadline):
                     first_unread[_Place(partition, offsets[partition])] = record
         return first_unread
@@ -136,6 +146,7 @@ class GroupLags:
                 isolation_level="read_committed",
                 enable_partition_eof=True,
                 fetch_message_max_bytes=_FETCH_BYTES,
+                fetch_wait_max_ms=_FETCH_WAIT_MS,
                 queued_max_messages_kbytes=1_024,
             )
         )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.serving import Json, Served
 
+from tocsin.alerts.events import LagLog
+from tocsin.clock import SystemClock
+from tocsin.flow.eventlog.lag import LagState, ReaderKind, ReaderLag
 from tocsin.flow.eventlog.readers import MATCH_STREAM, SEARCH_STREAM
 from tocsin.server.routes.system.lag import METRICS_TYPE
-from tocsin.store.eventlog.lag_states import ConsumerGroups
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.eventlog.lag_states import ConsumerGroups, LagStates
 from tocsin.store.outbox.notifications import Notifications
 
 
@@ -74,3 +80,34 @@ def test_only_administrators_and_who_may_read_audit_logs_see_lags(served: Served
         assert client.get("/events/lag").status_code == 200
         assert metrics_of(client).status_code == 200
         assert client.get("/events/lag?unknown=1").status_code == 400
+
+
+def test_that_a_queue_lags_is_shown_to_those_who_may_view_its_alert(
+    served: Served, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    user_id, client = served.person("ann")
+    hidden = create_entity(
+        administrator,
+        "/events/subscriptions",
+        name="Merger",
+        owners=[{"id": administrator.get("/users/name/admin").json()["id"], "type": "user"}],
+        alertType="GovernanceWorkflowChangeEvent",
+        filteringRules={"resources": ["tag"], "rules": []},
+        destinations=[{"category": "External", "type": "GovernanceWorkflowChangeEvent"}],
+    )
+    rule = {"effect": "deny", "operations": ["ViewAll"], "resources": ["eventsubscription"]}
+    restrict(administrator, user_id, rule | {"condition": "!noOwner()"})
+    reference = {"id": hidden["id"], "type": "eventsubscription", "name": "Merger"}
+    states, log = LagStates(sqlite_engine), LagLog(SqlCatalogue(sqlite_engine), SystemClock())
+    for reader, alert in ((MATCH_STREAM, None), (f"queue {hidden['id']}", reference)):
+        states.put({reader: LagState(9, 1)})
+        assert log.begin(ReaderLag(reader, ReaderKind.QUEUE, 9, alert=alert), 4)
+    with client:
+        assert client.get(f"/events/subscriptions/{hidden['id']}").status_code == 403
+        assert lagging_readers(client) == {MATCH_STREAM}
+    assert lagging_readers(administrator) == {MATCH_STREAM, f"queue {hidden['id']}"}
+
+
+def lagging_readers(client: httpx.Client) -> set[str]:
+    events = client.get("/events", params={"offset": 0, "eventTypes": "lagExceeded", "limit": 100}).json()["data"]
+    return {json.loads(one["changeDescription"]["fieldsUpdated"][0]["newValue"])["reader"] for one in events}

@@ -262,7 +262,8 @@ def test_an_empty_queue_has_recovered_unless_its_alert_is_gone(store_engine: Eng
     recovered = lagging.events_about_lags()[-1]
     assert recovered.event_type is EventType.LAG_RECOVERED and recovered.change_description is not None
     (change,) = recovered.change_description.fields_updated
-    assert (change.new_value["reader"], change.new_value["alert"]) == (f"queue {alert_id}", EVENT_LAG)
+    reference = {"id": alert_id, "type": "eventsubscription", "name": EVENT_LAG}
+    assert (change.new_value["reader"], change.new_value["alert"]) == (f"queue {alert_id}", reference)
     assert f"queue {some_id('gone')}" not in LagStates(store_engine).all()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.model.access import Operation
-from tocsin.model.change import ALERT_INCIDENT, LINEAGE, SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent
+from tocsin.model.change import ALERT_INCIDENT, LAG, LINEAGE, SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor, Person
 from tocsin.model.thread import THREAD
@@ -17,7 +17,12 @@ from tocsin.model.thread import THREAD
 Subject = tuple[str, Document]
 """The type of an entity that an event is about, and its document as it is now, or was last."""
 
-_CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",), ALERT_INCIDENT: ("alert",)}
+_CONCERNED = {
+    LINEAGE: ("fromEntity", "toEntity"),
+    VIOLATION: ("entity",),
+    ALERT_INCIDENT: ("alert",),
+    LAG: ("alert",),
+}
 """Field changes that concern other entities more than their own, and the keys that name those."""
 
 

@@ -41,7 +41,7 @@ class ShownLag:
 READER_LAG: Shape[ShownLag] = {
     "reader": (TEXT, lambda shown: shown.lag.reader),
     "kind": (either(*ReaderKind), lambda shown: shown.lag.kind.value),
-    "alert?": (TEXT, lambda shown: shown.lag.title or None),
+    "alert?": (TEXT, lambda shown: shown.lag.alert and shown.lag.alert["name"]),
     "logOffset": (nullable(COUNT), lambda shown: shown.lag.log_offset),
     "lagEvents": (COUNT, lambda shown: shown.lag.event_count),
     "isEstimate": (FLAG, lambda shown: shown.lag.is_estimate),

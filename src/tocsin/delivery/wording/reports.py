@@ -194,7 +194,8 @@ def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
     if type(count) is not int or type(limit) is not int:
         return None
     about = f"{'about ' if lag.get('isEstimate') else ''}{count:,}"
-    alert = f" (alert {lag['alert']})" if lag.get("alert") else ""
+    reference = lag.get("alert")
+    alert = f" (alert {reference.get('name')})" if isinstance(reference, dict) else ""
     age = f", the oldest of {lag.get('lagSeconds')} seconds ago" if count else ""
     text = f"{lag.get('reader')}{alert} has {about} events to read{age}; the limit is {limit:,}"
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))

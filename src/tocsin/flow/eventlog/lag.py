@@ -31,7 +31,7 @@ class ReaderLag:
     Attributes
     ----------
     reader : name of the reader, unique among all
-    title : name for people: of a queue that of its alert
+    alert : of a queue, a reference to its alert
     log_offset : up to where it has read the log; None where its own offsets are others
     event_count : unread events
     is_estimate : whether that is no exact count
@@ -42,7 +42,7 @@ class ReaderLag:
     reader: str
     kind: ReaderKind
     event_count: int
-    title: str = ""
+    alert: Document | None = None
     log_offset: int | None = None
     is_estimate: bool = False
     oldest_ms: int | None = None
@@ -112,7 +112,7 @@ def lag_report(lag: ReaderLag, *, limit: int, now_ms: int, since_ms: int) -> Doc
     report = {
         "reader": lag.reader,
         "kind": lag.kind.value,
-        "alert": lag.title or None,
+        "alert": lag.alert,
         "lagEvents": lag.event_count,
         "isEstimate": lag.is_estimate,
         "lagSeconds": round(lag.seconds(now_ms)),

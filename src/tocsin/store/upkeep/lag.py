@@ -206,8 +206,8 @@ def _unread(connection: Connection, after: int, end: int, exact_count: int) -> _
 def _of_queues(connection: Connection, exact_count: int) -> Iterator[ReaderLag]:
     alert_ids = _alerts_with_queued_events(connection)
     exceeded_ids = [one for one in _alerts_with_exceeded_queues(connection) if one not in alert_ids]
-    titles = _names_of(connection, [*alert_ids, *exceeded_ids])
-    for alert_id in [*alert_ids, *(one for one in exceeded_ids if one in titles)]:
+    alerts_by_id = _references_to(connection, [*alert_ids, *exceeded_ids])
+    for alert_id in [*alert_ids, *(one for one in exceeded_ids if one in alerts_by_id)]:
         in_queue = and_(QUEUED_MESSAGE, _MESSAGE.subscription_id == alert_id)
         first_rows = select(_MESSAGE.id).where(in_queue).limit(exact_count).subquery()
         count = int(connection.execute(select(func.count()).select_from(first_rows)).scalar_one())
@@ -217,7 +217,7 @@ def _of_queues(connection: Connection, exact_count: int) -> Iterator[ReaderLag]:
             f"{QUEUE}{alert_id}",
             ReaderKind.QUEUE,
             count,
-            title=titles.get(alert_id, ""),
+            alert=alerts_by_id.get(alert_id),
             is_estimate=count == exact_count,
             oldest_ms=oldest_ms,
         )
@@ -244,6 +244,7 @@ def _alerts_with_exceeded_queues(connection: Connection) -> list[str]:
     return [reader.removeprefix(QUEUE) for reader in connection.execute(query.order_by(row.reader)).scalars()]
 
 
-def _names_of(connection: Connection, alert_ids: Sequence[str]) -> Mapping[str, str]:
+def _references_to(connection: Connection, alert_ids: Sequence[str]) -> Mapping[str, Document]:
     query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(alert_ids))
-    return {row.id: row.fqn for row in connection.execute(query)} if alert_ids else {}
+    alert_rows = connection.execute(query) if alert_ids else ()
+    return {row.id: {"id": row.id, "type": "eventsubscription", "name": row.fqn} for row in alert_rows}

@@ -203,16 +203,7 @@ def build_parts(
         reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
         log=EventLog(engine, page_bytes=page_bytes),
         health=Health(engine, settings.data_dir.absolute(), limits=_limits_of(settings)),
-        lag=LagParts(
-            ReaderLags(
-                engine,
-                has_lake=settings.lake_every_s > 0,
-                has_relay=settings.kafka_servers is not None,
-                every_s=settings.event_lag_every_s,
-            ),
-            LagStates(engine),
-            _limits_of(settings),
-        ),
+        lag=_lag_parts(engine, settings),
         people=people,
         login=LoginParts(
             LoginThrottle(people, LoginAttempts(engine, pace), clock, free=settings.login_failures),
@@ -272,6 +263,16 @@ def _sessions_of(
 ) -> LoginSessions:
     tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
     return LoginSessions(tokens, people.tokens, writes)
+
+
+def _lag_parts(engine: Engine, settings: Settings) -> LagParts:
+    lags = ReaderLags(
+        engine,
+        has_lake=settings.lake_every_s > 0,
+        has_relay=settings.kafka_servers is not None,
+        every_s=settings.event_lag_every_s,
+    )
+    return LagParts(lags, LagStates(engine), _limits_of(settings))
 
 
 def _limits_of(settings: Settings) -> LagLimits:

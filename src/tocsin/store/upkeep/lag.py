@@ -126,8 +126,8 @@ def _largest_by_reader(lags: Iterable[ReaderLag]) -> list[ReaderLag]:
     """Return one lag per reader: of a group that several relays measured, the largest; topics may be the same."""
     by_reader: dict[str, ReaderLag] = {}
     for lag in lags:
-        other = by_reader.get(lag.reader)
-        if other is None or lag.event_count > other.event_count:
+        earlier_lag = by_reader.get(lag.reader)
+        if earlier_lag is None or lag.event_count > earlier_lag.event_count:
             by_reader[lag.reader] = lag
     return list(by_reader.values())
 

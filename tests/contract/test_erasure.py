@@ -62,6 +62,11 @@ def test_only_administrators_erase_and_nobody_themselves(administrator: httpx.Cl
     assert administrator.post(f"/users/{unknown}/erase", json={"confirm": unknown}).status_code == 404
 
 
+def test_only_users_are_erased(administrator: httpx.Client, orders: Json) -> None:
+    for body in ({"confirm": orders["id"]}, {"dryRun": True}):
+        assert administrator.post(f"/users/{orders['id']}/erase", json=body).status_code == 404
+
+
 def test_who_is_deleted_already_is_erased_by_their_id(administrator: httpx.Client, ann: str) -> None:
     assert administrator.delete(f"/users/{ann}?hardDelete=true").status_code == 200
     assert administrator.post(f"/users/{ann}/erase", json={"confirm": "ann"}).status_code == 400

@@ -15,20 +15,23 @@ from tests.store.test_erasure import ADDRESS, FULL_NAME, NAME, traces
 from tests.stores import ON_BOTH_STORES, store_url
 
 from tocsin.clock import FixedClock
-from tocsin.errors import Unavailable
+from tocsin.errors import Conflict, Unavailable
 from tocsin.jobs import erasure
 from tocsin.jobs.erasure import READERS, ErasureParts, erase
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.jobs.search_rebuild import rebuild
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure
+from tocsin.model.retention import LegalHold
 from tocsin.spark.lake import HistoryLocation, history
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
+from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.upkeep.erasure.requests import Erasures
+from tocsin.store.upkeep.retention.policy import Holds
 
 __all__ = ["store_url"]
 
@@ -59,9 +62,12 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
 
 
 def request_of(company: SmallCompany, *, is_dry: bool = False) -> Erasure:
-    erasures = Erasures(company.engine)
-    user_id = company.ids[NAME]
-    return Erasure("e1", user_id, company.ids["ana"], 1, is_dry=is_dry, identity=erasures.identity_of(user_id))
+    erasures, user_id = Erasures(company.engine), company.ids[NAME]
+    identity = erasures.identity_of(user_id)
+    request = Erasure("e2" if is_dry else "e1", user_id, company.ids["ana"], 1, is_dry=is_dry, identity=identity)
+    if not is_dry:
+        erasures.add(request)
+    return request
 
 
 def read_everything(company: SmallCompany) -> None:
@@ -77,6 +83,53 @@ def run(company: SmallCompany, parts: ErasureParts, request: Erasure | None = No
 def texts_of_lake(parts: ErasureParts) -> str:
     files = Path(parts.lake.place.root).rglob("*.parquet")
     return "\n".join(str(pq.read_table(file).to_pylist()) for file in files)
+
+
+def test_what_changed_after_the_request_is_erased_as_well(company: SmallCompany, parts: ErasureParts) -> None:
+    request = request_of(company)
+    company.put("user", {"name": NAME, "email": "zq@example.com", "displayName": "Zoë of Malmö"})
+    company.describe("orders", "Ask zq@example.com or Zoë of Malmö")
+    read_everything(company)
+    run(company, parts, request)
+    for trace in ("zq@example.com", "of Malm"):
+        assert not any(trace in logged.event.to_json() for logged in EventLog(company.engine).read(0, 10_000))
+    assert list(traces(company.engine)) == []
+
+
+def test_a_legal_hold_that_was_set_after_the_request_keeps_everything(
+    company: SmallCompany, parts: ErasureParts
+) -> None:
+    request = request_of(company)
+    hold = LegalHold(id="h1", reason="a lawsuit", set_by="ana", set_at_ms=1, user_name=NAME)
+    Holds(company.engine).add(hold)
+    read_everything(company)
+    with pytest.raises(Conflict, match="h1"):
+        run(company, parts, request)
+    assert People(company.engine).by_id(company.ids[NAME]) is not None
+
+
+def test_in_the_lake_what_is_called_like_them_stays(company: SmallCompany, parts: ErasureParts) -> None:
+    """A log-in name may be the word for a type, a service or an operation."""
+    company.put("user", {"name": "table", "email": "table@example.com"})
+    company.describe("sales", "of the user called table", by="table")
+    grow(parts.lake)
+    identity = Erasures(company.engine).identity_of(company.ids["table"])
+    request = Erasure("e3", company.ids["table"], company.ids["ana"], 1, is_dry=False, identity=identity)
+    Erasures(company.engine).add(request)
+
+    def rows() -> list[Document]:
+        events = history(parts.lake.session, parts.lake.place, parts.lake.extent())
+        return [row.asDict() for row in events.where("entity_type = 'table'").orderBy("log_offset").collect()]
+
+    before = rows()
+    read_everything(company)
+    run(company, parts, request)
+    before_without_names = [
+        {key: value for key, value in row.items() if key not in ("user_name", "event")} for row in before
+    ]
+    after = rows()
+    assert [{key: row[key] for key in before_without_names[0]} for row in after] == before_without_names
+    assert "table" not in {row["user_name"] for row in after}
 
 
 @ON_BOTH_STORES

@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
-from sqlalchemy import Engine, String, Text, func, select
+from sqlalchemy import Engine, String, Text, delete, func, insert, select
 from tests.company import SmallCompany
 
 from tocsin.errors import Conflict
 from tocsin.model.erasure import Erasure, PersonalIdentity
 from tocsin.model.people import SYSTEM
 from tocsin.model.requested_job import JobState
+from tocsin.store.database.documents import to_text
+from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.schema import METADATA
 from tocsin.store.database.tables import change_event, document_snapshot, entity_version
 from tocsin.store.eventlog.log import EventLog
@@ -148,6 +151,99 @@ def test_a_writer_at_the_same_time_loses_nothing(company: SmallCompany) -> None:
             change_event.c.snapshot_id.is_not(None), change_event.c.snapshot_id.not_in(select(document_snapshot.c.id))
         )
         assert connection.scalar(dangling) == 0
+
+
+def test_what_is_called_like_them_stays(company: SmallCompany) -> None:
+    """A service, a type and a word of the catalogue have the name of a user."""
+    for name in ("pg", "table", "pg.store"):
+        company.put("user", {"name": name, "email": f"{name}@example.com", "displayName": name})
+    company.test_case("orders")
+    company.describe("orders", "see <#E::database::pg.store>", by="pg")
+    query = select(change_event).where(change_event.c.entity_type.in_(("databaseService", "database", "table")))
+
+    def texts() -> list[str]:
+        with company.engine.connect() as connection:
+            events = connection.execute(query.order_by(change_event.c.log_offset)).mappings()
+            return [str({**event, "user_name": None}).replace('"userName":"pg"', "") for event in events]
+
+    identities = {name: identity_of_id(company, name) for name in ("table", "pg.store", "pg")}
+    for name in identities:
+        company.writes.delete("user", company.key(name), actor=SYSTEM, hard=True)
+    before = texts()
+    for name in ("table", "pg.store"):
+        sum(Rewriting(company.engine, identities[name]).run(), Counter())
+    assert texts() == before
+    sum(Rewriting(company.engine, identities["pg"]).run(), Counter())
+    with company.engine.connect() as connection:
+        of_service = select(change_event.c.entity_fqn).where(change_event.c.entity_type == "databaseService")
+        assert set(connection.scalars(of_service)) == {"pg"}
+        services = {
+            derived["service"] for derived in map(orjson.loads, connection.scalars(select(change_event.c.derived)))
+        }
+        assert services == {"pg", None}
+    assert damage(company.engine) == {}
+
+
+def test_whoever_has_their_name_now_keeps_it(company: SmallCompany) -> None:
+    erased_id = company.ids[NAME]
+    company.writes.delete("user", company.key(NAME), actor=SYSTEM, hard=True)
+    user = {"name": NAME, "email": ADDRESS, "displayName": FULL_NAME}
+    assert company.put("user", user)["id"] != erased_id
+    newcomer = {"id": company.ids[NAME], "type": "user"}
+    company.table("hers", owners=[newcomer], description=f"Ask {FULL_NAME}, {ADDRESS}")
+    company.describe("hers", "by the newcomer", by=NAME)
+    company.alert("of_hers", [{"category": "External", "type": "Email", "config": {"receivers": [ADDRESS]}}])
+    ids = [company.ids[name] for name in ("hers", "of_hers", NAME)]
+
+    def documents() -> list[Any]:
+        with company.engine.connect() as connection:
+            versions = select(entity_version.c.document).where(entity_version.c.entity_id.in_(ids))
+            events = select(change_event.c.document, change_event.c.derived).where(change_event.c.entity_id.in_(ids))
+            return [tuple(row) for row in (*connection.execute(versions), *connection.execute(events))]
+
+    before = documents()
+    identity = Erasures(company.engine).identity_of(erased_id)
+    sum(Rewriting(company.engine, identity).run(), Counter())
+    assert documents() == before
+    assert not Erasures(company.engine).identity_of(erased_id).names, "by the id, nothing names the old one any more"
+    assert damage(company.engine) == {}
+
+
+def test_a_namesake_keeps_her_name(company: SmallCompany) -> None:
+    namesake = {"name": "zq", "email": "zq@example.com", "displayName": FULL_NAME}
+    before = company.put("user", namesake)
+    erase_all = identity_of(company)
+    company.writes.delete("user", company.key(NAME), actor=SYSTEM, hard=True)
+    sum(Rewriting(company.engine, erase_all).run(), Counter())
+    assert company.put("user", namesake)["displayName"] == before["displayName"] == FULL_NAME
+
+
+def test_what_is_no_user_has_no_identity(company: SmallCompany) -> None:
+    for name in ("orders", "shop"):
+        assert identity_of_id(company, name).names == frozenset()
+
+
+def test_who_was_deleted_so_long_ago_that_retention_removed_the_events_is_found(company: SmallCompany) -> None:
+    identity = identity_of(company)
+    company.writes.delete("user", company.key(NAME), actor=SYSTEM, hard=True)
+    with company.engine.begin() as connection:
+        state = {"name": NAME, "email": ADDRESS, "displayName": FULL_NAME}
+        connection.execute(
+            insert(deleted_entity),
+            {
+                "entity_id": company.ids[NAME],
+                "entity_type": "user",
+                "deleted_at_ms": 1,
+                "document": to_text({"id": company.ids[NAME], **state}),
+            },
+        )
+        for column in (change_event.c.entity_id, entity_version.c.entity_id):
+            connection.execute(delete(column.table).where(column == company.ids[NAME]))
+    assert identity_of(company) == identity
+
+
+def identity_of_id(company: SmallCompany, name: str) -> PersonalIdentity:
+    return Erasures(company.engine).identity_of(company.ids[name])
 
 
 def test_one_erasure_of_a_user_at_a_time_and_its_identity_is_sealed_until_the_end(company: SmallCompany) -> None:

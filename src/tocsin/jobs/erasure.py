@@ -89,20 +89,23 @@ def erase(request: Erasure, parts: ErasureParts, report: ReportProgress) -> Docu
 
     Raises
     ------
+    Conflict : a legal hold is in force
     Unavailable : the pipeline does not get on, or something writes about them again and again
     """
-    identity = request.identity or PersonalIdentity(request.user_id, frozenset(), frozenset())
+    erasures = Erasures(parts.engine)
     if request.is_dry:
+        identity = request.identity or PersonalIdentity(request.user_id, frozenset(), frozenset())
         counts = _store_pass(Rewriting(parts.engine, identity, is_dry=True), report)
         in_lake = Counter({segment.id: count for segment, count in _lake_counts(parts.lake, identity)})
         return _facts(identity, counts, in_lake)
+    erasures.renew_identity(request)
     _delete_user(request, parts)
+    identity = erasures.renew_identity(request)  # nobody changes the user any more
     end = EventLog(parts.engine).readable_end()
     _wait_for_readers(parts, end)
     counts, in_lake = _rewrite_everything(parts, identity, report)
     _remove_old_files(parts.lake)
     search_entry_count = search_rebuild.rebuild(parts.lake.session, parts.engine, parts.url, lambda _done, _total: None)
-    erasures = Erasures(parts.engine)
     erasures.forget_identity(request.user_id)
     return {
         **_facts(identity, counts, in_lake),
@@ -240,4 +243,4 @@ def _rewritten_row(pseudonymizer: Pseudonymizer, row: Document) -> Document:
     document = orjson.loads(row["event"])
     rewritten = pseudonymizer.document(document)
     event = row["event"] if rewritten == document else orjson.dumps(rewritten).decode()
-    return {**{key: pseudonymizer.derived_fields(value) for key, value in row.items()}, "event": event}
+    return {**pseudonymizer.derived_fields(row), "event": event}

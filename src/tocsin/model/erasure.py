@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.people import removed_name
 from tocsin.model.requested_job import JobState
 
 Json = Any  # Any: a JSON value
@@ -34,8 +35,24 @@ _NAMES_OF_ASSETS = frozenset("name fullyQualifiedName entityFullyQualifiedName t
 _PERSONAL = frozenset("displayName email profile description extension images timezone aboutMe".split())
 """Fields of a user that say who they are, besides their names."""
 
+_KINDS = frozenset("id type entityId entityType eventType".split())
+"""Fields of objects with their id that say what an object is: a log-in name may be the same word."""
+
+_DERIVED_NAMES = frozenset("owners mentions userName user_name".split())
+"""Fields derived from an event, and columns of the lake, that hold log-in names."""
+
+_DERIVED_CHANGES, _SEPARATOR = "changes", "\t"
+_CATEGORIES_OF_PEOPLE = frozenset("owner reviewer follower membership vote".split())
+"""Categories of changes whose last part may be a log-in name (``conditions/changes.py``)."""
+
+_OWN_FQN, _OWN_ID = "entity_fqn", "entity_id"
+"""The columns of the lake that say what an event is about."""
+
 _CHANGES = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
 _DISTINCT = re.compile(r"[^\W_]+[._@+-][^\W_]+")
+_NOT_IN_LINK = r'(?<!::)(?<!::")(?<!\.")'
+"""Not after what begins the name of an asset in a link, ``<#E::table::``, or goes on with a quoted one."""
+
 _GONE = object()
 
 
@@ -48,12 +65,14 @@ class PersonalIdentity:
     names : log-in names
     emails : e-mail addresses
     display_names : names as people read them
+    shared : those of all these that another user has, too: they are replaced beside the id alone
     """
 
     user_id: str
     names: frozenset[str]
     emails: frozenset[str]
     display_names: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
 
     @property
     def pseudonym(self) -> str:
@@ -77,12 +96,13 @@ class PersonalIdentity:
             "names": sorted(self.names),
             "emails": sorted(self.emails),
             "displayNames": sorted(self.display_names),
+            "shared": sorted(self.shared),
         }
 
     @classmethod
     def from_json(cls, document: Document) -> PersonalIdentity:
         """Return what ``to_json`` was called on."""
-        lists = (frozenset(document[key]) for key in ("names", "emails", "displayNames"))
+        lists = (frozenset(document[key]) for key in ("names", "emails", "displayNames", "shared"))
         return cls(document["userId"], *lists)
 
 
@@ -91,15 +111,14 @@ class Pseudonymizer:
 
     def __init__(self, identity: PersonalIdentity) -> None:
         self._identity = identity
-        self._names = {spelling.casefold() for name in identity.names for spelling in (name, fqn.quote(name))}
-        self._emails = {email.casefold() for email in identity.emails}
+        self._own_names, self._own_emails = _spellings(identity.names), _without_case(identity.emails)
+        self._names = self._own_names - _spellings(identity.shared)
+        self._emails = self._own_emails - _without_case(identity.shared)
         self._in_texts = list(self._patterns())
 
     def name(self, value: str) -> str:
         """Return a name or address, or the pseudonym if it is theirs."""
-        if value.casefold() in self._names:
-            return fqn.quote(self._identity.pseudonym) if value.startswith('"') else self._identity.pseudonym
-        return self._identity.pseudonym_email if value.casefold() in self._emails else value
+        return self._replace(value, self._names, self._emails)
 
     def text(self, value: str) -> str:
         """Return a text without their addresses, full names, mentions, and log-in names that are no ordinary words."""
@@ -115,26 +134,46 @@ class Pseudonymizer:
             return [self.document(item) for item in value]
         return self.text(value) if isinstance(value, str) else value
 
-    def derived_fields(self, value: Json) -> Json:
-        """Return fields that were derived from an event: names, and texts with parts between tabs, part by part."""
-        if isinstance(value, dict):
-            return {key: self.derived_fields(field_value) for key, field_value in value.items()}
-        if isinstance(value, list):
-            return [self.derived_fields(item) for item in value]
-        return "\t".join(map(self._part, value.split("\t"))) if isinstance(value, str) else value
+    def own_name(self, value: str) -> str:
+        """Return the name of what has their id, or the pseudonym if it is one of theirs."""
+        return self._replace(value, self._own_names, self._own_emails)
 
-    def _part(self, part: str) -> str:
-        return self.text(part) if " " in part else self.name(part)
+    def derived_fields(self, fields: Mapping[str, Json]) -> Document:
+        """Return fields that were derived from an event, or a row of the lake, without their names.
+
+        Types, paths, services and tags stay: any of them may be the same word.
+        """
+        rewritten = {key: self._derived_field(key, value) for key, value in fields.items()}
+        if fields.get(_OWN_ID) == self._identity.user_id and fields.get(_OWN_FQN):
+            rewritten[_OWN_FQN] = self.own_name(fields[_OWN_FQN])
+        return rewritten
+
+    def _derived_field(self, key: str, value: Json) -> Json:
+        if key in _DERIVED_NAMES:
+            return [self.name(item) for item in value] if isinstance(value, list) else self.name(value or "") or value
+        return [self._change(change) for change in value] if key == _DERIVED_CHANGES and value else value
+
+    def _change(self, change: str) -> str:
+        """Return a change as one text: its category, operation and target, and what came or went."""
+        *place, last = change.split(_SEPARATOR)
+        is_of_people = place[:1] and place[0] in _CATEGORIES_OF_PEOPLE
+        return _SEPARATOR.join((*place, self.name(last))) if is_of_people else change
+
+    def _replace(self, value: str, names: frozenset[str], emails: frozenset[str]) -> str:
+        if value.casefold() in names:
+            return fqn.quote(self._identity.pseudonym) if value.startswith('"') else self._identity.pseudonym
+        return self._identity.pseudonym_email if value.casefold() in emails else value
 
     def _patterns(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """Yield what is looked for in texts, the longest first, and what replaces it."""
         identity = self._identity
-        for email in sorted(identity.emails, key=len, reverse=True):
+        for email in sorted(identity.emails - identity.shared, key=len, reverse=True):
             yield _whole(re.escape(email), before=r"\w.+-", after=r"\w-"), identity.pseudonym_email
-        for display_name in sorted(filter(_is_full_name, identity.display_names), key=len, reverse=True):
+        full_names = filter(_is_full_name, identity.display_names - identity.shared)
+        for display_name in sorted(full_names, key=len, reverse=True):
             words = r"\s+".join(map(re.escape, display_name.split()))
             yield _whole(words, before=r"\w", after=r"\w"), ERASED_NAME
-        for name in sorted(identity.names, key=len, reverse=True):
+        for name in sorted(identity.names - identity.shared, key=len, reverse=True):
             quoted = "|".join(re.escape(spelling) for spelling in {name, fqn.quote(name)})
             yield re.compile(rf"(<#E::user::)(?:{quoted})(?=[>|:])", re.IGNORECASE), rf"\g<1>{identity.pseudonym}"
             yield _whole("@" + re.escape(name), before=r"\w.", after=r"\w-"), f"@{identity.pseudonym}"
@@ -142,8 +181,13 @@ class Pseudonymizer:
                 re.compile(rf"(/users/)(?:{re.escape(name)})(?=[)/?#\s]|$)", re.IGNORECASE),
                 rf"\g<1>{identity.pseudonym}",
             )
+            removed = removed_name(name, identity.user_id)
+            yield (
+                _whole(re.escape(removed), before=r"\w", after=r"\w"),
+                removed_name(identity.pseudonym, identity.user_id),
+            )
             if _DISTINCT.search(name):
-                yield _whole(re.escape(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
+                yield _whole(_NOT_IN_LINK + re.escape(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
 
     def _object(self, value: Mapping[str, Json]) -> Document:
         if self._identity.user_id in (value.get("id"), value.get("entityId")):
@@ -177,7 +221,9 @@ class Pseudonymizer:
             return self._identity.pseudonym_email
         if key in _PERSONAL:
             return _GONE
-        return self.text(self.name(field_value)) if isinstance(field_value, str) else self.document(field_value)
+        if key in _KINDS:
+            return field_value
+        return self.text(self.own_name(field_value)) if isinstance(field_value, str) else self.document(field_value)
 
     def _own_changes(self, part: str, changes: Json) -> Json:
         """Return changes of the user; a field that goes is not in them any more."""
@@ -230,6 +276,15 @@ class Erasure:
 def _is_full_name(display_name: str) -> bool:
     """Return whether a display name is more than one word, which may be an ordinary one."""
     return len(display_name.split()) > 1
+
+
+def _without_case(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(text.casefold() for text in texts)
+
+
+def _spellings(names: Iterable[str]) -> frozenset[str]:
+    """Return log-in names as they are, and as they are in FQNs, without the case of their letters."""
+    return _without_case(spelling for name in names for spelling in (name, fqn.quote(name)))
 
 
 def _whole(expression: str, *, before: str, after: str) -> re.Pattern[str]:

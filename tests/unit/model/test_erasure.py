@@ -39,6 +39,7 @@ def pseudonymizer() -> Pseudonymizer:
         ("@dw: see", f"@{PSEUDONYM}: see"),
         ("first line\ndana.whitlock", f"first line\n{PSEUDONYM}"),
         ("isOwner('dana.whitlock')", f"isOwner('{PSEUDONYM}')"),
+        (f"isOwner('dw (removed {USER_ID})')", f"isOwner('{PSEUDONYM} (removed {USER_ID})')"),
     ],
 )
 def test_a_text_loses_what_identifies_them(pseudonymizer: Pseudonymizer, text: str, expected: str) -> None:

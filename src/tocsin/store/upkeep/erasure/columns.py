@@ -29,6 +29,7 @@ class NamingColumns:
     Attributes
     ----------
     names : a log-in name, full name or address each
+    own_names : names of what the row is about, whose id is in ``id_column``; an asset may be called like them
     documents : JSON
     derived : JSON of fields that were derived from an event
     texts : prose
@@ -39,20 +40,26 @@ class NamingColumns:
     documents: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    own_names: tuple[str, ...] = ()
+    id_column: str = "entity_id"
 
     @property
     def all(self) -> tuple[str, ...]:
         """Return the names of all of them."""
-        return (*self.names, *self.documents, *self.derived, *self.texts)
+        return (*self.names, *self.documents, *self.derived, *self.texts, *self.own_names)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Return the names of the columns that rewriting a row needs."""
+        return (*self.all, self.id_column) if self.own_names else self.all
 
 
 NAMING = (
     NamingColumns(tables.entity, ("updated_by",), ("document",)),
     NamingColumns(tables.entity_version, documents=("document",)),
-    NamingColumns(tables.change_event, ("entity_fqn", "user_name"), ("document",), ("derived",)),
-    NamingColumns(tables.past_relation, ("other_fqn",)),
+    NamingColumns(tables.change_event, ("user_name",), ("document",), ("derived",), own_names=("entity_fqn",)),
     NamingColumns(tables.lineage_edge, documents=("details",)),
-    NamingColumns(entity_tables.renaming, ("old_fqn", "new_fqn")),
+    NamingColumns(entity_tables.renaming, own_names=("old_fqn", "new_fqn")),
     NamingColumns(entity_tables.relabelling, documents=("names",)),
     NamingColumns(observation_tables.series, documents=("document",)),
     NamingColumns(observation_tables.attachment, documents=("document",)),
@@ -77,13 +84,13 @@ NAMING = (
 REMOVED = (
     NamingColumns(alert_tables.mute, ("who",)),
     NamingColumns(tables.paced_time, ("recipient",)),
-    NamingColumns(entity_tables.former_name, ("fqn",)),
-    NamingColumns(entity_tables.earlier_holder, ("fqn",)),
+    NamingColumns(entity_tables.former_name, own_names=("fqn",)),
+    NamingColumns(entity_tables.earlier_holder, own_names=("fqn",)),
 )
 """The columns that name whom a row is about: their rows are removed."""
 
 UNTOUCHED = {
-    "name of an asset": ("entity.name", "entity.fqn", "entity_tag.tag_fqn", "series.part"),
+    "name of an asset": ("entity.name", "entity.fqn", "entity_tag.tag_fqn", "past_relation.other_fqn", "series.part"),
     "removed with the user": (
         "credential.password_hash",
         "issued_token.name",
@@ -107,6 +114,11 @@ UNTOUCHED = {
         "paced_time.grouping_key",
         "retention_state.last_run",
         "thread.steps",
+    ),
+    "names of programs, measured anew": (
+        "consumer_groups.document",
+        "consumer_groups.relay_name",
+        "reader_lag.reader",
     ),
     "written anew from the entities": (
         "search_entry.fqn",

@@ -14,12 +14,14 @@ from sqlalchemy import Connection, Engine, Row, func, insert, select, update
 from tocsin.errors import Conflict
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure, PersonalIdentity, identity_in
+from tocsin.model.look_alikes import look_of
 from tocsin.model.requested_job import JobState
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, reading, writing
-from tocsin.store.database.people_tables import erasure
+from tocsin.store.database.people_tables import erasure, name_look
+from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
-from tocsin.store.database.tables import change_event, entity_version, message
+from tocsin.store.database.tables import change_event, entity_version, message, person
 from tocsin.store.database.vault import vault_of
 from tocsin.store.eventlog.requested_jobs import RequestedJobs
 from tocsin.store.upkeep.retention.policy import holds_on
@@ -65,8 +67,8 @@ class Erasures(RequestedJobs[Erasure]):
             under_way = select(func.count()).where(_ROW.user_id == request.user_id, self._is_open)
             if connection.execute(under_way).scalar_one():
                 raise Conflict("An erasure of this user is under way; wait for it.")
-            if not request.is_dry and (holds := holds_on(connection)):
-                raise Conflict(f"Legal hold {holds[0].id} is in force: nothing is erased until it is lifted.")
+            if not request.is_dry:
+                _check_no_hold(connection)
             row = {
                 **{name: getattr(request, name) for name in ("id", "user_id", "requested_by", "requested_at_ms")},
                 "is_dry": request.is_dry,
@@ -74,6 +76,20 @@ class Erasures(RequestedJobs[Erasure]):
                 "state": request.state.value,
             }
             connection.execute(insert(erasure), row)
+
+    def renew_identity(self, request: Erasure) -> PersonalIdentity:
+        """Return what identifies the user now, all that did at the request included, and keep it for the next try.
+
+        Raises
+        ------
+        Conflict : a legal hold is in force
+        """
+        identity = self.identity_of(request.user_id)
+        with writing(self._engine) as connection:
+            _check_no_hold(connection)
+            sealed = self._seal_identity(connection, identity)
+            connection.execute(update(erasure).where(_ROW.id == request.id).values(identity=sealed))
+        return identity
 
     def newest_of(self, user_id: str) -> Erasure | None:
         """Return the erasure of a user that was requested last."""
@@ -93,12 +109,11 @@ class Erasures(RequestedJobs[Erasure]):
             unsealed = [vault_of(connection).open(from_text(text)) for text in unfinished if text is not None]
             earlier = [PersonalIdentity.from_json(document) for document in unsealed]
             stored = identity_in(user_id, _versions(connection, user_id))
-        return PersonalIdentity(
-            user_id,
-            stored.names.union(*(identity.names for identity in earlier)),
-            stored.emails.union(*(identity.emails for identity in earlier)),
-            stored.display_names.union(*(identity.display_names for identity in earlier)),
-        )
+            names = stored.names.union(*(identity.names for identity in earlier))
+            emails = stored.emails.union(*(identity.emails for identity in earlier))
+            display_names = stored.display_names.union(*(identity.display_names for identity in earlier))
+            shared = _shared_spellings(connection, PersonalIdentity(user_id, names, emails, display_names))
+        return PersonalIdentity(user_id, names, emails, display_names, shared)
 
     def sent_counts(self, user_id: str) -> dict[str, int]:
         """Return how many messages to a user went out, by channel."""
@@ -114,9 +129,48 @@ class Erasures(RequestedJobs[Erasure]):
             return PersonalIdentity.from_json(vault_of(connection).open(from_text(text)))
 
 
+def _check_no_hold(connection: Connection) -> None:
+    if holds := holds_on(connection):
+        raise Conflict(f"Legal hold {holds[0].id} is in force: nothing is erased until it is lifted.")
+
+
+def _shared_spellings(connection: Connection, identity: PersonalIdentity) -> frozenset[str]:
+    """Return which of these names and addresses another user has now."""
+    look_by_name = {name: look_of(name) for name in identity.names}
+    address_by_email = {email: email.strip().lower() for email in identity.emails}
+    of_others = person.c.user_id != identity.user_id
+    names = select(name_look.c.look).join(person, person.c.user_id == name_look.c.entity_id)
+    looks = connection.scalars(names.where(of_others, name_look.c.look.in_(look_by_name.values())))
+    addresses = connection.scalars(
+        select(person.c.email).where(of_others, person.c.email.in_(address_by_email.values()))
+    )
+    full_names = connection.scalars(
+        select(person.c.display_name).where(of_others, person.c.display_name.in_(identity.display_names))
+    )
+    taken_keys = {*looks, *addresses}
+    spellings = {**look_by_name, **address_by_email}
+    return frozenset(spelling for spelling, key in spellings.items() if key in taken_keys).union(full_names)
+
+
+def _is_user(connection: Connection, user_id: str) -> bool:
+    """Return whether an id is that of a user, there or deleted."""
+    queries = (
+        select(person.c.user_id).where(person.c.user_id == user_id),
+        *(
+            select(table.c.entity_id).where(table.c.entity_id == user_id, table.c.entity_type == "user").limit(1)
+            for table in (change_event, deleted_entity)
+        ),
+    )
+    return any(connection.execute(query).first() is not None for query in queries)
+
+
 def _versions(connection: Connection, user_id: str) -> Iterator[Document]:
-    """Yield the versions of a user, and what the events about it hold of it."""
+    """Yield the versions of a user, and what the events about it hold of it; none if the id is no user's."""
+    if not _is_user(connection, user_id):
+        return
     texts = Texts(connection)
+    last_states = select(deleted_entity.c.document).where(deleted_entity.c.entity_id == user_id)
+    yield from map(from_text, connection.scalars(last_states))
     versions = select(*VERSION_TEXT).where(entity_version.c.entity_id == user_id)
     for row in connection.execute(versions):
         yield orjson.loads(texts.of(row))

@@ -76,7 +76,7 @@ class Rewriting:
 
     def _rewrite(self, columns: NamingColumns, keys: Sequence[Key]) -> int:
         table = columns.table
-        query = select(*table.primary_key, *(table.c[name] for name in columns.all))
+        query = select(*table.primary_key, *(table.c[name] for name in columns.read))
         with self._portion() as connection:
             changes_by_row = list(self._changed_rows(connection, columns, query, keys))
             for row, changes in () if self.is_dry else changes_by_row:
@@ -106,10 +106,14 @@ class Rewriting:
             (columns.documents, self._rewritten_document),
             (columns.derived, lambda text: _dumps(self._pseudonymizer.derived_fields(orjson.loads(text)))),
             (columns.texts, self._pseudonymizer.text),
+            (columns.own_names, lambda text: self._own_name(text, row[columns.id_column])),
         )
         values = {name: (row[name], rewrite) for names, rewrite in ways for name in names if row[name]}
         new_values = {name: rewrite(text) for name, (text, rewrite) in values.items()}
         return {name: text for name, text in new_values.items() if text != row[name]}
+
+    def _own_name(self, name: str, entity_id: str) -> str:
+        return self._pseudonymizer.own_name(name) if entity_id == self.identity.user_id else name
 
     def _rewritten_document(self, text: str) -> str:
         document = orjson.loads(text)

@@ -53,6 +53,8 @@ def test_a_preset_is_set_says_what_it_takes_away_and_is_an_event(administrator: 
         ({"rules": [{"eventType": "entityUpdated", "auditDays": 7}]}, "auditDays"),
         ({"rules": [{"eventType": "entityUpdated", "entityType": "tabel"}]}, "tabel"),
         ({"rules": [{"eventType": "entityUpdated"}, {"eventType": "entityUpdated"}]}, "entityUpdated"),
+        ({"rules": [{"eventType": "entityUpdated", "logDays": True}]}, "logDays"),
+        ({"rules": [{"eventType": "entityUpdated", "logDays": "90"}]}, "logDays"),
         ({"notificationDays": 1}, "notificationDays"),
         ({"days": 7}, "days"),
     ],
@@ -93,6 +95,11 @@ def test_a_hold_says_who_set_it_and_why_and_stays_when_it_is_lifted(administrato
         {"userName": "ana"},
         {"reason": "x", "entityId": "orders"},
         {"reason": "x", "since": 2, "until": 1},
+        {"reason": "x", "since": True},
+        {"reason": "x", "until": "2026"},
+        {"reason": " ", "userName": "admin"},
+        {"reason": "x", "userName": " "},
+        {"reason": "x", "userName": "ADMIN"},  # nobody is called like this: admin is
     ],
 )
 def test_a_hold_that_covers_nothing_or_says_no_reason_is_refused(administrator: httpx.Client, body: Json) -> None:

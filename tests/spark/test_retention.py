@@ -24,6 +24,7 @@ from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.upkeep.retention.events import EventRemoval
 from tocsin.store.upkeep.retention.policy import Holds
 
 __all__ = ["store_url"]
@@ -132,6 +133,23 @@ def test_a_run_puts_one_event_on_the_organization(parts: RetentionParts) -> None
     assert sum(int(str(one["log"])) for one in results) > 0
     assert [one.id for one in events] == [one["run"] for one in results if one["log"]]
     assert events[0].entity_fully_qualified_name == "Organization"
+
+
+def test_a_run_ends_when_the_settings_change(parts: RetentionParts) -> None:
+    rule = RetentionRule(event_type=EventType.ENTITY_UPDATED, log_days=2, audit_days=2)
+    write_settings(parts.writes, RetentionSettings(rules=(rule,)), actor=SYSTEM)
+    read_all(parts)
+    run_after(parts, 1)
+    parts.events = EventRemoval(parts.engine, portion=2)
+    parts.clock.advance(DAY_MS)  # type: ignore[attr-defined]
+
+    def switch_off() -> bool:
+        write_settings(parts.writes, RetentionSettings(), actor=SYSTEM)
+        return False
+
+    applied = apply(parts, switch_off)
+    assert applied is not None and applied.to_wire()["log"] == 2
+    assert apply(parts) is None
 
 
 def test_a_clock_that_leaps_removes_a_days_events_and_one_that_is_set_back_none(parts: RetentionParts) -> None:

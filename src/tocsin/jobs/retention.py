@@ -91,7 +91,10 @@ def build(settings: PipelineSettings, lake: LakeParts, engine: Engine) -> Retent
 
 
 def apply(parts: RetentionParts, is_stopping: Callable[[], bool] = lambda: False) -> RetentionRun | None:
-    """Remove what has expired; None where nothing is to be removed, or another run works."""
+    """Remove what has expired; None where nothing is to be removed, or another run works.
+
+    A run ends when the settings change: the next one goes by the new ones.
+    """
     settings, now_ms = read_settings(parts.engine), parts.clock.now_ms()
     if not settings.removes_something():
         return None
@@ -101,7 +104,7 @@ def apply(parts: RetentionParts, is_stopping: Callable[[], bool] = lambda: False
         return None
     trusted_ms = parts.progress.trusted_ms(now_ms)
     for _ in _steps(parts, settings, applied, trusted_ms):
-        if is_stopping():
+        if is_stopping() or read_settings(parts.engine) != settings:
             break
         time.sleep(_PAUSE_S)
     if applied.is_event():

@@ -38,8 +38,8 @@ class RetentionRule(WireModel):
 
     event_type: EventType
     entity_type: str | None = None
-    log_days: int | None = Field(default=None, ge=1, le=_LONGEST_DAYS)
-    audit_days: int | None = Field(default=None, ge=1, le=_LONGEST_DAYS)
+    log_days: int | None = Field(default=None, ge=1, le=_LONGEST_DAYS, strict=True)
+    audit_days: int | None = Field(default=None, ge=1, le=_LONGEST_DAYS, strict=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -59,9 +59,9 @@ class RetentionSettings(WireModel):
     """
 
     rules: tuple[RetentionRule, ...] = Field(default=(), max_length=MOST_RULES)
-    notification_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS)
-    dead_letter_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS)
-    reader_wait_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS)
+    notification_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS, strict=True)
+    dead_letter_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS, strict=True)
+    reader_wait_days: int | None = Field(default=None, ge=2, le=_LONGEST_DAYS, strict=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -138,11 +138,11 @@ def effects_of(settings: RetentionSettings) -> list[Document]:
 class LegalHoldRequest(WireModel):
     """What a new legal hold covers, and why; times are epoch milliseconds, inclusive."""
 
-    reason: str = Field(min_length=1, max_length=LONGEST_REASON)
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"\S")
     entity_id: UUID | None = None
-    user_name: str | None = Field(default=None, min_length=1, max_length=300)
-    since: int | None = Field(default=None, ge=0, le=LATEST_MS)
-    until: int | None = Field(default=None, ge=0, le=LATEST_MS)
+    user_name: str | None = Field(default=None, min_length=1, max_length=300, pattern=r"\S")
+    since: int | None = Field(default=None, ge=0, le=LATEST_MS, strict=True)
+    until: int | None = Field(default=None, ge=0, le=LATEST_MS, strict=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

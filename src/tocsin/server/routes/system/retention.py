@@ -88,6 +88,8 @@ def set_hold(body: DocumentBody, caller: Asked) -> Response:
     """
     _check_administrator(caller)
     request, parts = parse_as(LegalHoldRequest, body), caller.parts
+    if request.user_name is not None and (name := parts.people.other_spelling(request.user_name)) is not None:
+        raise InvalidInput(f"did you mean {name}? Names are compared letter by letter", field="userName")
     holds = parts.alert_stores.retention.holds
     if sum(one.lifted_at_ms is None for one in holds.all()) >= MOST_HOLDS:
         raise InvalidInput(f"There are {MOST_HOLDS} legal holds in force; lift some first.")

@@ -15,14 +15,14 @@ from sqlalchemy import ColumnElement, Connection, Engine, Table, select
 
 from tocsin.delivery.links.tokens import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
-from tocsin.model.look_alikes import becomes_another
+from tocsin.model.look_alikes import becomes_another, look_of
 from tocsin.model.people import Person
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, inserting, reading, writing
-from tocsin.store.database.people_tables import login_source, notification_preference, openid_identity
+from tocsin.store.database.people_tables import login_source, name_look, notification_preference, openid_identity
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, vault_of
 
@@ -49,6 +49,14 @@ class People:
     def by_name(self, name: str) -> Person | None:
         """Return the person of that name, deleted ones included."""
         return self._one(person.c.name == name)
+
+    def other_spelling(self, name: str) -> str | None:
+        """Return the name of the person whose name looks like this one, unless somebody has this very name."""
+        if self.by_name(name) is not None:
+            return None
+        alike = select(name_look.c.entity_id).where(name_look.c.look == look_of(name))
+        namesake = self._one(person.c.user_id.in_(alike))
+        return None if namesake is None else namesake.name
 
     def by_email(self, address: str) -> Person | None:
         """Return the person with that address, whatever its case, deleted ones included."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeGuard
+from uuid import UUID
 
 import orjson
 
+from tocsin.clock import LATEST_MS
+from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.list_identity import REFERENCE_FIELDS, REFERENCE_LISTS, SERVER_KEPT
@@ -69,7 +72,7 @@ class SourceDocument:
     def updated_at_ms(self) -> int:
         """When its state was written; 0 if it does not say."""
         at_ms = self.document.get("updatedAt")
-        return at_ms if isinstance(at_ms, int) else 0
+        return at_ms if is_time(at_ms) else 0
 
     @property
     def author(self) -> str | None:
@@ -81,6 +84,30 @@ class SourceDocument:
     def is_deleted(self) -> bool:
         """Whether it is soft-deleted there."""
         return self.document.get("deleted") is True
+
+
+def is_id(text: object) -> bool:
+    """Return whether a text is an id as entities and events have it."""
+    try:
+        return isinstance(text, str) and str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def is_time(at_ms: object) -> TypeGuard[int]:
+    """Return whether a number is a time in epoch milliseconds that a store can hold."""
+    return isinstance(at_ms, int) and not isinstance(at_ms, bool) and 0 <= at_ms <= LATEST_MS
+
+
+def check_id(source: SourceDocument) -> None:
+    """Refuse an entity whose id is none.
+
+    Raises
+    ------
+    InvalidInput : it is no UUID
+    """
+    if not is_id(source.document.get("id")):
+        raise InvalidInput("its id is no UUID", field="id")
 
 
 def request_of(source: SourceDocument, ids: Mapping[str, str], labels: Collection[str]) -> Document:
@@ -126,7 +153,7 @@ def _value_of(key: str, value: Any, ids: Mapping[str, str], labels: Collection[s
         return _reference_of(value, ids)
     if key == "certification":
         label = value.get("tagLabel") if isinstance(value, dict) else None
-        return value if isinstance(label, dict) and label.get("tagFQN") in labels else None
+        return value if _is_known(label, labels) else None
     return _without_unknown_labels(value, labels, key=key)
 
 
@@ -149,4 +176,9 @@ def _without_unknown_labels(value: Any, labels: Collection[str], *, key: str) ->
 
 
 def _is_usable(label: Any, labels: Collection[str]) -> bool:  # Any: as above
-    return isinstance(label, dict) and label.get("labelType") != "Derived" and label.get("tagFQN") in labels
+    return _is_known(label, labels) and label.get("labelType") != "Derived"
+
+
+def _is_known(label: Any, labels: Collection[str]) -> bool:  # Any: as above
+    fqn = label.get("tagFQN") if isinstance(label, dict) else None
+    return isinstance(fqn, str) and fqn in labels

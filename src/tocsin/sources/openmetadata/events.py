@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 
 from tocsin.model.entity import Document
+from tocsin.sources.openmetadata.documents import is_id, is_time
+from tocsin.sources.openmetadata.json_texts import parse_json
 
 DELETIONS = frozenset({"entityDeleted", "entitySoftDeleted"})
 CHANGES = frozenset({"entityCreated", "entityUpdated", "entityFieldsChanged", "entityRestored", "logicalTestCaseAdded"})
@@ -56,7 +58,7 @@ def events_in_order(events: Iterable[Document]) -> list[SourceEvent]:
 def _event_of(event: Document) -> SourceEvent | None:
     at_ms = event.get("timestamp")
     texts = [event.get(key) for key in ("id", "eventType", "entityType", "entityId")]
-    if not isinstance(at_ms, int) or not all(isinstance(text, str) for text in texts):
+    if not is_time(at_ms) or not all(isinstance(text, str) for text in texts) or not is_id(event["id"]):
         return None
     changes = event.get("incrementalChangeDescription") or event.get("changeDescription")
     author = event.get("userName")
@@ -75,7 +77,7 @@ def _event_of(event: Document) -> SourceEvent | None:
 def _object(value: Any) -> Document | None:  # Any: JSON, or a string that holds JSON
     if isinstance(value, str):
         try:
-            value = orjson.loads(value)
+            value = parse_json(value)
         except orjson.JSONDecodeError:
             return None
     return value if isinstance(value, dict) else None

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import orjson
 
@@ -24,9 +24,16 @@ from tocsin.delivery.transport.request import Request, Timeouts, web_address
 from tocsin.errors import InvalidSetting, Unavailable
 from tocsin.model.entity import Document
 from tocsin.model.message import Delivered, OutcomeReason, Retry
+from tocsin.sources.openmetadata.json_texts import parse_json
 
 PAGE = 100
 """Entities of one page."""
+
+MOST_PAGES = 100_000
+"""Pages of one list, so that one whose cursors never end does."""
+
+MOST_EVENTS = 1_000_000
+"""Change events that are held at once."""
 
 _TRIES = 5
 _LONGEST_WAIT_S = 120.0
@@ -93,17 +100,14 @@ class Upstream:
         ------
         SourceUnavailable : a page could not be read
         """
-        after: str | None = None
+        cursors = _Cursors(collection)
         while True:
-            page = self._list(collection, fields, {"limit": str(limit), "include": "all"}, after)
+            page = self._list(collection, fields, {"limit": str(limit), "include": "all"}, cursors.last)
             if page is None:
                 return
             yield tuple(page["data"])
-            previous, after = after, (page.get("paging") or {}).get("after")
-            if after is None:
+            if not cursors.follow(page):
                 return
-            if after == previous:
-                raise SourceUnavailable(f"{collection}: the page after {after} names itself as the next one")
 
     def has(self, collection: str) -> bool:
         """Return whether the server has such a list."""
@@ -125,14 +129,15 @@ class Upstream:
         query = {"timestamp": str(since_ms), "endTs": str(until_ms), "limit": str(limit)}
         query |= dict.fromkeys(("entityCreated", "entityUpdated", "entityRestored", "entityDeleted"), "*")
         events: list[Document] = []
-        after: str | None = None
+        cursors = _Cursors("events", may_end_in_itself=True)
         while True:
-            page = self._page("events", query | ({"after": after} if after else {}))
+            page = self._page("events", query | ({"after": cursors.last} if cursors.last else {}))
             if page is None:
                 raise SourceUnavailable("events: the server has no such route")
             events += page["data"]
-            previous, after = after, (page.get("paging") or {}).get("after")
-            if after is None or after == previous:
+            if len(events) > MOST_EVENTS:
+                raise AnswerTooLarge(f"events: there are more than {MOST_EVENTS} since {since_ms}")
+            if not cursors.follow(page):
                 return events
 
     def _list(
@@ -205,6 +210,34 @@ class _Failed:
     after_s: float | None = None
 
 
+class _Cursors:
+    """The cursors of one list, of which none may come again."""
+
+    def __init__(self, place: str, *, may_end_in_itself: bool = False) -> None:
+        self._place, self._may_end_in_itself = place, may_end_in_itself
+        self._seen: set[str] = set()
+        self.last: str | None = None
+
+    def follow(self, page: Document) -> bool:
+        """Go to the next page; return whether there is one.
+
+        Raises
+        ------
+        SourceUnavailable : the cursor is no text, was there before, or follows more pages than a list may have
+        """
+        paging = page.get("paging") or {}
+        after = paging.get("after") if isinstance(paging, dict) else 0
+        if after is None or (self._may_end_in_itself and after == self.last):
+            return False
+        if not isinstance(after, str):
+            raise SourceUnavailable(f"{self._place}: the cursor is no text")
+        if after in self._seen or len(self._seen) >= MOST_PAGES:
+            raise SourceUnavailable(f"{self._place}: the pages do not end")
+        self._seen.add(after)
+        self.last = after
+        return True
+
+
 class _UnknownField(SourceUnavailable):
     """The server does not know a field."""
 
@@ -215,7 +248,7 @@ class _UnknownField(SourceUnavailable):
 
 def _parse(body: bytes) -> Document | _Failed:
     try:
-        answer: Any = orjson.loads(body)  # Any: whatever JSON the server sends
+        answer = parse_json(body)
     except orjson.JSONDecodeError:
         return _Failed("the answer is cut or no JSON")
     return answer if isinstance(answer, dict) else _Failed("the answer is no JSON object")

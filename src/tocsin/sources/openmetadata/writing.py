@@ -24,16 +24,20 @@ from tocsin.flow.capture.write import ChangeOrigin, Ids, Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
-from tocsin.model.list_identity import REFERENCE_FIELDS, SERVER_KEPT
+from tocsin.model.list_identity import REFERENCE_FIELDS, REFERENCE_LISTS, SERVER_KEPT
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_parent_known, request_of
+from tocsin.sources.openmetadata.documents import SourceDocument, check_id, digest_of, is_parent_known, request_of
 from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
 from tocsin.sources.openmetadata.mapping import MARK, Mapping
 from tocsin.sources.records import SourceEntity, SourceRecords
 
 _MOST_LEFT_OUT = 6
 """Most values of one document that are left out because they are not valid here."""
+
+_FUTURE_MS = 24 * 60 * 60_000
+"""How far ahead a state may be: one from further ahead is replaced by what the source has a day later."""
+
 _TESTS = ("testSuite", "testCase")
 """Types that lie below a table, though the table is not their parent."""
 
@@ -102,7 +106,7 @@ class Writer:
     def load(self) -> None:
         """Read what earlier runs recorded."""
         self.entities = {row.source_id: row for row in self.records.entities()}
-        self.ids = {row.source_id: row.entity_id for row in self.entities.values()}
+        self.ids = {row.source_id: row.entity_id for row in self.entities.values() if _is_written(row)}
         self.labels = self.records.labels()
 
     def bring(self, source: SourceDocument, occasion: Occasion, *, takes_over: bool = False) -> Result:
@@ -115,6 +119,7 @@ class Writer:
         NameTaken : another entity of the source has its name here
         TocsinError : it cannot be written
         """
+        check_id(source)
         row = self.entities.get(source.id)
         if source.kind.name in PEOPLE and not self._is_person_wanted(source):
             return Result.UNMAPPED
@@ -163,8 +168,8 @@ class Writer:
         self.keep(
             replace(
                 work.row_after or row or SourceEntity(source.id, source.kind.name, source.id, is_brought=True),
-                updated_at_ms=source.updated_at_ms,
-                digest=intent.digest,
+                updated_at_ms=min(source.updated_at_ms, self.clock.now_ms() + _FUTURE_MS),
+                digest=None if work.has_left_out else intent.digest,
             )
         )
         if source.kind.name in ("tag", "glossaryTerm") and written.document and intent.is_mapped:
@@ -281,9 +286,11 @@ class _EntityWrite:
     intent: _Intent
     result: Result = Result.SAME
     row_after: SourceEntity | None = None
+    has_left_out: bool = False
 
     def __call__(self, record: Record) -> Written:
         self.result, self.row_after = Result.SAME, self.intent.row
+        self._leave_out_deleted(record)
         old = self._counterpart(record)
         if old is None:
             return self._create(record)
@@ -303,12 +310,20 @@ class _EntityWrite:
             old = record.transaction.find(old.entity_type, Key.by_id(old.id)) or old
         return self._change(record, old)
 
+    def _leave_out_deleted(self, record: Record) -> None:
+        """Leave out what somebody deleted here of what the entity names; the next comparison asks for it again."""
+        for key in REFERENCE_LISTS & self.request.keys():
+            references = self.request[key]
+            present = [reference for reference in references if _is_usable(record, reference)]
+            if len(present) < len(references):
+                self.request, self.has_left_out = self.request | {key: present}, True
+
     def _counterpart(self, record: Record) -> Stored | None:
         """Return what stands here for the entity: by its id, else by its name."""
         kind, row = self.source.kind, self.intent.row
         if row is not None:
             entity = record.transaction.find(kind.name, Key.by_id(row.entity_id))
-            if entity is not None:
+            if entity is not None and (_is_written(row) or self._is_brought(entity)):
                 return entity
         holder = record.transaction.find(kind.name, Key.by_name(self._fqn(record)))
         if holder is None:
@@ -319,6 +334,11 @@ class _EntityWrite:
         is_brought = before.is_brought if before is not None else False
         self.row_after = SourceEntity(self.source.id, kind.name, holder.id, is_brought=is_brought)
         return holder
+
+    def _is_brought(self, entity: Stored) -> bool:
+        """Return whether a run that was killed brought an entity; one of our own may have the same id."""
+        source_ids = {row.source_id for row in self.writer.entities.values() if row.entity_id == entity.id}
+        return entity.updated_by_id == self.writer.bot.id and source_ids <= {self.source.id}
 
     def _fqn(self, record: Record) -> str:
         resolver, kind = record.resolver(), self.source.kind
@@ -332,7 +352,8 @@ class _EntityWrite:
             return Written({}, None)
         if self.source.is_deleted:
             return Written({}, None)
-        record.ids = _first(record.ids, entity_id=self.source.id)
+        if record.transaction.find(self.source.kind.name, Key.by_id(self.source.id)) is None:
+            record.ids = _first(record.ids, entity_id=self.source.id)
         written = create(record, self.source.kind.name, self.request)
         self.result = Result.CREATED
         entity_id = str(written.document["id"])
@@ -374,11 +395,28 @@ class _EntityWrite:
                 fields[key] = before[key]
         if managed is not _MANAGED[kind.name] and "tags" not in managed and "tags" in before:
             fields["tags"] = before["tags"]
+        if not self.intent.is_mapped and MARK["tagFQN"] not in map(_label_of, fields["tags"]):
+            fields["tags"] = [*fields["tags"], MARK]
         return fields
+
+
+def _is_usable(record: Record, reference: Document) -> bool:
+    """Return whether an entity may be named: people may also after they are soft-deleted."""
+    target = record.transaction.reference(reference["type"], Key.by_id(reference["id"]))
+    return target is not None and (target["type"] == "user" or not target.get("deleted"))
 
 
 def _is_same_target(value: object, before: object) -> bool:
     return isinstance(value, dict) and isinstance(before, dict) and value.get("id") == before.get("id")
+
+
+def _label_of(label: Document) -> object:
+    return label.get("tagFQN")
+
+
+def _is_written(row: SourceEntity) -> bool:
+    """Return whether an entity was brought to its end, and not only begun."""
+    return row.updated_at_ms > 0 or row.digest is not None
 
 
 def _place_keys(kind: EntityType) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -237,6 +238,28 @@ def test_the_future_is_refused_and_the_past_is_stale(shop: Company, writes: Inge
         update("displayName", "B", "A", timestamp=now_ms + 1),
     ]
     assert states(send(writes, shop, *both, source="third")) == ["applied", "stale"]
+
+
+@pytest.mark.parametrize("key", ["id", "name", "fullyQualifiedName"])
+def test_the_order_holds_per_entity_however_its_parent_is_named(key: str, shop: Company, writes: IngestWrites) -> None:
+    """Nothing newer of another entity makes an event stale, and no spelling makes one new."""
+    database = SCHEMA.rpartition(".")[0]
+    second = shop.writes.create("databaseSchema", {"name": "second", "database": database}, actor=JANE).document
+    now_ms = shop.clock.now_ms()
+
+    def entity_event(schema: Document, words: str, at_ms: int) -> Document:
+        time = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+        parent = {"type": "databaseSchema", key: schema["fullyQualifiedName" if key == "name" else key]}
+        data = {"name": "orders", "databaseSchema": parent, "columns": [], "description": words}
+        head = {"specversion": "1.0", "id": str(uuid4()), "source": SOURCE, "type": "org.example.entityUpdated"}
+        return head | {"entitytype": "table", "time": time, "data": data}
+
+    first = shop.get("databaseSchema", SCHEMA)
+    assert send_one(writes, shop, update("description", None, "New.", timestamp=now_ms)) == "applied"
+    sent = [entity_event(first, "Old.", now_ms - 9_000), entity_event(second, "Another.", now_ms - 9_000)]
+    assert states(send(writes, shop, *sent)) == ["stale", "applied"]
+    assert shop.get("table", ORDERS)["description"] == "New."
+    assert send_one(writes, shop, entity_event(second, "Old.", now_ms - 10_000)) == "stale"
 
 
 def test_what_tocsin_sent_is_ignored_whatever_carries_it(shop: Company, writes: IngestWrites) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tocsin.catalogue.ingest.changes import apply_changes, without_deleted
 from tocsin.catalogue.ingest.requests import ChangeRequest
 from tocsin.errors import Forbidden, InvalidInput
@@ -22,10 +24,11 @@ _TAKEN_OVER = ("owners", "domains", "experts", "reviewers")
 _NOT_PERMITTED = "The policies of this bot do not permit this change."
 
 
-def apply_request(record: Record, request: ChangeRequest) -> Written:
+def apply_request(record: Record, request: ChangeRequest, check_order: Callable[[str], None]) -> Written:
     """Apply a change request.
 
-    An entity that the bot may not view is to it as if it did not exist.
+    An entity that the bot may not view is to it as if it did not exist. Where only the store says which entity an
+    event is about, ``check_order`` is called with its FQN, and raises what is raised if it is older than another.
 
     Raises
     ------
@@ -35,7 +38,7 @@ def apply_request(record: Record, request: ChangeRequest) -> Written:
     InvalidInput : the entity or a change is malformed
     """
     if request.entity is not None:
-        return _put(record, request, request.entity)
+        return _put(record, request, request.entity, check_order)
     assert request.fqn is not None, "checked by parse_request"  # noqa: S101
     entity = record.transaction.find(request.entity_type, Key.by_name(request.fqn))
     if entity is not None and not record.permit.may(Operation.VIEW_BASIC, entity.entity_type, entity.document):
@@ -50,7 +53,7 @@ def apply_request(record: Record, request: ChangeRequest) -> Written:
     return _turn(record, request.event_type, entity)
 
 
-def _put(record: Record, request: ChangeRequest, entity: Document) -> Written:
+def _put(record: Record, request: ChangeRequest, entity: Document, check_order: Callable[[str], None]) -> Written:
     draft = draft_for(record, request.entity_type, entity)
     if request.fqn is not None and draft.fqn != request.fqn:
         raise InvalidInput(
@@ -62,6 +65,8 @@ def _put(record: Record, request: ChangeRequest, entity: Document) -> Written:
         _check_new(record, request.entity_type, draft, is_hidden=old is not None)
     else:
         _check_ingest(record, request.entity_type, old.document)
+    if request.fqn is None:
+        check_order(draft.fqn)
     return put_draft(record, request.entity_type, entity, draft, revise=without_deleted(request.change))
 
 

@@ -78,8 +78,13 @@ class _Memory:
 
     keys: set[str]
     newest: dict[str, int]
+    looked_up: set[str]
     own_ids: set[str] = field(default_factory=set)
     applied: list[IngestedEvent] = field(default_factory=list)
+
+
+class _Stale(TocsinError):
+    """A later event of this source about this entity was applied before."""
 
 
 class IngestWrites(BulkWrites):
@@ -112,6 +117,7 @@ class IngestWrites(BulkWrites):
         memory = _Memory(
             batch.ingested_events.known_keys(set(keys)),
             batch.ingested_events.newest(set(entity_keys)),
+            set(entity_keys),
             batch.ingested_events.own_ids({request.origin.id for request in requests}),
         )
         for entity_type in {request.entity_type for request in requests}:
@@ -133,12 +139,17 @@ class IngestWrites(BulkWrites):
             return replace(result, state=IngestState.DUPLICATE)
         if request.origin.id in memory.own_ids:
             return replace(result, state=IngestState.IGNORED)
-        newest_ms = memory.newest.get(entity_key)
-        if request.at_ms is not None and newest_ms is not None and request.at_ms < newest_ms:
+        if request.fqn is not None and _is_stale(request, entity_key, memory):
             return replace(result, state=IngestState.STALE)
-        written = self.write_row(batch, partial(apply_request, request=request), actor)
+        check_order = partial(_check_order, batch, memory, request, actor)
+        written = self.write_row(batch, partial(apply_request, request=request, check_order=check_order), actor)
+        if isinstance(written, _Stale):
+            return replace(result, state=IngestState.STALE)
         if isinstance(written, TocsinError):
             return written
+        if request.fqn is None:
+            entity_key = _entity_key(request, actor, written.document["fullyQualifiedName"])
+        newest_ms = memory.newest.get(entity_key)
         times = [at_ms for at_ms in (request.at_ms, newest_ms) if at_ms is not None]
         memory.keys.add(key)
         memory.newest |= {entity_key: max(times)} if times else {}
@@ -181,12 +192,36 @@ def _refusal(reading: IngestResult, error: TocsinError) -> IngestResult:
     return replace(reading, state=IngestState.REFUSED, error=error)
 
 
+def _check_order(batch: BatchedTransaction, memory: _Memory, request: ChangeRequest, actor: Actor, fqn: str) -> None:
+    """Refuse an event about the entity of this FQN that is older than one of its source that was applied.
+
+    Raises
+    ------
+    _Stale : it is
+    """
+    entity_key = _entity_key(request, actor, fqn)
+    if entity_key not in memory.looked_up:
+        memory.looked_up.add(entity_key)
+        memory.newest = batch.ingested_events.newest({entity_key}) | memory.newest
+    if _is_stale(request, entity_key, memory):
+        raise _Stale("a later event of this source about this entity was applied before")
+
+
+def _is_stale(request: ChangeRequest, entity_key: str, memory: _Memory) -> bool:
+    newest_ms = memory.newest.get(entity_key)
+    return request.at_ms is not None and newest_ms is not None and request.at_ms < newest_ms
+
+
 def _keys_of(request: ChangeRequest, actor: Actor) -> tuple[str, str]:
     origin = request.origin
     return (
         event_key(actor.id, origin.source, origin.id),
-        event_key(actor.id, origin.source, request.entity_type, _about(request)),
+        _entity_key(request, actor, _about(request)),
     )
+
+
+def _entity_key(request: ChangeRequest, actor: Actor, fqn: str) -> str:
+    return event_key(actor.id, request.origin.source, request.entity_type, fqn)
 
 
 def _about(request: ChangeRequest) -> str:

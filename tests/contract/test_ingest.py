@@ -196,6 +196,11 @@ def test_a_single_event_that_is_refused_answers_with_its_error(bot: httpx.Client
     assert "not taken" in send(bot, stale, 400)["message"]
 
 
+def test_binary_mode_is_a_single_event_whatever_its_body(bot: httpx.Client) -> None:
+    headers = {"ce-specversion": "1.0", "ce-id": "1", "ce-source": SOURCE, "ce-type": "x.entityUpdated"}
+    assert send(bot, [change("description", "All.")], 400, headers=headers)["message"].startswith("data: must be")
+
+
 def test_names_that_no_store_can_hold_are_refused(bot: httpx.Client) -> None:
     attributes = {"ce-specversion": "1.0", "ce-id": "%00", "ce-source": SOURCE, "ce-type": "x.entityUpdated"}
     assert send(bot, change("description", "All."), 400, headers=attributes)["message"].startswith("id: must be")

@@ -55,6 +55,7 @@ def ingest(request: Request, body: JsonBody, caller: Asked, query: Annotated[Ing
     """
     _check_sender(caller)
     events = _events_of(body, request.headers)
+    is_list = events is body
     caller.parts.traffic.ingest_rate.take(caller.actor.id, len(events))
     arrival = EventArrival(caller.parts.clock.now_ms(), query.source or f"bot:{caller.actor.name}")
     settings = caller.parts.settings
@@ -62,7 +63,7 @@ def ingest(request: Request, body: JsonBody, caller: Asked, query: Annotated[Ing
     results = caller.parts.entities.ingest.ingest(
         [(event, arrival) for event in events], actor=caller.actor, rules=rules, dry_run=query.dry_run
     )
-    if not isinstance(body, list) and results[0].error is not None:
+    if not is_list and results[0].error is not None:
         raise results[0].error
     counts = Counter(result.state.value for result in results)
     data = [_result_json(number, result, is_dry=query.dry_run) for number, result in enumerate(results)]

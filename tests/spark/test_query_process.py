@@ -28,6 +28,7 @@ pytestmark = pytest.mark.spark
 COUNT = "SELECT count(*) AS n FROM change_events"
 NO_END = "SELECT count(*) FROM change_events a, change_events b, range(1000000000000) WHERE a.id > b.id"
 TOO_MUCH = "SELECT max(length(concat(repeat(entity, 2000000), 'x'))) FROM change_events"
+TOO_DEEP = "SELECT count(*) FROM change_events WHERE repeat(id, 10000) RLIKE '^(a|.)*$'"
 
 
 @pytest.fixture
@@ -70,8 +71,9 @@ def test_it_answers_and_is_stopped_at_every_limit(
     with pytest.raises(QueryCancelled):
         process.answer(question, lambda: next(asked_at))
     assert first is not None and first.poll() is not None, "the process is gone, and with it the query"
-    with pytest.raises(TooLarge, match="memory"):
-        answer(process, company, TOO_MUCH)
+    for sql in (TOO_MUCH, TOO_DEEP):
+        with pytest.raises(TooLarge, match="memory"):
+            answer(process, company, sql)
     assert answer(process, company, COUNT)["rows"] == [{"n": end}]
     process._limits = replace(process._limits, seconds=2)
     assert answer(process, company, NO_END)["code"] == "TOO_LARGE"

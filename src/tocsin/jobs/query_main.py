@@ -113,10 +113,12 @@ def _answer(queries: LakeQueries, question: Document, *, is_whole: bool) -> Quer
 
 
 def _end_without_java(session: SparkSession) -> None:
-    """End this process if Java has: it ran out of memory."""
+    """End this process if Java has, or is about to: it ran out of memory, or of stack."""
     try:
-        session._jvm.System.nanoTime()  # type: ignore[union-attr]  # there is one: this is no Spark Connect
+        is_stopped = session.sparkContext._jsc.sc().isStopped()
     except (Py4JError, OSError):
+        is_stopped = True
+    if is_stopped:
         os._exit(1)
 
 

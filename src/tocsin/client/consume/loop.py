@@ -74,9 +74,9 @@ class ConsumerOptions:
     def check(self) -> None:
         """Raise InvalidInput where an option is none."""
         if not 1 <= self.batch_size <= MOST_EVENTS:
-            raise InvalidInput(f"must be from 1 to {MOST_EVENTS}", field="batch_size")
+            raise InvalidInput(f"batch_size must be from 1 to {MOST_EVENTS}", field="batch_size")
         if self.group_by not in (None, BATCH_BY_ENTITY_TYPE):
-            raise InvalidInput(f"must be {BATCH_BY_ENTITY_TYPE}, or omitted", field="group_by")
+            raise InvalidInput(f"group_by must be {BATCH_BY_ENTITY_TYPE}, or omitted", field="group_by")
 
 
 def consume(source: EventSource, options: ConsumerOptions, server: str) -> Steps[None]:

@@ -29,7 +29,7 @@ def position_path(position: str | Path) -> Path:
     if isinstance(position, Path):
         return position
     if not _NAME.fullmatch(position):
-        raise InvalidInput("must be of letters, digits, '.', '_' and '-', or a path", field="position")
+        raise InvalidInput("position must be of letters, digits, '.', '_' and '-', or a path", field="position")
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "tocsin" / "positions" / f"{position}.json"
 

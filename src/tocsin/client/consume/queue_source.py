@@ -53,7 +53,7 @@ class QueueSource:
         InvalidInput : a claim cannot be that large
         """
         if limit > MOST_CLAIMED:
-            raise InvalidInput(f"must be from 1 to {MOST_CLAIMED} for a queue", field="batch_size")
+            raise InvalidInput(f"batch_size must be from 1 to {MOST_CLAIMED} for a queue", field="batch_size")
         if self._waits:
             yield Pause(_EVERY_S)
         answer = yield alert_calls.claim_events(

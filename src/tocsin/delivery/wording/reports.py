@@ -189,7 +189,7 @@ def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
 
 
 def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
-    """Return which reader of the log has how much to read; None where that is not what the field says."""
+    """Return which reader of the log lags, or has recovered; None where that is not what the field says."""
     count, limit = lag.get("lagEvents"), lag.get("limit")
     if type(count) is not int or type(limit) is not int:
         return None
@@ -197,7 +197,8 @@ def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
     reference = lag.get("alert")
     alert = f" (alert {reference.get('name')})" if isinstance(reference, dict) else ""
     age = f", the oldest of {lag.get('lagSeconds')} seconds ago" if count else ""
-    text = f"{lag.get('reader')}{alert} has {about} events to read{age}; the limit is {limit:,}"
+    verb = "lags" if count > limit else "has recovered"
+    text = f"{lag.get('reader')}{alert} {verb}: {about} events to read{age}; the limit is {limit:,}"
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 

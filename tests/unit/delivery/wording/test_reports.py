@@ -14,7 +14,7 @@ from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN, failure_lines, is_failure_report
-from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription
+from tocsin.model.change import LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
 
 
 def line_of(field: str, old: Any, new: Any) -> ChangeLine:
@@ -29,6 +29,16 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
     assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
     assert incident.text == "incident opened"
+
+
+def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() -> None:
+    reference = {"id": "a", "type": "eventsubscription", "name": "Words"}
+    report = {"reader": "queue a", "alert": reference, "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}
+    counts = "12,000 events to read, the oldest of 9 seconds ago; the limit is 10,000"
+    assert line_of(LAG, None, report).text == f"queue a (alert Words) lags: {counts}"
+    recovered = report | {"lagEvents": 0, "isEstimate": True, "alert": None}
+    text = "queue a has recovered: about 0 events to read; the limit is 10,000"
+    assert line_of(LAG, None, recovered).text == text
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,11 @@ _DISTINCT = re.compile(r"[^\W_]+[._@+-][^\W_]+")
 _NOT_IN_LINK = r'(?<!::)(?<!::")(?<!\.")'
 """Not after what begins the name of an asset in a link, ``<#E::table::``, or goes on with a quoted one."""
 
+_OF_PEOPLE = re.compile(r"\b(?:matchAnyOwnerName|matchUpdatedBy|changedBy|matchConversationUser)\s*\([^()]*\)")
+"""Calls in conditions whose arguments are log-in names, or names of teams."""
+
+_QUOTED = re.compile(r"""(?<=')[^'"]+(?=')|(?<=")[^'"]+(?=")""")
+_CONDITION, _ABOUT = "condition", "about"
 _GONE = object()
 
 
@@ -189,6 +194,14 @@ class Pseudonymizer:
             if _DISTINCT.search(name):
                 yield _whole(_NOT_IN_LINK + re.escape(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
 
+    def _condition(self, condition: str) -> str:
+        """Return a condition that names them no more."""
+
+        def without_names(call: re.Match[str]) -> str:
+            return _QUOTED.sub(lambda quoted: self.name(quoted[0]), call[0])
+
+        return self.text(_OF_PEOPLE.sub(without_names, condition))
+
     def _object(self, value: Mapping[str, Json]) -> Document:
         if self._identity.user_id in (value.get("id"), value.get("entityId")):
             return self._own(value)
@@ -198,6 +211,10 @@ class Pseudonymizer:
     def _field(self, key: str, field_value: Json, *, is_reference: bool) -> Json:
         if key == _RECEIVERS and isinstance(field_value, list):
             return [item for item in map(self.document, field_value) if not self._is_theirs(item)]
+        if key == _CONDITION and isinstance(field_value, str):
+            return self._condition(field_value)
+        if key == _ABOUT and isinstance(field_value, str) and field_value.startswith("user "):
+            return f"user {self.name(field_value.removeprefix('user '))}"
         if key in _PERSON_KEYS or (is_reference and key in ("name", "fullyQualifiedName")):
             if isinstance(field_value, str):
                 return self.name(field_value)

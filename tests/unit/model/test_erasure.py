@@ -85,6 +85,14 @@ def test_fields_that_name_a_person_lose_ordinary_words_too(pseudonymizer: Pseudo
     }
 
 
+def test_conditions_that_name_people_lose_ordinary_words_too(pseudonymizer: Pseudonymizer) -> None:
+    rule = {"condition": """matchUpdatedBy({'dw', 'ann'}) || matchAnyOwnerName({"dw"}) || matchAnyTag({'dw'})"""}
+    names = f"""matchUpdatedBy({{'{PSEUDONYM}', 'ann'}}) || matchAnyOwnerName({{"{PSEUDONYM}"}})"""
+    assert pseudonymizer.document(rule) == {"condition": f"{names} || matchAnyTag({{'dw'}})"}
+    assert pseudonymizer.document({"about": "user dw"}) == {"about": f"user {PSEUDONYM}"}
+    assert pseudonymizer.document({"about": "table dw"}) == {"about": "table dw"}
+
+
 def test_a_reference_without_the_id_is_theirs_by_its_type(pseudonymizer: Pseudonymizer) -> None:
     reference = {"type": "user", "name": "dw", "displayName": "Dana"}
     assert pseudonymizer.document(reference) == {"type": "user", "name": PSEUDONYM, "displayName": ERASED_NAME}

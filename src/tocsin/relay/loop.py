@@ -124,6 +124,8 @@ class Relay:
             with closing(self._connect()) as target:
                 target.begin()
                 position = self._position_at(place)
+                parts = self._parts  # the store first: retention must not remove what is to be written again
+                parts.progress.begin_again(parts.reader_name, position.offset, now_ms=parts.clock.now_ms())
                 target.restart(position)
             return position
         finally:

@@ -224,6 +224,19 @@ def test_after_a_restore_the_relay_says_so_and_goes_on_where_it_is_told(kafka: K
         restart(office.settings, str(office.end() + 1))
 
 
+def test_a_relay_that_begins_again_has_not_read_what_it_writes_again(kafka: Kafka, office: Office) -> None:
+    office.describe(5)
+    with office.relaying():
+        wait_until_relayed(office)
+    written_count = len(kafka.read(office.topic))
+    earlier = office.end() - 3
+    restart(office.settings, str(earlier))
+    assert office.progress() == earlier, "what retention and lag go by"
+    with office.relaying():
+        wait_until_relayed(office)
+    assert len(kafka.read(office.topic)) == written_count + 3
+
+
 def test_a_relay_begins_without_the_records_of_others(kafka: Kafka, office: Office) -> None:
     with office.relaying():
         wait_until_relayed(office)

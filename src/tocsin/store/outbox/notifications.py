@@ -155,9 +155,18 @@ class Notifications:
         with writing(self._engine) as connection:
             check_holds(connection, LogPosition(log_offset if event_id else 0, event_id))
             before = progress_of(connection, query_name, is_locked=True)
-            row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
-            insert = inserting(connection, pipeline_progress).values(row)
-            connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
+            _note_progress(connection, query_name, max(before, log_offset), now_ms)
+
+    def begin_again(self, reader_name: str, log_offset: int, *, now_ms: int) -> None:
+        """Record that a reader goes on after ``log_offset``, whether it has read more or less before."""
+        with writing(self._engine) as connection:
+            _note_progress(connection, reader_name, log_offset, now_ms)
+
+
+def _note_progress(connection: Connection, name: str, log_offset: int, now_ms: int) -> None:
+    row = {"query_name": name, "log_offset": log_offset, "updated_at_ms": now_ms}
+    insert = inserting(connection, pipeline_progress).values(row)
+    connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
 
 
 def _without(

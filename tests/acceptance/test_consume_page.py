@@ -19,14 +19,14 @@ from tests.unit.small_server import SmallServer, listening
 
 PAGE = (Path(__file__).parents[2] / "docs" / "consume-events.md").read_text(encoding="utf-8")
 PATCH = {"Content-Type": "application/json-patch+json"}
-ORDERS = "warehouse.shop.public.orders"
+SAMPLE_ORDERS, ORDERS = "postgres_prod.ecommerce.public.orders", "warehouse.shop.public.orders"
 
 
 def program(section: str) -> str:
-    """Return the program of a section of the page."""
+    """Return the program of a section of the page, about a table that is here."""
     text = PAGE.partition(f"## {section}\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return str(block)
+    return str(block).replace(SAMPLE_ORDERS, ORDERS)
 
 
 def run(section: str) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from tests.store.test_erasure import ADDRESS, FULL_NAME, NAME, traces
 from tests.stores import ON_BOTH_STORES, store_url
 
 from tocsin.clock import FixedClock
-from tocsin.errors import Conflict, Unavailable
+from tocsin.errors import Conflict, Forbidden, Unavailable
 from tocsin.jobs import erasure
 from tocsin.jobs.erasure import READERS, ErasureParts, erase
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.jobs.search_rebuild import rebuild
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure
+from tocsin.model.people import SYSTEM
 from tocsin.model.retention import LegalHold
 from tocsin.spark.lake import HistoryLocation, history
 from tocsin.spark.session import register_source
@@ -53,6 +54,7 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
     """A company in which Zoë has changed what she owns; lake and search index have it."""
     company = SmallCompany(store_engine)
     company.put("user", {"name": NAME, "email": ADDRESS, "displayName": FULL_NAME})
+    company.put("user", {"name": "head", "email": "head@example.com", "isAdmin": True})
     company.table("sales", owners=[{"id": company.ids[NAME], "type": "user"}], description=f"Ask {NAME}")
     for number in range(5):
         company.describe("sales", f"{number}: ask {ADDRESS}", by=NAME)
@@ -64,7 +66,7 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
 def request_of(company: SmallCompany, *, is_dry: bool = False) -> Erasure:
     erasures, user_id = Erasures(company.engine), company.ids[NAME]
     identity = erasures.identity_of(user_id)
-    request = Erasure("e2" if is_dry else "e1", user_id, company.ids["ana"], 1, is_dry=is_dry, identity=identity)
+    request = Erasure("e2" if is_dry else "e1", user_id, company.ids["head"], 1, is_dry=is_dry, identity=identity)
     if not is_dry:
         erasures.add(request)
     return request
@@ -114,7 +116,7 @@ def test_in_the_lake_what_is_called_like_them_stays(company: SmallCompany, parts
     company.describe("sales", "of the user called table", by="table")
     grow(parts.lake)
     identity = Erasures(company.engine).identity_of(company.ids["table"])
-    request = Erasure("e3", company.ids["table"], company.ids["ana"], 1, is_dry=False, identity=identity)
+    request = Erasure("e3", company.ids["table"], company.ids["head"], 1, is_dry=False, identity=identity)
     Erasures(company.engine).add(request)
 
     def rows() -> list[Document]:
@@ -171,6 +173,14 @@ def test_an_erasure_that_was_killed_goes_on(
     run(company, parts, request)
     assert list(traces(company.engine)) == []
     assert NAME not in texts_of_lake(parts)
+
+
+def test_of_two_administrators_who_erase_each_other_one_stays(company: SmallCompany, parts: ErasureParts) -> None:
+    request = request_of(company)
+    company.writes.delete("user", company.key("head"), actor=SYSTEM, hard=True)
+    with pytest.raises(Forbidden, match="no administrator any more"):
+        run(company, parts, request)
+    assert People(company.engine).by_id(company.ids[NAME]) is not None
 
 
 def test_a_pipeline_that_does_not_get_on_is_named(company: SmallCompany, parts: ErasureParts) -> None:

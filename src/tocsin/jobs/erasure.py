@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from sqlalchemy import Engine
 
 from tocsin.catalogue.writes import Writes
-from tocsin.errors import Unavailable
+from tocsin.errors import Forbidden, Unavailable
 from tocsin.flow.eventlog.lake import ALWAYS, Segment
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.jobs import search_rebuild
@@ -31,7 +31,7 @@ from tocsin.jobs.requests import ReportProgress, Runner
 from tocsin.jobs.search_stream import QUERY_NAME as SEARCH_STREAM
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure, PersonalIdentity, Pseudonymizer
-from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.spark.lake import SEGMENT_PREFIX, lake_events
@@ -90,6 +90,7 @@ def erase(request: Erasure, parts: ErasureParts, report: ReportProgress) -> Docu
     Raises
     ------
     Conflict : a legal hold is in force
+    Forbidden : who requested it is no administrator any more
     Unavailable : the pipeline does not get on, or something writes about them again and again
     """
     erasures = Erasures(parts.engine)
@@ -121,7 +122,9 @@ def _delete_user(request: Erasure, parts: ErasureParts) -> None:
     people = People(parts.engine)
     if people.by_id(request.user_id) is not None:
         requester = people.by_id(request.requested_by)
-        actor = SYSTEM if requester is None else Actor(id=requester.id, name=requester.name)
+        if requester is None or requester.deleted or not requester.is_admin:  # of two who erase each other, one stays
+            raise Forbidden("Who requested the erasure is no administrator any more; another one has to request it.")
+        actor = Actor(id=requester.id, name=requester.name)
         writes = Writes(SqlCatalogue(parts.engine), parts.lake.clock)
         writes.delete("user", Key.by_id(request.user_id), actor=actor, recursive=True, hard=True)
 

@@ -15,10 +15,11 @@ from tests.waiting import until
 
 from tocsin.clock import SystemClock
 from tocsin.errors import TooLarge
-from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
+from tocsin.flow.eventlog.lake_query import LakeQuery
 from tocsin.jobs import query_runner
 from tocsin.jobs.query_process import ProcessLimits, QueryCancelled, QueryProcess, query_process
 from tocsin.model.entity import Document
+from tocsin.model.requested_job import JobState
 from tocsin.settings import Settings
 from tocsin.store.eventlog.lake_queries import RequestedQueries
 from tocsin.store.eventlog.log import EventLog
@@ -99,7 +100,7 @@ def test_a_runner_answers_what_is_asked_until_it_stops(company: SmallCompany, se
         until(lambda: all(not one.is_open for one in queries.page(None, limit=9)), within_s=200)
         of_root, of_ana = (queries.find(identity) for identity in identities)
         end = EventLog(company.engine).readable_end()
-        assert of_root and (of_root.state, of_root.answer and of_root.answer["rows"]) == (QueryState.DONE, [{"n": end}])
+        assert of_root and (of_root.state, of_root.answer and of_root.answer["rows"]) == (JobState.DONE, [{"n": end}])
         assert of_ana and of_ana.answer and of_ana.answer["rows"] == [{"n": 0}], "there are no policies"
     finally:
         stopping.set()

@@ -11,7 +11,8 @@ from sqlalchemy import Engine
 
 from tocsin.errors import TooManyRequests
 from tocsin.flow.eventlog.lake import Cut
-from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
+from tocsin.flow.eventlog.lake_query import LakeQuery
+from tocsin.model.requested_job import JobState
 from tocsin.store.eventlog.lake_queries import LONGEST_REASON, LOST_MS, UNASKED_MS, RequestedQueries
 
 QUERY = LakeQuery("q0", "ana", 1_000, "SELECT 1", Cut(through=5, since_ms=7), asked_at_ms=1_000)
@@ -28,13 +29,13 @@ def queries(store_engine: Engine) -> RequestedQueries:
 def test_a_query_is_run_once_and_its_answer_is_kept_for_a_while(queries: RequestedQueries) -> None:
     assert queries.find("q0") == QUERY
     claimed = queries.claim("first", now_ms=2_000)
-    assert claimed == replace(QUERY, state=QueryState.RUNNING)
+    assert claimed == replace(QUERY, state=JobState.RUNNING)
     assert queries.claim("second", now_ms=2_000) is None
     assert queries.is_wanted(claimed, "first", now_ms=3_000)
     assert not queries.is_wanted(claimed, "second", now_ms=3_000)
     assert not queries.finish(claimed, "second", ANSWER, now_ms=4_000)
     assert queries.finish(claimed, "first", ANSWER, now_ms=4_000)
-    finished = replace(QUERY, state=QueryState.DONE, answer=ANSWER, row_count=1, ended_at_ms=4_000)
+    finished = replace(QUERY, state=JobState.DONE, answer=ANSWER, row_count=1, ended_at_ms=4_000)
     assert queries.find("q0") == finished
     assert not queries.cancel("q0", now_ms=5_000)
     assert not queries.fail(claimed, "late", "X", now_ms=5_000)
@@ -49,7 +50,7 @@ def test_a_query_that_nobody_waits_for_is_cancelled(queries: RequestedQueries) -
     claimed = queries.claim("first", now_ms=1_001 + UNASKED_MS)
     assert claimed is not None and claimed.id == "q1"
     cancelled = queries.find("q0")
-    assert cancelled and cancelled.state is QueryState.CANCELLED
+    assert cancelled and cancelled.state is JobState.CANCELLED
     assert not queries.is_wanted(claimed, "first", now_ms=9_001 + UNASKED_MS)
     queries.note_asked("q1", now_ms=9_001)
     assert queries.is_wanted(claimed, "first", now_ms=9_001 + UNASKED_MS)
@@ -62,7 +63,7 @@ def test_a_query_whose_pipeline_died_fails_and_one_that_is_given_back_waits(quer
     assert queries.claim("second", now_ms=3_000) == claimed
     assert queries.claim("third", now_ms=3_001 + LOST_MS) is None
     failed = queries.find("q0")
-    assert failed and (failed.state, failed.code) == (QueryState.FAILED, "UNAVAILABLE")
+    assert failed and (failed.state, failed.code) == (JobState.FAILED, "UNAVAILABLE")
 
 
 def test_one_person_has_a_few_open_queries_and_the_list_has_those_of_all(queries: RequestedQueries) -> None:

@@ -6,27 +6,13 @@ Next: ``store/eventlog/lake_queries.py``, ``jobs/query_runner.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tocsin.flow.eventlog.lake import UNCUT, Cut
 from tocsin.model.entity import Document
-
-
-class QueryState(StrEnum):
-    """State of a query."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
+from tocsin.model.requested_job import OPEN, JobState
 
 QUERY_JOB = "lake queries"
 """What the pipeline's being there for queries is called in the store."""
-
-OPEN_QUERIES = (QueryState.WAITING, QueryState.RUNNING)
-"""The states of what is not over yet."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +34,7 @@ class LakeQuery:
     requested_at_ms: int
     statement: str
     cut: Cut = UNCUT
-    state: QueryState = QueryState.WAITING
+    state: JobState = JobState.WAITING
     asked_at_ms: int = 0
     row_count: int | None = None
     answer: Document | None = None
@@ -59,4 +45,4 @@ class LakeQuery:
     @property
     def is_open(self) -> bool:
         """Return whether it is neither answered nor failed."""
-        return self.state in OPEN_QUERIES
+        return self.state in OPEN

@@ -19,9 +19,10 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.access.resources import LAKE
 from tocsin.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from tocsin.flow.eventlog.lake import UNCUT
-from tocsin.flow.eventlog.lake_query import LakeQuery, QueryState
+from tocsin.flow.eventlog.lake_query import LakeQuery
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
+from tocsin.model.requested_job import JobState
 from tocsin.server.access.permissions import require_on
 from tocsin.server.alerts.time_arguments import history_cut, moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
@@ -67,7 +68,7 @@ _QUERY: Shape[_QueryView] = {
     "through?": (COUNT, lambda view: view.query.cut.through),
     "since?": (TIME, lambda view: view.query.cut.since_ms),
     "until?": (TIME, lambda view: view.query.cut.until_ms),
-    "state": (either(*QueryState), lambda view: view.query.state.value),
+    "state": (either(*JobState), lambda view: view.query.state.value),
     "endedAt?": (TIME, lambda view: view.query.ended_at_ms),
     "rowCount?": (COUNT, lambda view: view.query.row_count),
     "reason?": (TEXT, lambda view: view.query.reason),
@@ -89,7 +90,7 @@ async def ask(body: DocumentBody, caller: Asked, request: Request, *, wait: Wait
     """
     query = await run_in_threadpool(_add, body, caller)
     query = await _await_answer(query.id, caller, wait, request)
-    if query.state is QueryState.FAILED:
+    if query.state is JobState.FAILED:
         raise _failure_of(query)
     response = answer(_query_json(query, caller))
     if query.is_open:
@@ -189,14 +190,14 @@ def _query_json(query: LakeQuery, caller: Caller) -> Document:
 
 def _message(query: LakeQuery, caller: Caller) -> str | None:
     match query.state:
-        case QueryState.CANCELLED:
+        case JobState.CANCELLED:
             return "The query was cancelled."
-        case QueryState.DONE if query.answer is None:
+        case JobState.DONE if query.answer is None:
             return "The rows are not kept any more; ask again."
-        case QueryState.DONE | QueryState.FAILED:
+        case JobState.DONE | JobState.FAILED:
             return None
     queries, now_ms = caller.parts.lake_queries, caller.parts.clock.now_ms()
     if now_ms - queries.pipeline_seen_at_ms() > UNSEEN_MS:
         return _NO_PIPELINE
-    ahead = queries.ahead_of(query) if query.state is QueryState.WAITING else 0
+    ahead = queries.ahead_of(query) if query.state is JobState.WAITING else 0
     return f"Waiting for {ahead} earlier queries." if ahead else None

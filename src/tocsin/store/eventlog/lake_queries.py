@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, insert, o
 
 from tocsin.errors import TooManyRequests
 from tocsin.flow.eventlog.lake import Cut
-from tocsin.flow.eventlog.lake_query import OPEN_QUERIES, QUERY_JOB, LakeQuery, QueryState
+from tocsin.flow.eventlog.lake_query import QUERY_JOB, LakeQuery
 from tocsin.model.entity import Document
+from tocsin.model.requested_job import OPEN, JobState
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, fetch_value, is_sqlite, reading, writing
 from tocsin.store.database.log_tables import lake_query
@@ -29,7 +30,7 @@ LONGEST_REASON = 2_000
 
 _HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin lake query'), hashtext(:requester))")
 _ROW = lake_query.c
-_OPEN = _ROW.state.in_([state.value for state in OPEN_QUERIES])
+_OPEN = _ROW.state.in_([state.value for state in OPEN])
 
 
 class RequestedQueries:
@@ -91,13 +92,13 @@ class RequestedQueries:
             if connection.execute(select(_ROW.id).where(_OPEN).limit(1)).first() is None:
                 return None
         self._end_abandoned(now_ms)
-        free = select(lake_query).where(_ROW.state == QueryState.WAITING.value)
+        free = select(lake_query).where(_ROW.state == JobState.WAITING.value)
         with writing(self._engine) as connection:
             first = free.order_by(_ROW.requested_at_ms, _ROW.id).limit(1).with_for_update(skip_locked=True)
             row = connection.execute(first).first()
             if row is None:
                 return None
-            values = {"state": QueryState.RUNNING.value, "runner": runner, "seen_at_ms": now_ms}
+            values = {"state": JobState.RUNNING.value, "runner": runner, "seen_at_ms": now_ms}
             connection.execute(update(lake_query).where(_ROW.id == row.id).values(values))
         return self.find(row.id)
 
@@ -109,20 +110,20 @@ class RequestedQueries:
     def finish(self, query: LakeQuery, runner: str, answer: Document, *, now_ms: int) -> bool:
         """Store the answer, if ``runner`` still has the claim."""
         values = {"answer": to_text(answer), "row_count": len(answer["rows"])}
-        return self._update(_is_run_by(query, runner), {**_end(QueryState.DONE, now_ms), **values})
+        return self._update(_is_run_by(query, runner), {**_end(JobState.DONE, now_ms), **values})
 
     def fail(self, query: LakeQuery, reason: str, code: str, *, now_ms: int) -> bool:
         """Mark it as failed with the reason, if it is still open."""
         values = {"reason": reason[:LONGEST_REASON], "code": code}
-        return self._update(and_(_ROW.id == query.id, _OPEN), {**_end(QueryState.FAILED, now_ms), **values})
+        return self._update(and_(_ROW.id == query.id, _OPEN), {**_end(JobState.FAILED, now_ms), **values})
 
     def cancel(self, query_id: str, *, now_ms: int) -> bool:
         """Note that nobody wants it any more, if it is still open; who runs it sees so within a moment."""
-        return self._update(and_(_ROW.id == query_id, _OPEN), _end(QueryState.CANCELLED, now_ms))
+        return self._update(and_(_ROW.id == query_id, _OPEN), _end(JobState.CANCELLED, now_ms))
 
     def release(self, query: LakeQuery, runner: str) -> None:
         """Give it back: the pipeline that has it is being stopped."""
-        self._update(_is_run_by(query, runner), {"state": QueryState.WAITING.value, "runner": None})
+        self._update(_is_run_by(query, runner), {"state": JobState.WAITING.value, "runner": None})
 
     def forget(self, *, answers_before_ms: int, before_ms: int) -> None:
         """Drop answers of queries that ended before one moment, and the queries that ended before another."""
@@ -133,12 +134,12 @@ class RequestedQueries:
 
     def _end_abandoned(self, now_ms: int) -> None:
         is_unasked = _ROW.asked_at_ms < now_ms - UNASKED_MS
-        abandoned = and_(_ROW.state == QueryState.WAITING.value, is_unasked)
-        self._update(abandoned, _end(QueryState.CANCELLED, now_ms))
+        abandoned = and_(_ROW.state == JobState.WAITING.value, is_unasked)
+        self._update(abandoned, _end(JobState.CANCELLED, now_ms))
         is_lost = or_(_ROW.seen_at_ms < now_ms - LOST_MS, _ROW.seen_at_ms > now_ms + LOST_MS)
         values = {"reason": "The pipeline stopped while running it; ask again.", "code": "UNAVAILABLE"}
-        is_left = and_(_ROW.state == QueryState.RUNNING.value, is_lost)
-        self._update(is_left, {**_end(QueryState.FAILED, now_ms), **values})
+        is_left = and_(_ROW.state == JobState.RUNNING.value, is_lost)
+        self._update(is_left, {**_end(JobState.FAILED, now_ms), **values})
 
     def _update(self, which: ColumnElement[bool], values: dict[str, Any]) -> bool:  # Any: a column's value
         with writing(self._engine) as connection:
@@ -146,10 +147,10 @@ class RequestedQueries:
 
 
 def _is_run_by(query: LakeQuery, runner: str) -> ColumnElement[bool]:
-    return and_(_ROW.id == query.id, _ROW.runner == runner, _ROW.state == QueryState.RUNNING.value)
+    return and_(_ROW.id == query.id, _ROW.runner == runner, _ROW.state == JobState.RUNNING.value)
 
 
-def _end(state: QueryState, now_ms: int) -> dict[str, Any]:  # Any: a column's value
+def _end(state: JobState, now_ms: int) -> dict[str, Any]:  # Any: a column's value
     return {"state": state.value, "ended_at_ms": now_ms, "runner": None}
 
 
@@ -174,7 +175,7 @@ def _query_of(row: Row[*tuple[Any, ...]]) -> LakeQuery:  # Any: a column's value
         requested_at_ms=row.requested_at_ms,
         statement=request["sql"],
         cut=Cut(request["through"], request["untilMs"], request.get("sinceMs")),
-        state=QueryState(row.state),
+        state=JobState(row.state),
         asked_at_ms=row.asked_at_ms,
         row_count=row.row_count,
         answer=None if answer is None else from_text(answer),

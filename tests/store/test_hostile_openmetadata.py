@@ -12,6 +12,7 @@ from tests.openmetadata import FakeOpenMetadata, Fault, a_warehouse, now_ms, ref
 from tests.store.test_openmetadata_mirror import Mirrored, change_table
 
 from tocsin.access.unmapped import UNMAPPED
+from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
@@ -80,6 +81,14 @@ def test_a_new_name_that_is_not_mapped_is_hidden_at_once(mirror: Mirrored) -> No
     mirror.run(Mapping(("open",)))
     glossary = mirror.catalogue.get("glossary", Key.by_id(table_id(80)), "all")
     assert (glossary["name"], [label["tagFQN"] for label in glossary["tags"]]) == ("closed", [UNMAPPED])
+
+
+def test_what_the_source_calls_mapped_and_is_not_here_stays_hidden(mirror: Mirrored) -> None:
+    put(mirror, "glossaries", 80, "secret", fullyQualifiedName="open", description="Secret.")
+    report = mirror.run(Mapping(("open",)))
+    with pytest.raises(NotFound):
+        mirror.catalogue.get("glossary", Key.by_name("secret"), "all")
+    assert [error for error in report.errors if "secret here, which is not mapped" in error]
 
 
 def test_a_reference_to_what_could_not_be_written_is_left_out(mirror: Mirrored) -> None:

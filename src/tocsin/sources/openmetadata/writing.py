@@ -289,6 +289,14 @@ class _EntityWrite:
     has_left_out: bool = False
 
     def __call__(self, record: Record) -> Written:
+        written = self._bring(record)
+        fqn, kind = written.document.get("fullyQualifiedName"), self.source.kind
+        is_shown = self.intent.is_mapped and kind.name not in PEOPLE
+        if is_shown and fqn is not None and not self.writer.mapping.covers(str(fqn)):  # whatever the source calls it
+            raise InvalidInput(f"{kind.name} {self.source.fqn} is {fqn} here, which is not mapped")
+        return written
+
+    def _bring(self, record: Record) -> Written:
         self.result, self.row_after = Result.SAME, self.intent.row
         self._leave_out_deleted(record)
         old = self._counterpart(record)

@@ -25,7 +25,8 @@ from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.upkeep.health import PIPELINE
 
 NOBODY = str(UUID(int=0))
-WITHOUT_THE_STORE = {"/api/v1/system/version", "/api/v1/system/config/auth", "/"}
+_RDF = {f"/api/v1/rdf/{name}" for name in ("context", "ontology", "shapes")}
+WITHOUT_THE_STORE = {"/api/v1/system/version", "/api/v1/system/config/auth", "/"} | _RDF
 
 
 @pytest.fixture

@@ -52,8 +52,10 @@ def look(parts: SilenceParts) -> int:
     """Write an event for each silence that is new; return how many they are."""
     durations_ms = parts.alerts.read().durations_ms
     committed_position = read_committed_position(Path(parts.checkpoint))
+    if not durations_ms or committed_position is None:
+        return 0
     # Streaks that are made anew from the log lack what was reported last, and would take it for silence.
-    if not durations_ms or committed_position is None or committed_position.offset < parts.log.progress(QUERY_NAME):
+    if parts.reports.first_between(committed_position.offset, parts.log.progress(QUERY_NAME)) is not None:
         return 0
     silences_by_event = {one.event_id: one for one in _silences(parts, durations_ms)}
     reported = parts.reports.logged_ids(list(silences_by_event))

@@ -311,6 +311,7 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 
 MAKES: dict[str, str] = {
     "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
+    "POST /events/ingest": "for bots; what is hidden is refused (``test_ingest.py``)",
     "POST /queryCostRecord": "a malformed body is refused first; then the query is asked for as everywhere",
     "POST /{collection:collection}": "says only that the name is taken, as reading it does",
     "POST /{collection:collection}/bulk": "as above, row by row",
@@ -350,6 +351,13 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/generateToken/{user_id}",
         "POST /users/login",
         "POST /users/logout",
+        "POST /lake/query",
+        "DELETE /lake/queries/{query_id}",
+        "PUT /system/retention",
+        "POST /system/retention/preview",
+        "POST /system/retention/holds",
+        "DELETE /system/retention/holds/{hold_id}",
+        "POST /users/{user_id}/erase",
         "PUT /system/settings",
         "PUT /system/settings/reset/{name}",
         "PUT /users/revokeToken",

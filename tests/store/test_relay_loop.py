@@ -70,6 +70,9 @@ class _Broker:
     def begin(self) -> LogPosition | None:
         return None
 
+    def unfinished_end(self) -> LogPosition | None:
+        return None
+
     def last_position(self) -> LogPosition | None:
         return None
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import Event, Thread
-from time import sleep
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine, event, func, select
 from tests.company import SmallCompany
+from tests.waiting import until
 
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
@@ -327,14 +327,12 @@ def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> N
         thread.start()
     written = [company.describe("orders", f"text {number}") for number in range(60)]
     until_read = EventLog(engine).readable_end()
-    while log.progress(MATCH_STREAM) < until_read:
-        sleep(0.01)
+    until(lambda: log.progress(MATCH_STREAM) >= until_read and RetentionProgress(engine).removed_counts()[0] > 0)
     ended.set()
     for thread in threads:
         thread.join(30)
     assert len(read_ids) == len(set(read_ids)) == until_read
     assert [one["id"] for one in written if one] == read_ids[-60:]
-    assert RetentionProgress(engine).removed_counts()[0] > 0
     check_sound(engine)
 
 

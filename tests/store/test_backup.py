@@ -107,10 +107,11 @@ def test_documents_that_are_stored_as_differences_are_restored(
 def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
-    company = SmallCompany(store_engine)
+    company, ends = SmallCompany(store_engine), list[int]()
     with writers(company, 3) as written:
         for number in range(3):
             before, so_far = EventLog(store_engine).readable_end(), written()
+            ends.append(before)
             manifest = make_backup(store_engine, settings, folder / str(number))
             while written() < so_far + 5:
                 threading.Event().wait(0.01)
@@ -119,7 +120,9 @@ def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     put_back(store_engine, settings, folder / "1")
     manifest = read_manifest(folder / "1")
     restored = events(store_engine)
-    assert restored == all_events[: len(restored)]
+    assert set(restored) <= set(all_events)
+    missing = [event for event in all_events if event < restored[-1] and event not in restored]
+    assert all(offset > ends[1] for offset, _ in missing), "on PostgreSQL, a lower offset may be committed later"
     assert restored[-1] == (manifest.log.offset, manifest.log.event_id)
     inspection = inspect(store_engine, deep=True, traces=traces(settings))
     assert [vars(one) for one in inspection.findings] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
 
-from tocsin.store.database.tables import ID, METADATA
+from tocsin.store.database.tables import ID, METADATA, progress_of_job
 
 alert_incident = Table(
     "alert_incident",
@@ -84,15 +84,7 @@ backtest = Table(
     Column("requested_by", ID, nullable=False),
     Column("requested_at_ms", BigInteger, nullable=False),
     Column("request", Text, nullable=False),
-    Column("state", String(10), nullable=False),
-    Column("runner", String(80)),
-    Column("seen_at_ms", BigInteger, nullable=False, default=0),
-    Column("tries", Integer, nullable=False, default=0),
-    Column("done_count", BigInteger, nullable=False, default=0),
-    Column("total_count", BigInteger, nullable=False, default=0),
-    Column("result", Text),
-    Column("reason", Text),
-    Column("ended_at_ms", BigInteger),
+    *progress_of_job(),
     Index(None, "state", "requested_at_ms"),
     Index(None, "requested_by", "state"),
 )

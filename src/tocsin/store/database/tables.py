@@ -67,6 +67,21 @@ def _partial_index(name: str, condition: TextClause, *columns: str) -> Index:
     return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
+def progress_of_job() -> tuple[Column[Any], ...]:  # Any: a column's type
+    """Return the columns in which ``store/eventlog/requested_jobs.py`` keeps how far a job is and what came of it."""
+    return (
+        Column("state", String(10), nullable=False),
+        Column("runner", String(80)),
+        Column("seen_at_ms", BigInteger, nullable=False, default=0),
+        Column("tries", Integer, nullable=False, default=0),
+        Column("done_count", BigInteger, nullable=False, default=0),
+        Column("total_count", BigInteger, nullable=False, default=0),
+        Column("result", Text),
+        Column("reason", Text),
+        Column("ended_at_ms", BigInteger),
+    )
+
+
 entity = Table(
     "entity",
     METADATA,

@@ -28,7 +28,7 @@ own, where the cluster's administrator does."""
 _ENCRYPTED_BLOCKS = {"spark.io.encryption.enabled": "true"}
 """Executors keep blocks in folders that the umask of their machine may open to others."""
 
-_WITHOUT_EXECUTORS = {"spark.python.daemon.module": "tocsin.spark.worker_daemon"}
+_WITHOUT_EXECUTORS = {"spark.python.daemon.module": "tocsin.jobs.worker_daemon"}
 """Executors get Tocsin with the job, after their daemon has started."""
 
 BACKGROUND = "background"
@@ -58,6 +58,8 @@ _DEFAULTS = {
     "spark.scheduler.mode": "FAIR",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",
+    # Python workers are shared by tasks whose environment is the same; this would be a difference between two kinds.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # Over TCP, Nagle's algorithm and delayed acknowledgements add 40 ms to each task that reads the log.
     "spark.python.unix.domain.socket.enabled": "true",
 }

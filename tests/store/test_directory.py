@@ -178,3 +178,28 @@ def test_every_look_up_uses_an_index(sqlite_engine: Engine) -> None:
 def _plan(engine: Engine, sql: str, args: object) -> list[str]:
     with engine.connect() as connection:
         return [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", args)]  # type: ignore[arg-type]
+
+
+def test_what_threads_and_tests_are_about_is_looked_up_once_for_some_events(company: SmallCompany) -> None:
+    """Every stage asks for the same ids; events later on are asked about anew."""
+    orders, revenue = company.ids["orders"], company.ids["revenue"]
+    statements: list[str] = []
+    event.listen(company.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+
+    def ask(directory: SqlDirectory) -> int:
+        statements.clear()
+        list(directory.reach({orders, revenue}, 1))
+        for relation in (ReasonKind.OWNER, ReasonKind.FOLLOWER):
+            list(directory.stakeholders({orders, revenue}, relation))
+        return sum("tombstone_part" in one for one in statements)
+
+    directory = SqlDirectory(company.engine)
+    assert [ask(directory.from_offset(1)), ask(directory.from_offset(1)), ask(directory)] == [1, 1, 3]
+
+
+def test_more_keys_than_a_list_takes_find_the_same_rows(company: SmallCompany, directory: SqlDirectory) -> None:
+    orders = company.ids["orders"]
+    strangers = {f"00000000-0000-4000-8000-{number:012}" for number in range(3_000)}
+    for relation in (ReasonKind.OWNER, ReasonKind.FOLLOWER):
+        expected = list(directory.stakeholders({orders}, relation))
+        assert list(directory.stakeholders({orders, *strangers}, relation)) == expected

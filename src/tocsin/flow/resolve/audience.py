@@ -19,13 +19,20 @@ _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
 def audience_of(
-    entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory, *, everybody: bool = False
+    entity_ids: Collection[str],
+    rules: Sequence[RecipientRule],
+    directory: Directory,
+    *,
+    everybody: bool = False,
+    reach: tuple[DownstreamStep, ...] | None = None,
 ) -> Audience:
     """Return the audience of ``rules`` for changes of these entities; ``everybody``: bots and deleted users, too.
 
-    Its size depends on the entities and their stakeholders; nothing else of the store is read.
+    Its size depends on the entities and their stakeholders; nothing else of the store is read. ``reach`` is what the
+    entities reach (``reach_of``), where the caller has looked that up.
     """
-    reach = tuple(_reach(entity_ids, rules, directory))
+    if reach is None:
+        reach = reach_of(entity_ids, rules, directory)
     principals = tuple(_principals(reach, rules, directory))
     teams = {principal.principal_id for principal in principals if principal.principal_type == "team"}
     owners = {owner for rule in rules for owner in rule.owners}
@@ -61,15 +68,14 @@ def _mutes(
     return directory.mutes(who, about) if who else ()
 
 
-def _reach(
+def reach_of(
     entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory
-) -> Iterator[DownstreamStep]:
+) -> tuple[DownstreamStep, ...]:
+    """Return what each entity reaches downstream, as far as ``rules`` ask for it, itself included."""
     depth = max((rule.downstream_depth for rule in rules), default=0)
     if depth:
-        yield from directory.reach(entity_ids, depth)
-    else:
-        for entity_id in entity_ids:
-            yield DownstreamStep(root_id=entity_id, node_id=entity_id, node_fqn="", hops=0)
+        return tuple(directory.reach(entity_ids, depth))
+    return tuple(DownstreamStep(root_id=one, node_id=one, node_fqn="", hops=0) for one in entity_ids)
 
 
 def _principals(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tocsin.flow.resolve.audience import audience_of
+from tocsin.flow.resolve.audience import audience_of, reach_of
 from tocsin.flow.resolve.candidates import IndexedAudience
 from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
 from tocsin.flow.resolve.merge import Recipient, merge_candidates
@@ -56,10 +56,11 @@ def resolve_events(
     entity_ids = {event.head.entity_id for event in events}
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
     answering = set[tuple[int, str]]()
-    parts = portions(entity_ids, all_rules, standing, people_at_once)
+    reach = reach_of(entity_ids, all_rules, standing)
+    parts = portions({step.node_id for step in reach}, all_rules, standing, people_at_once)
     audiences = (
         IndexedAudience(
-            audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion)),
+            audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion), reach=reach),
             portion,
             is_addressed=number == len(parts),
             answering=answering,
@@ -73,15 +74,11 @@ def resolve_events(
 
 
 def portions(
-    entity_ids: set[str], rules: Sequence[RecipientRule], directory: Directory, people_at_once: int
+    node_ids: set[str], rules: Sequence[RecipientRule], directory: Directory, people_at_once: int
 ) -> list[Portion]:
-    """Return the portions in which these entities' people are worked out; everybody, where they are few."""
-    nodes = set(entity_ids)
-    depth = max((rule.downstream_depth for rule in rules), default=0)
-    if depth:
-        nodes.update(step.node_id for step in directory.reach(entity_ids, depth))
+    """Return the portions in which the people of these entities are worked out; everybody, where they are few."""
     asks_of_followers = any(rule.relation is ReasonKind.FOLLOWER for rule in rules)
-    cuts = directory.cuts(nodes, people_at_once) if asks_of_followers else ()
+    cuts = directory.cuts(node_ids, people_at_once) if asks_of_followers else ()
     if not cuts:
         return [EVERYBODY]
     shared = frozenset[str]()

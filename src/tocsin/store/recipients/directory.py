@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
 from tocsin.model.mute import Mute
@@ -22,34 +21,44 @@ from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
-from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.tables import entity, follow, past_relation, person
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.mutes import mutes_in
-from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
+from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 
-_KEYS_PER_STATEMENT = 20_000
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
 
 class SqlDirectory:
-    """The directory of one store."""
+    """The directory of one store.
 
-    def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
+    What assets threads and tests are about is looked up once where ``subjects`` remembers it, as it does for some
+    events.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        from_offset: int = 0,
+        portion: Portion = EVERYBODY,
+        subjects: KnownSubjects | None = None,
+    ) -> None:
         self._engine, self._from, self._portion = engine, from_offset, portion
+        self._subjects = subjects
 
     def from_offset(self, offset: int) -> SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
-        return SqlDirectory(self._engine, offset, self._portion)
+        return SqlDirectory(self._engine, offset, self._portion, KnownSubjects())
 
     def of(self, portion: Portion) -> SqlDirectory:
         """Return the directory of some people: of others it knows no relation."""
-        return SqlDirectory(self._engine, self._from, portion)
+        return SqlDirectory(self._engine, self._from, portion, self._subjects)
 
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
         with reading(self._engine) as connection:
-            assets = find_subject_assets(connection, node_ids)
+            assets = self._subject_assets(connection, node_ids)
             nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
             is_node = is_one_of(connection, follow.c.entity_id, nodes)
             few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
@@ -72,7 +81,7 @@ class SqlDirectory:
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
-            assets = find_subject_assets(connection, entity_ids) if depth else SubjectAssets({}, {})
+            assets = self._subject_assets(connection, entity_ids) if depth else SubjectAssets({}, {})
             # The ways of threads and tests begin at their asset.
             starts = {root: assets.of(root) for root in entity_ids}
             steps = list(relations_over_time.reach(connection, starts, depth, self._from))
@@ -97,7 +106,7 @@ class SqlDirectory:
                 if relation is ReasonKind.ASSIGNEE:
                     yield from self._among(assignees_at(connection, node_ids, self._from))
                 return
-            assets = find_subject_assets(connection, node_ids)
+            assets = self._subject_assets(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)
         for node in node_ids:
             places[assets.of_threads.get(node, node)].append(node)
@@ -190,7 +199,12 @@ class SqlDirectory:
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
         with reading(self._engine) as connection:
-            yield from mutes_in(connection, who, about_ids)
+            yield from mutes_in(connection, who, about_ids, self._subject_assets)
+
+    def _subject_assets(self, connection: Connection, ids: Collection[str]) -> SubjectAssets:
+        if self._subjects is None:
+            return find_subject_assets(connection, ids)
+        return self._subjects.of(connection, ids)
 
     def _among(self, principals: Iterable[Principal]) -> Iterator[Principal]:
         """Yield those who are no person, or one of ours."""
@@ -211,7 +225,7 @@ class SqlDirectory:
         """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people and few more."""
         with reading(self._engine) as connection:
             ours = () if person_id is None else self._ours(connection, person_id)
-            yield from _by_key(connection, statement.where(*ours), column, keys)
+            yield from rows_by_key(connection, statement.where(*ours), column, keys)
 
     def _ours(self, connection: Connection, person_id: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
         portion = self._portion
@@ -234,15 +248,6 @@ def _steps(connection: Connection, followers: Select[str], size: int) -> Iterato
         yield (after := user_id)
 
 
-def _by_key(
-    connection: Connection, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]
-) -> Iterator[Row[Any]]:
-    """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
-    for chunk in chunks_of(sorted(keys), _KEYS_PER_STATEMENT):
-        yield from connection.execute(statement.where(is_one_of(connection, column, chunk))).all()
-
-
 def full_names_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     """Return the full names of those of these entities that are there, by id."""
-    entities = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
-    return {row.id: row.fqn for row in entities}
+    return dict(map(tuple, rows_by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)))

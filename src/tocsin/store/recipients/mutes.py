@@ -5,7 +5,7 @@ Next: ``flow/resolve/candidates.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -18,7 +18,9 @@ from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.subject_assets import find_subject_assets
+from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
+
+_FindSubjects = Callable[[Connection, Collection[str]], SubjectAssets]
 
 
 class Mutes:
@@ -69,7 +71,12 @@ class Mutes:
             return {about_id: (muted - unsubscribed, unsubscribed) for about_id, muted, unsubscribed in counts}
 
 
-def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+def mutes_in(
+    connection: Connection,
+    who: Collection[str],
+    about_ids: Collection[str],
+    find_subjects: _FindSubjects = find_subject_assets,
+) -> Iterator[Mute]:
     """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys.
 
     Most people have muted nothing, and are asked for it by themselves first.
@@ -78,7 +85,7 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
     if theirs == []:
         return
     about: dict[str, list[str]] = {}
-    for part_id, asset_id in find_subject_assets(connection, about_ids).items():
+    for part_id, asset_id in find_subjects(connection, about_ids).items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
     for row in rows_by_key(connection, select(mute), mute.c.about_id, ids) if theirs is None else theirs:

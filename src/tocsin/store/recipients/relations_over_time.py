@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
 from tocsin.model.inheritance import Entry
@@ -56,15 +55,21 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
 
     One row per (entity, owner, span of offsets).
     """
-    chains = _chains(connection, node_ids, from_offset)
-    above = {one for chain in chains.values() for one in chain.everybody()} - set(node_ids)
     own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
-    inherited = _live(connection, own_owners | _relations_held(connection, _OWNERS, OWNER, above, from_offset))
+    inheriting = {node for node in node_ids if not _lasts(own_owners.get(node, ()), from_offset)}
+    chains = _chains(connection, inheriting, from_offset)
+    above = {one for chain in chains.values() for one in chain.everybody()}
+    held_above = {one: own_owners.get(one, []) for one in above.intersection(node_ids)}
+    held_above |= _relations_held(connection, _OWNERS, OWNER, above.difference(node_ids), from_offset)
+    inherited = _live(connection, held_above) if held_above else {}
     for node in node_ids:
-        for (owner_id, owner_type), (since, until) in _effective(chains[node], own_owners, inherited, from_offset):
-            yield Principal(
-                ReasonKind.OWNER, owner_id, owner_type, node_id=node, since_offset=since, until_offset=until
-            )
+        if node in inheriting:
+            effective = _effective(chains[node], own_owners, inherited, from_offset)
+        else:
+            targets = sorted({relation.target for relation in own_owners[node]})
+            effective = ((target, (from_offset, NO_END)) for target in targets)
+        for (owner_id, owner_type), (since, until) in effective:
+            yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
 
 
 def members(
@@ -159,6 +164,11 @@ class _Chain(NamedTuple):
             yield from (until + 1 for until, _ in self.before.get(node_id, ()))
 
 
+def _lasts(relations: Sequence[_Held], from_offset: int) -> bool:
+    """Return whether there are relations, all of which hold at this offset and since."""
+    return bool(relations) and all(since <= from_offset and until == NO_END for _, (since, until), _ in relations)
+
+
 def _effective(
     chain: _Chain,
     owners_by_entity: Mapping[str, Sequence[_Held]],
@@ -236,16 +246,16 @@ def _deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, li
 
 
 def _relations_held(
-    connection: Connection, current: _Current, relation: str, ids: Iterable[str], from_offset: int
+    connection: Connection, current: _Current, relation: str, ids: Collection[str], from_offset: int
 ) -> dict[str, list[_Held]]:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
     ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
     query, key = current
     relations: dict[str, list[_Held]] = defaultdict(list)
-    for chunk in chunks_of(sorted(ids)):
-        for statement in (query.where(key.in_(chunk)), ended.where(_PAST.entity_id.in_(chunk))):
-            for entity_id, target_id, other_type, since, until, fqn in connection.execute(statement):
-                relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
+    for statement, column in ((query, key), (ended, _PAST.entity_id)):
+        held_rows: Iterable[Any] = rows_by_key(connection, statement, column, ids)  # Any: rows of SQLAlchemy's
+        for entity_id, target_id, other_type, since, until, fqn in held_rows:
+            relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
     return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in relations.items()}
 
 

@@ -36,6 +36,28 @@ class SubjectAssets(NamedTuple):
         return [*self.of_threads.items(), *self.of_tests.items()]
 
 
+class KnownSubjects:
+    """What has been found of the assets that some events are about; it lives as long as the work on these events."""
+
+    def __init__(self) -> None:
+        self._ids = set[str]()
+        self._threads: dict[str, str] = {}
+        self._tests: dict[str, str] = {}
+
+    def of(self, connection: Connection, ids: Collection[str]) -> SubjectAssets:
+        """Return what each of these is about."""
+        if unknown := set(ids) - self._ids:
+            threads, tests = find_subject_assets(connection, unknown)
+            self._threads |= threads
+            self._tests |= tests
+            self._ids |= unknown
+        return SubjectAssets(_only(self._threads, ids), _only(self._tests, ids))
+
+
+def _only(assets: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
+    return {one: assets[one] for one in ids if one in assets} if assets else {}
+
+
 def find_subject_assets(connection: Connection, ids: Collection[str]) -> SubjectAssets:
     """Return, for those of ``ids`` that are threads or test cases, what each is about, or was before a hard delete."""
     threads: dict[str, str] = {}

@@ -20,6 +20,7 @@ from tocsin.jobs import erasure
 from tocsin.jobs.erasure import READERS, ErasureParts, erase
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.jobs.search_rebuild import rebuild
+from tocsin.lake_files.folder import FolderFiles
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure
 from tocsin.model.people import SYSTEM
@@ -165,7 +166,7 @@ def test_an_erasure_that_was_killed_goes_on(
 
     for place, name in (
         (erasure, "rewrite_segment"),
-        (erasure.shutil, "rmtree"),
+        (FolderFiles, "remove_segment"),
     ):
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr(place, name, kill)

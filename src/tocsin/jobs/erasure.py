@@ -8,13 +8,11 @@ that was interrupted is started again from the beginning. Next: ``model/erasure.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
-from pathlib import Path
 
 import orjson
 import pyarrow as pa
@@ -34,7 +32,7 @@ from tocsin.model.erasure import Erasure, PersonalIdentity, Pseudonymizer
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
-from tocsin.spark.lake import SEGMENT_PREFIX, lake_events
+from tocsin.spark.lake import lake_events
 from tocsin.spark.schema import EVENTS, NUMBER, struct_of
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -198,11 +196,12 @@ def _remove_old_files(lake: LakeParts) -> None:
     if lake.delta is not None:
         lake.delta.publish(lake.lake.segments, now_ms=lake.clock.now_ms())
     lake.lake.forget(lake.lake.leftovers(before_ms=lake.clock.now_ms() + 1))
-    folders = {path.name: path for path in Path(lake.place.root).iterdir()}
+    files = lake.place.files()
+    present_ids = files.segment_ids()
     listed_ids = lake.lake.listed_ids()  # read after the folders: a new segment is listed before it has one
-    for name, folder in folders.items():
-        if name.startswith(SEGMENT_PREFIX) and name.removeprefix(SEGMENT_PREFIX) not in listed_ids:
-            shutil.rmtree(folder)
+    for segment_id in present_ids:
+        if segment_id not in listed_ids:
+            files.remove_segment(segment_id)
 
 
 def _count_changes(identity: PersonalIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

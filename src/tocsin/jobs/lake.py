@@ -7,9 +7,8 @@ runs are safe. Next: ``spark/lake.py``.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,13 +164,14 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
     ------
     Unavailable : the whole folder is
     """
-    if parts.lake.segments() and not Path(parts.place.root).is_dir():
+    files = parts.place.files()
+    if parts.lake.segments() and not files.exists():
         raise Unavailable(
             f"The lake's folder {parts.place.root} does not exist. Mount it, or create it empty to rewrite the"
             " lake from the log."
         )
     now_ms = parts.clock.now_ms()
-    retired = parts.lake.retire_missing(lambda one: Path(folder_of(parts.place.root, one)).is_dir(), now_ms=now_ms)
+    retired = parts.lake.retire_missing(files.has_segment, now_ms=now_ms)
     if retired:
         _LOG.warning("lake_begins_again", after=parts.lake.end(), segments=retired, reason="their files are missing")
         if parts.lake.lacks_removed_events():
@@ -192,10 +192,11 @@ def compact(parts: LakeParts) -> int:
 
 def sweep(parts: LakeParts, *, before_ms: int) -> int:
     """Clear away the folders of segments that were left over before that moment; return how many."""
-    leftovers = parts.lake.leftovers(before_ms=before_ms)
+    leftovers, files = parts.lake.leftovers(before_ms=before_ms), parts.place.files()
     parts.lake.forget(leftovers)  # first, so that whoever still writes one of them cannot keep it
     for segment_id in leftovers:
-        shutil.rmtree(folder_of(parts.place.root, segment_id), ignore_errors=True)
+        with suppress(OSError):
+            files.remove_segment(segment_id)
     return len(leftovers)
 
 
@@ -234,12 +235,7 @@ def _write_segment(
     replacing: tuple[Segment, ...] = (),
 ) -> Segment | None:
     """Write ``events`` as a segment and commit it to the lake; None when another run was faster."""
-    segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
-    folder = folder_of(parts.place.root, segment_id)
-    Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
-    write_segment(dated_events(events), folder)
-    count, first_ms, last_ms = _measure_folder(parts.session, folder)
-    segment = Segment(segment_id, after, through, count, first_ms, last_ms)
+    segment = _stage_segment(parts, events, after, through)
     is_kept = parts.lake.keep(segment, end=end, replacing=replacing, now_ms=parts.clock.now_ms())
     return segment if is_kept else None
 
@@ -252,14 +248,19 @@ def rewrite_segment(
     None as well if ``is_valid`` says, in the transaction of the commit, that the events are no longer those to keep.
     ``events`` has one row per event.
     """
-    segment_id = parts.lake.stage(segment.after, segment.through, now_ms=parts.clock.now_ms())
-    folder = folder_of(parts.place.root, segment_id)
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    write_segment(dated_events(events), folder)
-    written = Segment(segment_id, segment.after, segment.through, *_measure_folder(parts.session, folder))
+    written = _stage_segment(parts, events, segment.after, segment.through)
     now_ms = parts.clock.now_ms()
     is_kept = parts.lake.keep(written, replacing=(segment,), now_ms=now_ms, is_valid=is_valid)
     return written if is_kept else None
+
+
+def _stage_segment(parts: LakeParts, events: DataFrame, after: int, through: int) -> Segment:
+    """Announce a segment and write its files; it is no part of the lake yet."""
+    segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
+    folder = folder_of(parts.place.root, segment_id)
+    Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
+    write_segment(dated_events(events), folder)
+    return Segment(segment_id, after, through, *_measure_folder(parts.session, folder))
 
 
 def _measure_folder(session: SparkSession, folder: str) -> tuple[int, int, int]:

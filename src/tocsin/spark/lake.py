@@ -16,6 +16,8 @@ from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
+from tocsin.lake_files.address import files_at
+from tocsin.lake_files.port import LakeFiles, segment_folder
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import is_report, with_streak_facts
@@ -43,13 +45,9 @@ VIEWED_COLUMNS = (
 """The columns of ``EVENTS`` that the view is made of."""
 
 
-SEGMENT_PREFIX = "segment="
-"""What the name of a segment's folder begins with."""
-
-
 def folder_of(root: str, segment_id: str) -> str:
     """Return the folder of one segment in the lake at ``root``."""
-    return f"{root}/{SEGMENT_PREFIX}{segment_id}"
+    return f"{root}/{segment_folder(segment_id)}"
 
 
 def dated_events(events: DataFrame) -> DataFrame:
@@ -76,6 +74,10 @@ class HistoryLocation:
 
     root: str
     url: str
+
+    def files(self) -> LakeFiles:
+        """Return the files of the lake."""
+        return files_at(self.root)
 
 
 def history(session: SparkSession, place: HistoryLocation, extent: Extent, window: Window = ALWAYS) -> DataFrame:

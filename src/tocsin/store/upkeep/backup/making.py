@@ -20,6 +20,9 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine
 
 from tocsin.clock import Clock
 from tocsin.errors import Conflict
+from tocsin.lake_files.address import copy_segment, lake_files_of
+from tocsin.lake_files.folder import FolderFiles
+from tocsin.private_files import private_folder
 from tocsin.settings import Settings
 from tocsin.store.database.vault import KEY_FILE
 from tocsin.store.eventlog.lake import kept_ids
@@ -32,7 +35,6 @@ from tocsin.store.upkeep.backup.manifest import (
     checksum,
     copy_privately,
     files_in,
-    private_folder,
 )
 
 LAKE = "lake"
@@ -105,13 +107,11 @@ def _contents_of(connection: Connection, tables: dict[str, list[str]]) -> Manife
 
 def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: ReportProgress) -> tuple[str, ...]:
     """Copy the segments of the lake; return which. A missing one can be made again from the log, and is skipped."""
-    lake = settings.lake_folder()
-    existing = tuple(one for one in segments if (lake / f"segment={one}").is_dir())
-    files = [file for one in existing for file in files_in(lake / f"segment={one}")]
-    copied_bytes, total = 0, sum(file.stat().st_size for file in files)
-    for file in files:
-        copy_privately(file, folder / LAKE / file.relative_to(lake))
-        copied_bytes += file.stat().st_size
+    lake, copy = lake_files_of(settings), FolderFiles(folder / LAKE)
+    existing = tuple(filter(lake.has_segment, segments))
+    copied_bytes, total = 0, sum(file.size for one in existing for file in lake.files_of(one))
+    for segment_id in existing:
+        copied_bytes += copy_segment(segment_id, lake, copy)
         report(copied_bytes, total)
     return existing
 

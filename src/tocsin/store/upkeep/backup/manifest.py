@@ -17,6 +17,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound, StoreDamaged
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.private_files import private_file, private_folder
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -112,18 +113,6 @@ def copy_privately(source: Path, target: Path) -> None:
     private_folder(target.parent)
     with source.open("rb") as read, private_file(target) as written:
         shutil.copyfileobj(read, written, _CHUNK)
-
-
-def private_file(path: Path) -> Any:  # Any: an opened binary file, which open types by its mode
-    """Open a new file to write bytes to that only its owner may read; an earlier one is emptied."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-
-
-def private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone."""
-    if not path.is_dir():
-        private_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def files_in(folder: Path) -> Iterator[Path]:

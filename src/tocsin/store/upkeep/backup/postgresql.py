@@ -15,9 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, inspect, text
 
 from tocsin.errors import Conflict
+from tocsin.private_files import private_file
 from tocsin.store.database.schema import upgrade
 from tocsin.store.database.tables import METADATA
-from tocsin.store.upkeep.backup.manifest import Manifest, ReportProgress, private_file
+from tocsin.store.upkeep.backup.manifest import Manifest, ReportProgress
 
 FOLDER = "tables"
 """The folder of a backup with a file for each table."""

@@ -15,6 +15,9 @@ from sqlalchemy import Engine, delete, update
 
 from tocsin.clock import Clock, to_datetime
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.lake_files.address import copy_segment, lake_files_of
+from tocsin.lake_files.folder import FolderFiles
+from tocsin.private_files import private_folder
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine, reading, writing
 from tocsin.store.database.schema import is_known, migrate
@@ -28,8 +31,6 @@ from tocsin.store.upkeep.backup.manifest import (
     Manifest,
     ReportProgress,
     copy_privately,
-    files_in,
-    private_folder,
     read_manifest,
     verify,
 )
@@ -113,22 +114,20 @@ def _put_key(folder: Path, settings: Settings, stamp: str) -> Path | None:
 
 def _put_lake(folder: Path, settings: Settings) -> None:
     """Put the backup's segments into the lake; one of that id which is there already was written once, and is it."""
-    for segment in sorted((folder / LAKE).glob("segment=*")):
-        place = settings.lake_folder() / segment.name
-        if not (place / "_SUCCESS").is_file():
-            shutil.rmtree(place, ignore_errors=True)
-            for file in files_in(segment):
-                copy_privately(file, place / file.relative_to(segment))
+    copy, lake = FolderFiles(folder / LAKE), lake_files_of(settings)
+    for segment_id in sorted(copy.segment_ids()) if copy.exists() else ():
+        if not lake.is_complete(segment_id):
+            lake.remove_segment(segment_id)
+            copy_segment(segment_id, copy, lake)
 
 
 def _settle(engine: Engine, settings: Settings) -> None:
     """Remove from the store, and from the files next to it, all traces of the time after the backup."""
     migrate(engine)
-    lake = settings.lake_folder()
     with writing(engine) as connection:
         connection.execute(delete(worker_session))  # what they had claimed is free again
         connection.execute(update(message).where(message.c.lease_owner.is_not(None)).values(lease_owner=None))
-        keep_only(connection, lambda one: (lake / f"segment={one}" / "_SUCCESS").is_file())
+        keep_only(connection, lake_files_of(settings).is_complete)
     for checkpoint in settings.checkpoint_dir().glob("*/"):
         shutil.rmtree(checkpoint)
     private_folder(settings.data_dir.absolute())

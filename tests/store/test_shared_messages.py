@@ -6,6 +6,8 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.policy import default
 from operator import attrgetter
 from pathlib import Path
 
@@ -150,7 +152,7 @@ class Mailbox:
         if dispatch.message.target != TO_BEN:
             return of_smtp_code(550)
         mail = render_mail(dispatch, MailSettings("tocsin@example.com", "https://tocsin.example.com"), now_ms=now_ms)
-        part = mail.get_body(("plain",))
+        part = message_from_bytes(mail.content, policy=default).get_body(("plain",))
         text = part.get_content() if part else ""
         for entry in dispatch.entries:
             mark = str((entry.event.entity or {})["description"])

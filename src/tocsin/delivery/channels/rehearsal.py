@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import dataclass
-from email.message import EmailMessage
+from email import message_from_bytes
+from email.policy import default
 
 from tocsin.delivery.channels.answer_masks import mask_secrets
-from tocsin.delivery.transport.request import Recorder, Request
+from tocsin.delivery.transport.request import Mail, Recorder, Request
 from tocsin.model.address import MASK, masked_url
 from tocsin.model.subscription import Destination
 
@@ -36,11 +37,13 @@ def rehearsed_requests(recorder: Recorder, destination: Destination) -> list[Reh
     return [_as_rehearsed(sent, destination) for sent in recorder.sent]
 
 
-def _as_rehearsed(sent: Request | EmailMessage, destination: Destination) -> Rehearsed:
-    if isinstance(sent, EmailMessage):
-        body = sent.get_body(("plain",))
-        headers = {name: str(sent[name]) for name in _OF_MAIL if sent[name] is not None}
-        return Rehearsed("MAIL", str(sent["To"]), headers, body.get_content() if body else "")
+def _as_rehearsed(sent: Request | Mail, destination: Destination) -> Rehearsed:
+    if isinstance(sent, Mail):
+        mail = message_from_bytes(sent.content, policy=default)
+        body = mail.get_body(("plain",))
+        headers = {name: str(mail[name]) for name in _OF_MAIL if mail[name] is not None}
+        text = body.get_content().replace("\r\n", "\n") if body else ""
+        return Rehearsed("MAIL", sent.recipient, headers, text)
     is_packed = sent.headers.get("Content-Encoding") == "gzip"
     payload = gzip.decompress(sent.payload) if is_packed else sent.payload
     return Rehearsed(

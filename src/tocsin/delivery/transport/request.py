@@ -7,7 +7,6 @@ took.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from email.message import EmailMessage
 from typing import NamedTuple, Protocol
 
 from yarl import URL
@@ -41,6 +40,15 @@ class Request:
     answer_bytes: int = DETAIL_LIMIT
 
 
+@dataclass(frozen=True)
+class Mail:
+    """One mail, ready to go: the addresses of its envelope, and its bytes, in lines of ASCII."""
+
+    sender: str
+    recipient: str
+    content: bytes
+
+
 class Transport(Protocol):
     """Makes HTTP requests."""
 
@@ -59,16 +67,16 @@ class Recorder(Transport):
     """
 
     def __init__(self) -> None:
-        self.sent: list[Request | EmailMessage] = []
+        self.sent: list[Request | Mail] = []
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Record a request and return that it was delivered, with an answer."""
         self.sent.append(request)
         return Delivered(200, _GRANT), _GRANT.encode()
 
-    async def send_mail(self, message: EmailMessage) -> str:
+    async def send_mail(self, mail: Mail) -> str:
         """Record a mail and return the reply of a server."""
-        self.sent.append(message)
+        self.sent.append(mail)
         return "recorded"
 
     async def close(self) -> None:

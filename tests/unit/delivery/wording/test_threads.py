@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from email import message_from_bytes
+from email.policy import default
 from typing import Any
 
 import pytest
@@ -131,11 +133,12 @@ def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
 
 def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     notified = event("threadCreated", **task("RequestDescription", "ann"))
-    letter = render_mail(
+    mail = render_mail(
         dispatch(notified, reasons=because(ReasonKind.ASSIGNEE)),
         MailSettings("t@example.com", "http://t"),
         now_ms=NOW_MS,
     )
+    letter = message_from_bytes(mail.content, policy=default)
     assert letter["Subject"] == "ben asks you to describe orders.email"
     text = letter.get_body(("plain",))
     assert text is not None

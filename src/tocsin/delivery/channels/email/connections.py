@@ -1,8 +1,8 @@
 """Connections to the mail server: few at a time, each for many mails one after the other.
 
 Mail servers limit how many connections one client may have (Exchange Online: three), and close those that they have
-had enough of: before a connection is used again, RSET shows whether it still stands, so no mail is lost to one that is
-gone. Source: RFC 5321, sections 3.8 and 4.1.1.5. Next: ``delivery/channels/email/sender.py``.
+had enough of: a kept connection that ends before a mail's envelope is accepted says nothing about the mail, which goes
+over another. Source: RFC 5321, sections 3.8 and 4.5.3.2. Next: ``delivery/channels/email/sender.py``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass, field
-from email.message import EmailMessage
 from typing import Literal
 
 import aiosmtplib
 
+from tocsin.delivery.transport.request import Mail
+
 _ENOUGH = 421
 """A reply of RFC 5321 that closes the connection, such as after so many mails."""
+
+
+class _StaleConnectionError(Exception):
+    """A kept connection that the server has closed, or wants closed, before it has accepted anything."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class MailConnections:
         self._room = asyncio.Semaphore(server.connections)
         self._idle: list[aiosmtplib.SMTP] = []
 
-    async def send_mail(self, message: EmailMessage) -> str:
+    async def send_mail(self, mail: Mail) -> str:
         """Hand over a mail and return the reply.
 
         Raises
@@ -49,15 +54,10 @@ class MailConnections:
         OSError : there is no connection
         """
         async with self._room:
-            client = await self._reuse_connection()
-            if client is None:
-                return await self._hand_over(await self._open_connection(), message)
-            try:
-                return await self._hand_over(client, message)
-            except aiosmtplib.SMTPSenderRefused as refused:
-                if refused.code != _ENOUGH:
-                    raise
-            return await self._hand_over(await self._open_connection(), message)
+            while self._idle:
+                with contextlib.suppress(_StaleConnectionError):
+                    return await self._hand_over(self._idle.pop(), mail, is_kept=True)
+            return await self._hand_over(await self._open_connection(), mail)
 
     async def close(self) -> None:
         """Close them all, politely."""
@@ -65,11 +65,15 @@ class MailConnections:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
                 await self._idle.pop().quit()
 
-    async def _hand_over(self, client: aiosmtplib.SMTP, message: EmailMessage) -> str:
+    async def _hand_over(self, client: aiosmtplib.SMTP, mail: Mail, *, is_kept: bool = False) -> str:
         """Send over this connection, and keep it if the server answered as it should: it is then as good as new."""
         try:
-            _, reply = await client.send_message(message)
-        except (aiosmtplib.SMTPResponseException, aiosmtplib.SMTPRecipientsRefused):
+            await _begin_mail(client, mail, is_kept=is_kept)
+            await client.rcpt(mail.recipient, encoding="utf-8")
+            reply = (await client.data(mail.content)).message
+        except aiosmtplib.SMTPResponseException:
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                await client.rset()  # the envelope is the server's until then
             self._keep(client)
             raise
         except BaseException:
@@ -81,18 +85,6 @@ class MailConnections:
     def _keep(self, client: aiosmtplib.SMTP) -> None:
         if client.is_connected:
             self._idle.append(client)
-
-    async def _reuse_connection(self) -> aiosmtplib.SMTP | None:
-        """Return a connection from before that still stands, if there is one."""
-        while self._idle:
-            client = self._idle.pop()
-            try:
-                await client.rset()
-            except (aiosmtplib.SMTPException, OSError):
-                client.close()
-            else:
-                return client
-        return None
 
     async def _open_connection(self) -> aiosmtplib.SMTP:
         """Return a new connection, encrypted and logged in as the settings ask."""
@@ -108,7 +100,42 @@ class MailConnections:
         )
         try:
             await client.connect()
+            if client.is_ehlo_or_helo_needed:
+                await _greet(client)
         except BaseException:
             client.close()
             raise
         return client
+
+
+async def _greet(client: aiosmtplib.SMTP) -> None:
+    try:
+        await client.ehlo()
+    except aiosmtplib.SMTPHeloError:
+        await client.helo()
+
+
+async def _begin_mail(client: aiosmtplib.SMTP, mail: Mail, *, is_kept: bool) -> None:
+    """Begin a mail.
+
+    Raises
+    ------
+    _StaleConnectionError : the connection, which was kept from an earlier mail, is of no use
+    """
+    options = [f"size={len(mail.content)}"] if client.supports_extension("size") else []
+    if not f"{mail.sender}{mail.recipient}".isascii():
+        if not client.supports_extension("smtputf8"):
+            raise aiosmtplib.SMTPNotSupported("SMTPUTF8, for an address that is not ASCII, is not supported")
+        options.append("SMTPUTF8")
+    try:
+        await client.mail(mail.sender, options=options, encoding="utf-8")
+    except (aiosmtplib.SMTPServerDisconnected, ConnectionError) as error:
+        if is_kept:
+            client.close()
+            raise _StaleConnectionError from error
+        raise
+    except aiosmtplib.SMTPSenderRefused as refused:
+        if is_kept and refused.code == _ENOUGH:
+            client.close()
+            raise _StaleConnectionError from refused
+        raise

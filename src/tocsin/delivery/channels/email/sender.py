@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from email.message import EmailMessage
 from typing import Protocol, Self
 
 import aiosmtplib
@@ -19,7 +18,7 @@ from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.transport.outcome import of_reason, of_smtp_code
-from tocsin.delivery.transport.request import Recorder
+from tocsin.delivery.transport.request import Mail, Recorder
 from tocsin.errors import InvalidInput
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
@@ -31,7 +30,7 @@ _DETAIL_LIMIT = 500
 class MailTransport(Protocol):
     """Hands mails to a server."""
 
-    async def send_mail(self, message: EmailMessage) -> str:
+    async def send_mail(self, mail: Mail) -> str:
         """Hand one mail over; return the server's reply."""
 
     async def close(self) -> None:
@@ -58,13 +57,13 @@ class EmailSender:
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
         try:
-            message = render_mail(dispatch, self._sender, now_ms=now_ms)
+            mail = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:
             return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
         if self._transport is None:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
-            reply = await self._transport.send_mail(message)
+            reply = await self._transport.send_mail(mail)
         except (aiosmtplib.SMTPException, OSError) as error:
             return _outcome(error)
         return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))
@@ -88,10 +87,9 @@ def _outcome(error: Exception) -> Outcome:
     """Return what an error means: what was said about the recipient or the mail counts, the rest is ours to mend."""
     detail = clean_line(f"{type(error).__name__}: {error}", limit=_DETAIL_LIMIT)
     match error:
-        case aiosmtplib.SMTPRecipientsRefused():
-            refused = error.recipients[0]
-            return of_smtp_code(refused.code, detail=clean_line(refused.message, limit=_DETAIL_LIMIT))
-        case aiosmtplib.SMTPRecipientRefused() | aiosmtplib.SMTPDataError():
+        case aiosmtplib.SMTPRecipientRefused():
+            return of_smtp_code(error.code, detail=clean_line(error.message, limit=_DETAIL_LIMIT))
+        case aiosmtplib.SMTPDataError():
             return of_smtp_code(error.code, detail=detail)
         case TimeoutError():
             return of_reason(OutcomeReason.TIMEOUT, detail=detail)

@@ -1,6 +1,6 @@
 """Benchmark of processing a backlog: 100,000 events in the log, 100 alerts, 10,000 follow rows.
 
-Wired as ``tocsin pipeline``, from the log to stored notifications. The floor is a query that reads the
+Wired as ``tocsin pipeline``, from the log to stored notifications, on each store. The floor is a query that reads the
 same log through the same source and only counts. A random sample of the result is compared with ``flow/once``.
 Next: ``bench/follows.py``.
 """
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine, func, select
+from tests.postgres import binaries, running_cluster
 
 from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, scale_count
@@ -40,9 +43,20 @@ _LOOK_EVERY_S = 0.05
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure events a second from the log to stored notifications, and check what was stored."""
+    measurements = _measure_store(scale, report, {}, "")
+    programs = binaries()
+    if programs is not None:
+        with running_cluster(programs, durable=True) as cluster:
+            cluster.run("CREATE DATABASE backlog")
+            measurements += _measure_store(scale, report, {"database_url": cluster.url("backlog")}, ", PostgreSQL")
+    return measurements
+
+
+def _measure_store(scale: float, report: Report, options: Mapping[str, str], suffix: str) -> list[Measurement]:
+    """Measure on the store that the settings ``options`` name; ``suffix`` ends the names of its rows."""
     count = scale_count(EVENT_COUNT, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
-        settings = settings_in(Path(folder))
+        settings = settings_in(Path(folder), **options)
         with open_store(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=scale_count(FOLLOW_COUNT, scale, least=200))
             offsets = append_events(engine, count, lambda _done, _total: None)
@@ -54,7 +68,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             finally:
                 parts.session.stop()
             _check_sample(engine, offsets)
-            return _rows(engine, count, notified_s, floor_s)
+            return [replace(row, name=row.name + suffix) for row in _rows(engine, count, notified_s, floor_s)]
 
 
 def size_at(scale: float) -> Size:

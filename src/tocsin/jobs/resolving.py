@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from sqlalchemy import Engine
@@ -212,21 +211,21 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
     AssertionError : the rows of an event do not follow each other
     """
     seen_offsets: set[int] = set()
-    for head, matches in groupby(chain.from_iterable(map(_matches_in, batches)), itemgetter(0)):
-        if head.offset in seen_offsets:
-            raise AssertionError(f"matches of event {head.offset} do not follow each other")
-        seen_offsets.add(head.offset)
-        ways_by_alert = Counter[str]()
-        for _, alert, ways in matches:
-            ways_by_alert[alert] += ways
-        yield MatchedEvent(head, dict(ways_by_alert))
+    for offset, matches in groupby(chain.from_iterable(map(_matches_in, batches)), itemgetter(0)):
+        if offset in seen_offsets:
+            raise AssertionError(f"matches of event {offset} do not follow each other")
+        seen_offsets.add(offset)
+        rows = list(matches)
+        ways_by_alert: dict[str, int] = {}
+        for *_, alert, ways in rows:
+            ways_by_alert[alert] = ways_by_alert.get(alert, 0) + ways
+        yield MatchedEvent(EventHead(*rows[0][:-2]), ways_by_alert)
 
 
-def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[EventHead, str, int]]:
-    """Yield the event, the alert and the answers asked of each match of a batch."""
+def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:  # Any: a column's value
+    """Yield the event, from its offset on, the alert and the answers asked of each match of a batch."""
     columns = (batch[name].to_pylist() for name in ("log_offset", *OF_EVENT, "subscription_id", "asked"))
-    for *head, alert, ways in zip(*columns, strict=True):
-        yield EventHead(*head), alert, ways
+    return zip(*columns, strict=True)
 
 
 def _prefetch(parts: Iterator[T]) -> Iterator[T]:

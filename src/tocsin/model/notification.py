@@ -156,6 +156,7 @@ def message_id(notification: str) -> str:
     return _uuid5(f"delivery|{notification}")
 
 
+@lru_cache(maxsize=10_000)
 def gathered_message_id(grouping_key: str, channel: str, recipient: str, due_at_ms: int) -> str:
     """Return the id of the message that gathers a recipient's notifications for a time."""
     return _uuid5(f"message|{grouping_key}|{channel}|{recipient}|{due_at_ms}")

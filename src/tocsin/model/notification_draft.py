@@ -37,13 +37,14 @@ class Reasons(NamedTuple):
     """Reasons of one notification, in order; the followers of one asset share them.
 
     ``text`` is the JSON that is stored. ``destination_ids`` holds the alerts that give a reason, each with the first of
-    its destinations.
+    its destinations; ``alert_ids`` are these alerts.
     """
 
     in_order: tuple[Reason, ...]
     text: str
     kinds: frozenset[ReasonKind]
     destination_ids: Mapping[str, str]
+    alert_ids: tuple[str, ...]
 
 
 class NotificationDraft(NamedTuple):
@@ -70,4 +71,5 @@ def reasons_of(reasons: tuple[Reason, ...]) -> Reasons:
     for reason in reasons:
         destination_ids.setdefault(reason.subscription_id, reason.destination_id)
     text = orjson.dumps([reason.to_wire() for reason in reasons]).decode()
-    return Reasons(reasons, text, frozenset(reason.kind for reason in reasons), MappingProxyType(destination_ids))
+    kinds = frozenset(reason.kind for reason in reasons)
+    return Reasons(reasons, text, kinds, MappingProxyType(destination_ids), tuple(destination_ids))

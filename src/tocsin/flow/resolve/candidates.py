@@ -178,9 +178,11 @@ class _Way(NamedTuple):
         """Return the way on to a member of the principal, a team."""
         since = max(self.principal.since_offset, member.since_offset)
         until = min(self.principal.until_offset, member.until_offset)
-        principal = self.principal._replace(since_offset=since, until_offset=until)
+        principal = self.principal
+        if (since, until) != (principal.since_offset, principal.until_offset):
+            principal = principal._replace(since_offset=since, until_offset=until)
         reason = _reason(self.row, member.team_name, self.reason.via, self.reason.hops)
-        return self._replace(principal=principal, reason=reason)
+        return _Way(self.row, principal, reason, self.node_id)
 
 
 def candidates(

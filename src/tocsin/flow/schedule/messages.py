@@ -57,7 +57,7 @@ class ScheduledNotification(NamedTuple):
     @property
     def offset_and_alerts(self) -> tuple[int, tuple[str, ...]]:
         """Return what it counts for: the offset of its event, and the alerts that share it."""
-        return self.draft.event.offset, tuple(self.draft.reasons.destination_ids)
+        return self.draft.event.offset, self.draft.reasons.alert_ids
 
     @property
     def sender(self) -> tuple[str, str]:
@@ -74,7 +74,7 @@ class Schedule:
 
     def slots(self, draft: NotificationDraft) -> tuple[Slot, ...]:
         """Return when each of the alerts that share a notification would send it alone, the leading alert first."""
-        key = (draft.channel, tuple(draft.reasons.destination_ids), draft.event.timestamp_ms)
+        key = (draft.channel, draft.reasons.alert_ids, draft.event.timestamp_ms)
         cached = self._slots.get(key)
         if cached is None:
             slots = tuple(self._of_alerts(*key))

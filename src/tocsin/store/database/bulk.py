@@ -1,4 +1,4 @@
-"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, statements of many rows on SQLite.
+"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, statements of many rows on SQLite or for few rows.
 
 Rows that should be new are copied into the table itself; where one exists, all go through a temporary table.
 
@@ -22,6 +22,9 @@ from tocsin.store.database.statements import by_driver
 
 Row = tuple[Any, ...]  # Any: a column's value
 _STAGED = "staged_{table}"
+_FEW_ROWS = 100
+"""Fewer than are worth the statements that COPY needs around it."""
+
 _VARIABLES = 30_000
 """Of a statement; SQLite takes 32,766."""
 
@@ -56,12 +59,12 @@ class BulkInsert:
     def run(self, connection: Connection, table_rows: Sequence[Row]) -> list[Row]:
         """Insert the rows that are not there yet.
 
-        Return one row per combination of ``counted`` with the number of new rows; on SQLite nothing: there the caller
-        knows which are new.
+        Return one row per combination of ``counted``, if any, with the number of new rows; on SQLite nothing: there
+        the caller knows which are new.
         """
         if not table_rows:
             return []
-        if is_sqlite(connection):
+        if is_sqlite(connection) or (not self.counted and len(table_rows) <= _FEW_ROWS):
             for chunk in chunks_of(table_rows, _VARIABLES // len(self.columns)):
                 self._insert_values(connection, chunk)
             return []
@@ -76,7 +79,8 @@ class BulkInsert:
 
     def _insert_values(self, connection: Connection, table_rows: Sequence[Row]) -> None:
         """Insert rows by one statement, during which other threads of this process can work."""
-        row = f"({', '.join('?' * len(self.columns))})"
+        place = "?" if is_sqlite(connection) else "%s"
+        row = f"({', '.join([place] * len(self.columns))})"
         insert = self._insert(f"VALUES {', '.join([row] * len(table_rows))}")
         by_driver(connection, insert, lambda cursor: cursor.execute(insert, list(chain.from_iterable(table_rows))))
 

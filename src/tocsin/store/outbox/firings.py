@@ -20,13 +20,16 @@ from tocsin.model.entity import Document
 from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
 from tocsin.store.database.alert_tables import firing
-from tocsin.store.database.engine import inserting, is_sqlite, reading
+from tocsin.store.database.bulk import BulkInsert
+from tocsin.store.database.engine import is_sqlite, reading
 from tocsin.store.database.tables import change_event, notification
 
-_ROWS_PER_STATEMENT = 5_000
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
 _COUNTS = ("notified_count", "person_count", "app_count", "opened_count")
-_NONE_YET = dict.fromkeys(_COUNTS, 0)
+_OPENED = 0
+"""What is new has not been opened yet."""
+
+_FIRINGS = BulkInsert(firing, ("log_offset", "subscription_id", *_COUNTS))
 Fired = tuple[int, str, str, object]
 """Offset, reasons and channel of a notification, and its recipient, if that is a person (or whether it is)."""
 
@@ -132,29 +135,31 @@ class FiringCounts:
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self._pairs = pairs
-        self._notified: Counter[tuple[int, str, str, object]] = Counter()
+        self._notified: Counter[tuple[int, str, str, bool]] = Counter()
 
-    def add(self, notified: Iterable[Fired], count: int = 1) -> None:
-        """Count new notifications, ``count`` of each kind."""
-        for offset, reasons, channel, person in notified:
-            self._notified[offset, reasons, channel, person is not None and person is not False] += count
+    def add(self, notified: Iterable[Fired]) -> None:
+        """Count new notifications."""
+        self._notified.update(map(_kind, notified))
+
+    def add_kind(self, notified: Fired, count: int) -> None:
+        """Count so many new notifications of one kind."""
+        self._notified[_kind(notified)] += count
 
     def write(self, connection: Connection) -> None:
         """Store the counts in the caller's transaction."""
-        counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in self._pairs}
+        counts: dict[Pair, list[int]] = {pair: [0, 0, 0] for pair in self._pairs}
         for (offset, reasons, channel, is_person), count in self._notified.items():
             for alert in _alerts_in(reasons):
-                counted = counts.setdefault((offset, alert), Counter())
-                counted["notified_count"] += count
-                counted["person_count"] += count if is_person else 0
-                counted["app_count"] += count if channel == Channel.ACTIVITY_FEED.value else 0
-        new = [
-            {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
-            for (offset, alert), counted in sorted(counts.items())
-        ]
-        statement = inserting(connection, firing).on_conflict_do_nothing()
-        for start in range(0, len(new), _ROWS_PER_STATEMENT):
-            connection.execute(statement, new[start : start + _ROWS_PER_STATEMENT])
+                counted = counts.setdefault((offset, alert), [0, 0, 0])
+                counted[0] += count
+                counted[1] += count if is_person else 0
+                counted[2] += count if channel == Channel.ACTIVITY_FEED.value else 0
+        _FIRINGS.run(connection, [(*pair, *counted, _OPENED) for pair, counted in sorted(counts.items())])
+
+
+def _kind(notified: Fired) -> tuple[int, str, str, bool]:
+    offset, reasons, channel, person = notified
+    return offset, reasons, channel, person is not None and person is not False
 
 
 def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:

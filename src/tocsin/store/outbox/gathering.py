@@ -53,8 +53,12 @@ def gather(connection: Connection, notifications: Sequence[ScheduledNotification
     in it.
     """
     alone: list[ScheduledNotification] = []
+    grouped: list[ScheduledNotification] = []
+    for notification in notifications:
+        gathers = any(slot.grouping_key is not None for slot in notification.slots)
+        (grouped if gathers else alone).append(notification)
     waiting: list[ScheduledNotification] = []
-    for timed in _pace(connection, notifications):
+    for timed in _pace(connection, grouped):
         (alone if timed.slot.grouping_key is None or timed.slot.is_first else waiting).append(timed)
     placed: list[ScheduledNotification] = []
     while waiting:
@@ -108,13 +112,16 @@ def _in_first_turn(
     if not any(slot.window_ms for slot in notification.slots):
         return notification
     turns = [_turn(notification, slot, groups, latest) for slot in notification.slots]
-    first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
+    first = turns[0]
+    if len(turns) > 1:
+        first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
     for turn in turns:
         if turn.slot.window_ms and turn is not first:
             group = _group(notification, turn.slot)
             planned[group] = max(planned.get(group, 0), turn.slot.due_at_ms)
-    timed = in_slot(notification, first.slot)
-    return timed if first.message_id is None else timed._replace(message_id=first.message_id)
+    if first.message_id is None:
+        return in_slot(notification, first.slot)
+    return notification._replace(slot=first.slot, message_id=first.message_id)
 
 
 def _turn(notification: ScheduledNotification, slot: Slot, groups: _Groups, latest: Mapping[Group, _Latest]) -> _Turn:

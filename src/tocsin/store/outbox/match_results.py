@@ -7,13 +7,15 @@ A repeated micro-batch finds its results here and creates no more notifications.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import fields
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.catalogue.relations import past
 from tocsin.store.database.alert_tables import match_result
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.bulk import BulkInsert
+from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import pipeline_progress
 from tocsin.store.eventlog.log import progress_of
@@ -21,7 +23,7 @@ from tocsin.store.eventlog.log import progress_of
 KEPT_FROM = "match_results"
 """The row of ``pipeline_progress`` with the offset after which match results are kept."""
 
-_ROWS_PER_STATEMENT = 5_000
+_RESULTS = BulkInsert(match_result, (*(one.name for one in fields(MatchResult)), "missing_count"))
 
 
 def resolved_pairs(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
@@ -47,10 +49,7 @@ def withheld(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
 def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
     missing_counts = past.missing(connection, {one.log_offset for one in match_results})
-    result_rows = [vars(one) | {"missing_count": missing_counts.get(one.log_offset, 0)} for one in match_results]
-    statement = inserting(connection, match_result).on_conflict_do_nothing()
-    for start in range(0, len(result_rows), _ROWS_PER_STATEMENT):
-        connection.execute(statement, result_rows[start : start + _ROWS_PER_STATEMENT])
+    _RESULTS.run(connection, [(*vars(one).values(), missing_counts.get(one.log_offset, 0)) for one in match_results])
 
 
 class MatchResults:

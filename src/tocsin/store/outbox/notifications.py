@@ -86,7 +86,7 @@ class Storing:
         counts = _NOTIFICATIONS.run(self._connection, notification_rows)
         MESSAGES.run(self._connection, message_rows)
         for *fired, count in counts:
-            self._firings.add([tuple(fired)], count)
+            self._firings.add_kind(tuple(fired), count)
         return sum(count for *_, count in counts)
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tocsin.cli.commands import COMMANDS
+
 _ROOT = Path(__file__).resolve().parents[1]
 _IMPORTED = (
     "alembic.command",
@@ -108,7 +110,7 @@ def become(command: dict[str, Any], folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    for module_name in _IMPORTED:
+    for module_name in (*_IMPORTED, *(f"tocsin.cli.{command.module}" for command in COMMANDS)):
         importlib.import_module(module_name)
     gc.freeze()  # what is there already is not looked through again
     sys.argv = ["tocsin", *await_command(Path(sys.argv[1]))]

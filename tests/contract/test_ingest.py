@@ -16,7 +16,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app as cli
+from tocsin.cli.main import app_of
 from tocsin.client import Client
 
 INGEST = "/events/ingest"
@@ -247,14 +247,14 @@ def test_client_and_command_send_events(
     monkeypatch.setenv("TOCSIN_TOKEN", token)
     lines = tmp_path / "events.jsonl"
     lines.write_bytes(b"\n".join(map(orjson.dumps, events)))
-    dry = CliRunner().invoke(cli, ["events", "ingest", str(lines), "--dry-run", "--json"])
+    dry = CliRunner().invoke(app_of(), ["events", "ingest", str(lines), "--dry-run", "--json"])
     assert (dry.exit_code, [one["state"] for one in orjson.loads(dry.output)]) == (
         0,
         ["duplicate", "applied", "applied"],
     )
     listed = tmp_path / "events.json"
     listed.write_bytes(orjson.dumps([*events, {}]))
-    sent = CliRunner().invoke(cli, ["events", "ingest", str(listed)])
+    sent = CliRunner().invoke(app_of(), ["events", "ingest", str(listed)])
     assert sent.exit_code == 1
     assert "refused" in sent.output
 

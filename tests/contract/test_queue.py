@@ -13,7 +13,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app as cli
+from tocsin.cli.main import app_of
 from tocsin.client import Client
 from tocsin.model.message import OutcomeReason
 from tocsin.store.database.engine import writing
@@ -274,10 +274,10 @@ def test_the_command_line_and_the_client_empty_a_queue(
     notify_all(sqlite_engine)
     monkeypatch.setenv("TOCSIN_SERVER", served.url)
     monkeypatch.setenv("TOCSIN_TOKEN", str(administrator.headers["Authorization"]).removeprefix("Bearer "))
-    take = CliRunner().invoke(cli, ["queue", "take", "Words", "--limit", "1"])
+    take = CliRunner().invoke(app_of(), ["queue", "take", "Words", "--limit", "1"])
     assert (take.exit_code, "entityCreated" in take.output, "One" in take.output) == (0, True, True), take.output
     lease, identity = take.output.split("--lease ")[1].split()[0], take.output.splitlines()[1].split()[0]
-    acknowledgement = CliRunner().invoke(cli, ["queue", "acknowledge", "Words", identity, "--lease", lease])
+    acknowledgement = CliRunner().invoke(app_of(), ["queue", "acknowledge", "Words", identity, "--lease", lease])
     assert (acknowledgement.exit_code, "acknowledged" in acknowledgement.output) == (0, True), acknowledgement.output
     with Client() as client:
         (second,) = client.claim_events(alert["id"], limit=9)["data"]

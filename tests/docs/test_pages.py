@@ -11,7 +11,9 @@ from click import Command
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tocsin.cli.main import app
+from tocsin.cli.main import app_of
+
+app = app_of()
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/tocsin"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app
+from tocsin.cli.main import app_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PRINTED = [
@@ -22,7 +22,7 @@ PRINTED = [
 @pytest.mark.parametrize(("page", "form", "text"), PRINTED, ids=[page for page, _, _ in PRINTED])
 def test_every_alert_file_that_a_page_prints_is_valid(page: str, form: str, text: str, tmp_path: Path) -> None:
     (tmp_path / f"alerts.{form}").write_text(text)
-    answer = CliRunner().invoke(app, ["conditions", "check", str(tmp_path / f"alerts.{form}")])
+    answer = CliRunner().invoke(app_of(), ["conditions", "check", str(tmp_path / f"alerts.{form}")])
     assert (answer.exit_code, answer.output) == (0, "")
 
 
@@ -31,5 +31,5 @@ def test_every_state_condition_that_the_page_prints_is_valid(tmp_path: Path) -> 
     printed = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", section, re.MULTILINE)
     assert len(printed) > 5
     (tmp_path / "rules.txt").write_text("\n".join(printed))
-    answer = CliRunner().invoke(app, ["conditions", "check", str(tmp_path / "rules.txt")])
+    answer = CliRunner().invoke(app_of(), ["conditions", "check", str(tmp_path / "rules.txt")])
     assert answer.exit_code == 0, answer.output

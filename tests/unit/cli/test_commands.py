@@ -13,8 +13,10 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.alertfiles import parse_alerts
-from tocsin.cli.main import app
+from tocsin.cli.main import app_of
 from tocsin.errors import InvalidInput
+
+app = app_of()
 
 API = "/api/v1"
 ORDERS = {"id": "t", "name": "orders", "fullyQualifiedName": "a.orders"}

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tocsin.cli.conditions import ConditionFinding, summary
-from tocsin.cli.main import app
+from tocsin.cli.main import app_of
 from tocsin.cli.yaml_documents import to_yaml
 
 
 def check(file: Path, text: str, *options: str) -> Result:
     file.write_text(text, encoding="utf-8")
-    return CliRunner().invoke(app, ["conditions", "check", str(file), *options])
+    return CliRunner().invoke(app_of(), ["conditions", "check", str(file), *options])
 
 
 def test_every_line_is_checked_with_place_and_caret(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ condition = "isBt()"
     ],
 )
 def test_on_standard_input_alerts_are_distinguished_from_conditions(text: str, says: str) -> None:
-    answer = CliRunner().invoke(app, ["conditions", "check", "-"], input=text)
+    answer = CliRunner().invoke(app_of(), ["conditions", "check", "-"], input=text)
     assert says in answer.output + str(answer.exception), answer.output
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.small_server import SmallServer
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app
+from tocsin.cli.main import app_of
 from tocsin.model.retention import PRESETS, effects_of
 
 
@@ -27,7 +27,7 @@ def test_settings_are_shown(small_server: SmallServer, monkeypatch: pytest.Monke
         "lastRun": None,
     }
     small_server.answer("GET", "/api/v1/system/retention", answer)
-    result = CliRunner().invoke(app, ["retention", "show"])
+    result = CliRunner().invoke(app_of(), ["retention", "show"])
     assert result.exit_code == 0, result.output
     assert "relay main" in result.output
     assert ("entitySoftDeleted" in result.output) == (preset == "standard")

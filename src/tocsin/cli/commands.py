@@ -1,0 +1,185 @@
+"""Table of all commands: where each is, and what the overview of ``tocsin --help`` says of it.
+
+A command imports what it needs when it is the one that runs; the overview needs only this table.
+Next: ``cli/main.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import cleandoc
+
+import typer
+
+RUN, USE, TEND = "Run", "Follow and watch", "Maintain"
+"""The panels of the overview."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command or group: its name, its module in ``cli``, its panel, and the first paragraph of its help.
+
+    A command is the function of that name in its module, a group the module's ``app``.
+    """
+
+    name: str
+    module: str
+    panel: str
+    summary: str
+    is_group: bool = False
+
+    def add_to(self, app: typer.Typer) -> None:
+        """Add the command itself to ``app``."""
+        module = import_module(f"tocsin.cli.{self.module}")
+        if self.is_group:
+            _reflow_helps(module.app)
+            app.add_typer(module.app, name=self.name, rich_help_panel=self.panel)
+        else:
+            command = getattr(module, self.name)
+            app.command(rich_help_panel=self.panel, help=_reflow(cleandoc(command.__doc__ or "")))(command)
+
+    def announce_in(self, app: typer.Typer) -> None:
+        """Add only the command's name and summary to ``app``."""
+        app.command(self.name, help=self.summary, rich_help_panel=self.panel)(_do_nothing)
+
+
+COMMANDS = (
+    Command(
+        "up",
+        "up",
+        RUN,
+        "Start server, pipeline, worker and a development receiver for mails and webhooks on this machine.",
+    ),
+    Command("serve", "processes", RUN, "Run the server: REST API, web page, live notifications."),
+    Command(
+        "pipeline",
+        "processes",
+        RUN,
+        "Run the pipeline: read the log, match alerts, find recipients, write notifications.",
+    ),
+    Command("deliver", "processes", RUN, "Run a worker: claim due messages, send them, record the outcome."),
+    Command(
+        "relay",
+        "processes",
+        RUN,
+        "Run a relay: write the change events that a bot may view to Kafka or Pulsar, once and in order per entity.",
+    ),
+    Command(
+        "ingest",
+        "processes",
+        RUN,
+        "Apply the events of a Kafka topic: changes by other systems, each once, with the rights of a bot.",
+    ),
+    Command(
+        "receive",
+        "processes",
+        RUN,
+        "Run a development receiver: a mail server and a webhook endpoint that print what arrives.",
+    ),
+    Command(
+        "broker",
+        "processes",
+        RUN,
+        "Run a Kafka broker for trying out the relay, with its data in the data folder. Requires Java 17 or newer.",
+    ),
+    Command("login", "personal", USE, "Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com)."),
+    Command("follow", "personal", USE, "Follow an asset: you are notified in the app of each of its changes."),
+    Command("unfollow", "personal", USE, "Stop following an asset."),
+    Command("mute", "personal", USE, "Mute an asset or an alert, for a time or permanently."),
+    Command("unmute", "personal", USE, "Unmute an asset or an alert."),
+    Command("mutes", "personal", USE, "List muted assets and alerts."),
+    Command("preferences", "personal", USE, "Show or set when you are notified by mail and direct message."),
+    Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
+    Command(
+        "explain",
+        "explain",
+        USE,
+        "Explain who was notified of a change and why, or why not: rule by rule, person by person.",
+    ),
+    Command("history", "history", USE, "List the versions of an entity, newest first: time, author, changes."),
+    Command("diff", "history", USE, "Show the differences between two versions, field by field."),
+    Command(
+        "rollback",
+        "history",
+        USE,
+        "Return an entity to an earlier version. This creates a new version; history is never rewritten.",
+    ),
+    Command(
+        "health",
+        "health",
+        TEND,
+        "Show the health of server, pipeline, worker and disk; the exit code is 0 only if all is well.",
+    ),
+    Command(
+        "lag",
+        "lag",
+        TEND,
+        "Show how far the readers of the event log are behind: pipeline, lake, relays, queues, Kafka consumer groups.",
+    ),
+    Command(
+        "backup", "maintenance", TEND, "Back up database, lake and key as of one moment, without stopping anything."
+    ),
+    Command("restore", "maintenance", TEND, "Replace the store with a backup. Stop server, pipeline and worker first."),
+    Command("replay", "loading", TEND, "Load recorded entity states, each with its original timestamp."),
+    Command(
+        "fsck", "maintenance", TEND, "Check the store: events, versions, references, names, derived rows and offsets."
+    ),
+    Command(
+        "audit",
+        "maintenance",
+        TEND,
+        "Check that each match led to exactly one notification per recipient. The pipeline also does this regularly.",
+    ),
+    Command(
+        "erase",
+        "erasure",
+        TEND,
+        "Erase a user: delete it, and replace what identifies it by a pseudonym, in everything that is stored.",
+    ),
+    Command("settings", "settings", TEND, "Show all settings with variable, current value and meaning."),
+    Command(
+        "events", "events", USE, "Watch and consume change events, and send those of other systems.", is_group=True
+    ),
+    Command("alerts", "alerts", USE, "Create, update and inspect alerts.", is_group=True),
+    Command(
+        "deliveries",
+        "deliveries",
+        USE,
+        "Dead letters: messages whose retries are used up or that failed for good.",
+        is_group=True,
+    ),
+    Command("incidents", "incidents", USE, "List, assign and resolve incidents of alerts.", is_group=True),
+    Command(
+        "queue",
+        "queue",
+        USE,
+        "Events in the queue of an alert, a destination of type GovernanceWorkflowChangeEvent.",
+        is_group=True,
+    ),
+    Command("conditions", "conditions", USE, "Check conditions and alerts without saving them.", is_group=True),
+    Command("templates", "templates", USE, "Preview notification templates.", is_group=True),
+    Command("admin", "admin", TEND, "Create users and bots, reset passwords, migrate the store.", is_group=True),
+    Command("sample", "loading", TEND, "Load the sample company.", is_group=True),
+    Command("lake", "lake", TEND, "Keep the event history as Parquet files and query it with SQL.", is_group=True),
+    Command("search", "search", TEND, "Rebuild the search index.", is_group=True),
+    Command("retention", "retention", TEND, "Show and set what is removed and when; legal holds.", is_group=True),
+    Command("source", "source", TEND, "Mirror an OpenMetadata server.", is_group=True),
+)
+"""All commands in the order of the overview, groups last."""
+
+
+def _do_nothing() -> None:
+    """Stand in for a command that is only shown."""
+
+
+def _reflow_helps(app: typer.Typer) -> None:
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.help = _reflow(cleandoc(command.callback.__doc__ or ""))
+
+
+def _reflow(text: str) -> str:
+    """Return a help text with one line per paragraph, for the terminal to wrap; lists of examples stay."""
+    paragraphs = (one if one.startswith("Examples\n") else " ".join(one.split()) for one in text.split("\n\n"))
+    return "\n\n".join(paragraphs)

@@ -120,6 +120,8 @@ def check_keys(document: Document, before: Document | None = None) -> None:
     ------
     InvalidInput : it has
     """
+    if size_of(document) <= LONGEST_KEY:
+        return  # no key is longer than all of it
     longest = _longest_key(document, before or {})
     if longest > LONGEST_KEY and longest > _longest_key(before or {}):
         raise InvalidInput(f"the document has a key of {longest} characters; the limit is {LONGEST_KEY}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import Engine, select, update
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
@@ -125,3 +127,31 @@ def test_stored_data_products_get_the_place_of_their_domain(shop: Company, store
         connection.execute(update(entity).where(is_product).values(parent_id=None))
         connection.exec_driver_sql(fill(connection.dialect.name))
         assert connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all() == parents != [None]
+
+
+@pytest.mark.parametrize("is_erased", [False, True])
+def test_a_transaction_sees_what_it_changes_itself(shop: Company, is_erased: bool) -> None:
+    with shop.catalogue.transaction() as transaction:
+        service = transaction.find("databaseService", Key.by_name("pg"))
+        jane = transaction.reference("user", Key.by_name("jane"))
+        assert service is not None and jane is not None
+        assert [one["name"] for one in transaction.heritage(*ENTRY)["owners"]] == ["john.doe"]
+        if is_erased:
+            john = transaction.find("user", Key.by_name("john.doe"))
+            assert john is not None
+            transaction.erase(john)
+        else:
+            version = service.version + 1
+            document = service.document | {"owners": [jane]}
+            transaction.update(service, replace(service, document=document, version=version))
+        owners = transaction.heritage(*ENTRY).get("owners", [])
+        assert [one["id"] for one in owners] == ([] if is_erased else [jane["id"]])
+
+
+def test_another_change_of_the_asset_looks_up_its_heritage_once(shop: Company) -> None:
+    with shop.catalogue.transaction() as transaction:
+        orders = transaction.find("table", Key.by_name(ORDERS))
+        assert orders is not None
+        before = transaction.heritage(*ENTRY)
+        transaction.update(orders, replace(orders, document=orders.document | {"description": "x"}))
+        assert transaction.heritage(*ENTRY) is before

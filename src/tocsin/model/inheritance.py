@@ -14,6 +14,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import PRINCIPALS
 
 Entry = tuple[str, str]
 """Type and FQN of an entity."""
@@ -23,6 +24,9 @@ Heritage = dict[str, list[Document]]
 
 INHERITED_KEYS = ("owners", "domains", "reviewers")
 """What is inherited. Each key by itself: owners may come from the schema, domains from the service."""
+
+INHERITABLE = frozenset({*PRINCIPALS, "domain"})
+"""The types of entity that these keys name."""
 
 _UNDER_A_TABLE = ("testCase", "testSuite")
 

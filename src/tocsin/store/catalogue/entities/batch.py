@@ -150,7 +150,7 @@ class SqlBatch(SqlTransaction):
         """Return what an entity at this place inherits; the same for all children of the same parent."""
         above = types_above(entity_type)
         if not (self._before.types.isdisjoint(above) and self._row.types.isdisjoint(above)):
-            return super().heritage(entity_type, fqn)
+            return self._heritage_now((entity_type, fqn))
         place = (entity_type, names.parent(fqn) or "")
         if place not in self._heritage:
             entry = (entity_type, fqn)

@@ -20,7 +20,7 @@ from tocsin.model import fqn as names
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import Heritage
+from tocsin.model.inheritance import INHERITABLE, Entry, Heritage, types_above
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import THREAD
@@ -109,6 +109,7 @@ class SqlTransaction:
         self._renamed = RenamingRows()
         self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
+        self._inherited: dict[Entry, Heritage] = {}
 
     @property
     def _connection(self) -> Connection:
@@ -201,7 +202,13 @@ class SqlTransaction:
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
-        return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
+        place = (entity_type, fqn)
+        if place not in self._inherited:
+            self._inherited[place] = self._heritage_now(place)
+        return self._inherited[place]
+
+    def _heritage_now(self, place: Entry) -> Heritage:
+        return heritage_on(self._connection, [place]).get(place, {})
 
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
@@ -234,7 +241,16 @@ class SqlTransaction:
 
     def _write(self, change: EntityChange) -> None:
         self.touched.add(change.new.entity_type)
+        self._forget_heritage(change.new.entity_type)
         changes.write(self._connection, [change], self._relations)
+
+    def _forget_heritage(self, changed_type: str) -> None:
+        """Drop what was read of an entity's ancestors, or of whom they name, where this type may be one of these."""
+        self._inherited = {
+            place: values
+            for place, values in self._inherited.items()
+            if changed_type not in types_above(place[0]) and changed_type not in INHERITABLE
+        }
 
     def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
         """Replace an entity by one whose labels have new names, without a version; remember which they were."""
@@ -254,6 +270,7 @@ class SqlTransaction:
         self._relations.end(entity.id, self._remembered.pop(entity.id))
         self._relations.end(entity.id, past.relations_to(self._connection, entity))
         self.touched.add(entity.entity_type)
+        self._inherited.clear()
         rules_revision.note(self._connection, entity, None)
         tokens.note(self._connection, entity, None)
         projections.erase(self._connection, entity.id)

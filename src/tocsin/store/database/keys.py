@@ -65,9 +65,23 @@ def is_one_of(
     """Return the condition that ``column`` is one of ``keys``, texts or integers."""
     if len(keys) == 1:
         return column == next(iter(keys))
-    listed = orjson.dumps(sorted(keys)).decode()
-    if is_sqlite(connection):
+    return is_listed(column, literal(listed_keys(keys)), on_sqlite=is_sqlite(connection))
+
+
+def listed_keys(keys: Collection[str] | Collection[int]) -> str:
+    """Return keys as the JSON array that ``is_listed`` takes."""
+    return orjson.dumps(sorted(keys)).decode()
+
+
+def is_listed(
+    column: ColumnElement[Any],  # Any: whatever its keys are
+    listed: ColumnElement[str],
+    *,
+    on_sqlite: bool,
+) -> ColumnElement[bool]:
+    """Return the condition that ``column`` is one of the texts or integers in a JSON array, in the store's words."""
+    if on_sqlite:
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))
-    key = func.jsonb_array_elements_text(cast(literal(listed), JSONB)).column_valued("key")
+    key = func.jsonb_array_elements_text(cast(listed, JSONB)).column_valued("key")
     typed_key = cast(key, BigInteger) if isinstance(column.type, Integer) else key
     return column == func.any(func.array(select(typed_key).scalar_subquery()))

@@ -6,15 +6,16 @@ A second counter does the same for tokens (``store/catalogue/people/tokens.py``)
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored
+from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import access_revision
 
 _REVISION = access_revision.c.revision
 _RULES, _TOKENS = 1, 2
-_READ = select(_REVISION).where(access_revision.c.id == _RULES)
+_READ = Prepared(select(_REVISION).where(access_revision.c.id == bindparam("counter")))
 _READ_BOTH = select(_REVISION).order_by(access_revision.c.id)
 _RAISE = {
     counter_id: update(access_revision).where(access_revision.c.id == counter_id).values(revision=_REVISION + 1)
@@ -35,7 +36,7 @@ DECIDING = frozenset(_DECIDING)
 
 def read(connection: Connection) -> int:
     """Return the counter."""
-    return int(connection.execute(_READ).scalar_one())
+    return int(_READ.run(connection, {"counter": _RULES}).fetchone()[0])
 
 
 def read_with_tokens(connection: Connection) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.access.unmapped import POLICY_NAME as UNMAPPED_POLICY
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.engine import fetch_values, reading
+from tocsin.store.database.engine import asking, fetch_values, reading
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, entity_tag, membership, person
@@ -39,7 +39,7 @@ class SqlSubjects:
 
     def revision(self) -> int:
         """Return a number that grows with every change that rules depend on."""
-        with reading(self._engine) as connection:
+        with asking(self._engine) as connection:
             return rules_revision.read(connection)
 
     def subjects(self, user_ids: Collection[str]) -> dict[str, Subject]:

@@ -20,6 +20,7 @@ import structlog
 
 from tocsin.clock import Clock, to_datetime
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.spark.sources import OffsetRange
 
 _OFFSETS, _COMMITS, _METADATA = "offsets", "commits", "metadata"
 _CRC_MAGIC = b"crc\0"
@@ -61,8 +62,19 @@ def read_committed_position(checkpoint: Path) -> LogPosition | None:
     last = max(_numbers(checkpoint / _COMMITS), default=None)
     if last is None:
         return None
+    return _planned_end(checkpoint, last)
+
+
+def read_planned_range(checkpoint: Path, batch_id: int) -> OffsetRange | None:
+    """Return which part of the log a micro-batch reads, as Spark noted it before; None of the first one."""
+    start, end = (_planned_end(checkpoint, number) for number in (batch_id - 1, batch_id))
+    return None if start is None or end is None else OffsetRange(start.offset, end.offset)
+
+
+def _planned_end(checkpoint: Path, batch_id: int) -> LogPosition | None:
+    """Return how far a micro-batch reads; None if it is unknown."""
     try:
-        lines = (checkpoint / _OFFSETS / str(last)).read_text().splitlines()
+        lines = (checkpoint / _OFFSETS / str(batch_id)).read_text().splitlines()
         return LogPosition.of_json(json.loads(lines[-1]))
     except (OSError, ValueError, IndexError, KeyError):  # damaged
         return None

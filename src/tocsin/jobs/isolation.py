@@ -102,7 +102,7 @@ def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T,
     aside: list[SetAside] = []
     is_limited = True
     while True:
-        remaining = index.with_plans([one.subscription_id for one in aside], ())
+        remaining = index.with_plans([one.subscription_id for one in aside], ()) if aside else index
         try:
             return _in_time(batch, remaining, limit_s) if is_limited else batch.work(remaining), aside
         except TimeLimitExceeded:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -25,9 +26,11 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
+from tocsin.jobs.checkpoint import read_planned_range
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
+from tocsin.jobs.kept_plan import KeptPlan
 from tocsin.jobs.query_progress import (
     MonitoredQuery,
     Progress,
@@ -43,10 +46,9 @@ from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld,
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.match_result import Pair
 from tocsin.settings import Settings, StoreSettings
-from tocsin.spark import schema
 from tocsin.spark.match import Index, matches
 from tocsin.spark.session import session_of, with_fast_checkpoints
-from tocsin.spark.sources import LOG_FORMAT
+from tocsin.spark.sources import LOG_FORMAT, OffsetRange
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import open_engine
@@ -109,13 +111,24 @@ def build(settings: Settings, engine: Engine) -> MatchStreamParts:
     )
 
 
-def notify(events: DataFrame, parts: MatchStreamParts) -> int:
-    """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
+def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | None = None) -> int:
+    """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications.
+
+    ``kept_range`` are the same events, for the plan that is kept.
+    """
     alerts = parts.alerts.read()
-    batch = _MicroBatch(events, alerts, parts, _work(alerts, parts))
+    batch = _MicroBatch(events, alerts, parts, _work(alerts, parts), kept_range)
     count, aside = isolating(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
     _report(alerts, aside, events, parts)
     return count
+
+
+@dataclass(frozen=True)
+class KeptRange:
+    """A micro-batch as a range of the log, and the plan that is kept for such."""
+
+    plan: KeptPlan
+    offsets: OffsetRange
 
 
 @dataclass(frozen=True)
@@ -126,6 +139,7 @@ class _MicroBatch:
     alerts: Alerts
     parts: MatchStreamParts
     work: Notify
+    kept_range: KeptRange | None = None
 
     def processing(self) -> Processing[int]:
         """Return its processing. What is withheld from alerts that are not evaluated there is recorded first."""
@@ -133,7 +147,15 @@ class _MicroBatch:
         withheld = withheld_pairs(self.events, self.alerts.index.only(unevaluated), self.work) if unevaluated else {}
         record_withheld(self.events, withheld, self.work)
         batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
+        if self.kept_range is not None and not withheld:
+            batch = replace(batch, work=partial(self._by_kept_plan, self.kept_range, batch.work))
         return replace(batch, narrow=lambda index: self._narrow(index, withheld))
+
+    def _by_kept_plan(self, kept_range: KeptRange, work: Callable[[Index], int], index: Index) -> int:
+        """Process the micro-batch by the plan that is kept, or, without some alert, by one of its own."""
+        if index is not self.alerts.index:
+            return work(index)
+        return _totals(kept_range.plan.counts(self.alerts, self.work, kept_range.offsets))["notified"]
 
     def _narrow(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
         """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""
@@ -203,10 +225,9 @@ def _without_values(reason: str) -> str:
 
 
 def warm_up(parts: MatchStreamParts) -> None:
-    """Take an event that matches nothing through the stages: the first real one does not wait for what Spark starts."""
+    """Take no event through the stages: the first one does not wait for what Spark starts and compiles."""
     alerts = parts.alerts.read()
-    nothing = parts.session.createDataFrame([(None,) * len(schema.EVENTS)], schema.EVENTS)
-    _counts(nothing, alerts.index, _work(alerts, parts))
+    KeptPlan(parts.session, parts.source_options).counts(alerts, _work(alerts, parts), OffsetRange(0, 0))
 
 
 def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
@@ -226,7 +247,10 @@ def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:
     if settles and events.rdd.getNumPartitions() > 1:
         in_tasks(matched, partial(settle_incidents, work), COUNTS).toArrow()
         work = replace(work, are_incidents_settled=True)
-    counts = in_tasks(matched, work, COUNTS).toArrow()
+    return _totals(in_tasks(matched, work, COUNTS).toArrow())
+
+
+def _totals(counts: pa.Table) -> dict[str, int]:
     return {name: sum(counts[name].to_pylist()) for name in COUNTS.names}
 
 
@@ -243,9 +267,12 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
 
 def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
+    plan = KeptPlan(parts.session, parts.source_options)
 
     def process(batch: DataFrame, batch_id: int) -> None:
-        count = notify(batch, parts)
+        offsets = read_planned_range(Path(parts.checkpoint), batch_id)
+        is_kept = offsets is not None and plan.serves(offsets)
+        count = notify(batch, parts, KeptRange(plan, offsets) if offsets is not None and is_kept else None)
         _LOG.debug("batch_notified", batch_id=batch_id, notifications=count)
 
     return events, process

@@ -65,10 +65,22 @@ def read_committed_position(checkpoint: Path) -> LogPosition | None:
     return _planned_end(checkpoint, last)
 
 
-def read_planned_range(checkpoint: Path, batch_id: int) -> OffsetRange | None:
-    """Return which part of the log a micro-batch reads, as Spark noted it before; None of the first one."""
-    start, end = (_planned_end(checkpoint, number) for number in (batch_id - 1, batch_id))
-    return None if start is None or end is None else OffsetRange(start.offset, end.offset)
+class PlannedRanges:
+    """The parts of the log that the micro-batches of one run of a query read, as Spark noted them before.
+
+    Each begins where this run saw the one before it end: what becomes of older files meanwhile changes nothing.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._checkpoint = checkpoint
+        self._ends: dict[int, LogPosition] = {}
+
+    def range_of(self, batch_id: int) -> OffsetRange | None:
+        """Return what a micro-batch reads; None if it is unknown, as of a query's first one."""
+        start = self._ends.get(batch_id - 1) or _planned_end(self._checkpoint, batch_id - 1)
+        end = _planned_end(self._checkpoint, batch_id)
+        self._ends = {} if end is None else {batch_id: end}
+        return None if start is None or end is None else OffsetRange(start.offset, end.offset)
 
 
 def _planned_end(checkpoint: Path, batch_id: int) -> LogPosition | None:

@@ -26,7 +26,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.checkpoint import read_planned_range
+from tocsin.jobs.checkpoint import PlannedRanges
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
@@ -267,10 +267,10 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
 
 def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
-    plan = KeptPlan(parts.session, parts.source_options)
+    plan, ranges = KeptPlan(parts.session, parts.source_options), PlannedRanges(Path(parts.checkpoint))
 
     def process(batch: DataFrame, batch_id: int) -> None:
-        offsets = read_planned_range(Path(parts.checkpoint), batch_id)
+        offsets = ranges.range_of(batch_id)
         is_kept = offsets is not None and plan.serves(offsets)
         count = notify(batch, parts, KeptRange(plan, offsets) if offsets is not None and is_kept else None)
         _LOG.debug("batch_notified", batch_id=batch_id, notifications=count)

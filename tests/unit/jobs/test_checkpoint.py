@@ -9,7 +9,8 @@ import pytest
 
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.checkpoint import damage, read_committed_position, set_aside_if_damaged
+from tocsin.jobs.checkpoint import PlannedRanges, damage, read_committed_position, set_aside_if_damaged
+from tocsin.spark.sources import OffsetRange
 
 HEAD = '{"batchWatermarkMs":0,"conf":{}}'
 
@@ -87,3 +88,26 @@ def test_a_damaged_one_is_set_aside_and_only_the_last_of_them_is_kept(checkpoint
     (set_aside,) = checkpoint.parent.iterdir()
     assert set_aside.name.startswith("match_stream.damaged-19700101T000001")
     assert (set_aside / "offsets/2").read_text() == "second"
+
+
+def note_end(checkpoint: Path, batch_id: int, offset: int) -> None:
+    put(checkpoint / "offsets" / str(batch_id), f'v1\n{HEAD}\n{{"offset":{offset},"event":"e{offset}"}}')
+
+
+def test_a_micro_batch_reads_from_the_end_of_the_one_before_it(tmp_path: Path) -> None:
+    for batch_id, offset in enumerate((10, 14, 20)):
+        note_end(tmp_path, batch_id, offset)
+    assert PlannedRanges(tmp_path).range_of(2) == OffsetRange(14, 20)
+    assert PlannedRanges(tmp_path).range_of(0) is None  # nothing says where a query began
+    assert PlannedRanges(tmp_path).range_of(3) is None
+
+
+@pytest.mark.parametrize("text", ["", "v1\n{}", "v1\n{}\n{", 'v1\n{}\n{"offset":19}'])
+def test_a_file_that_changes_after_its_micro_batch_changes_no_later_one(tmp_path: Path, text: str) -> None:
+    note_end(tmp_path, 0, 10)
+    note_end(tmp_path, 1, 14)
+    ranges = PlannedRanges(tmp_path)
+    assert ranges.range_of(1) == OffsetRange(10, 14)
+    (tmp_path / "offsets" / "1").write_text(text)
+    note_end(tmp_path, 2, 20)
+    assert ranges.range_of(2) == OffsetRange(14, 20)

@@ -24,6 +24,8 @@ from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / ".pytest_cache" / f"kafka-{VERSION}"
 READY_WITHIN_S = 120
+QUICK_GROUPS = {"group.min.session.timeout.ms": "500"}
+"""Setting of a broker: consumers may ask to be missed soon after they are killed."""
 
 
 @dataclass
@@ -84,7 +86,7 @@ class Kafka:
 def _until_the_ends(consumer: Consumer, partition_count: int) -> Iterator[Message]:
     ends = 0
     while ends < partition_count:
-        for message in consumer.consume(1_000, timeout=1):
+        for message in consumer.consume(1_000, timeout=0.1):  # it waits for all of them, or so long
             error = message.error()
             if error is None:
                 yield message
@@ -107,7 +109,8 @@ def running_kafka(folder: Path, settings: Mapping[str, str] | None = None) -> It
         pytest.skip(error.message)
     kafka = Kafka(DevBroker(FILES, folder, any_free_port(), any_free_port()))
     ports = {"port": kafka.broker.port, "control_port": kafka.broker.control_port}
-    kafka.broker.prepare({name: value.format(**ports) for name, value in (settings or {}).items()})
+    own_settings = {name: value.format(**ports) for name, value in (settings or {}).items()}
+    kafka.broker.prepare(QUICK_GROUPS | own_settings)
     kafka.start()
     try:
         yield kafka

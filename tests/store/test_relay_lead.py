@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.store.eventlog.relay_lead import RelayLead
+from tocsin.store.eventlog.relay_lead import LOOK_EVERY_S, RelayLead
+
+SOME_LOOKS_S = 1.6 * LOOK_EVERY_S
 
 
 @dataclass
@@ -61,7 +63,7 @@ def test_one_leads_and_the_next_when_it_gives_up(store_engine: Engine, stack: Ex
     assert first.take(threading.Event())
     standby = Standby(lead_of(store_engine))
     stack.callback(standby.end)
-    assert not standby.leads.wait(1.5)
+    assert not standby.leads.wait(SOME_LOOKS_S)
     first.give_up()
     assert standby.leads.wait(30)
 
@@ -78,7 +80,7 @@ def test_one_that_gives_no_sign_of_life_is_passed_over(store_engine: Engine, sta
     stack.callback(silent.give_up)
     assert silent.take(threading.Event())
     _fall_silent(silent)
-    standby = Standby(lead_of(store_engine, lease_s=2.0))
+    standby = Standby(lead_of(store_engine, lease_s=0.5))
     stack.callback(standby.end)
     assert standby.leads.wait(30)
     silent.give_up()
@@ -86,16 +88,16 @@ def test_one_that_gives_no_sign_of_life_is_passed_over(store_engine: Engine, sta
     standby.lead.check()  # takes the lock, too, now that it is free
     third = Standby(lead_of(store_engine))
     stack.callback(third.end)
-    assert not third.leads.wait(2)
+    assert not third.leads.wait(SOME_LOOKS_S)
 
 
 def test_one_that_gives_signs_of_life_is_not_passed_over(store_engine: Engine, stack: ExitStack) -> None:
     leading = lead_of(store_engine)
     stack.callback(leading.give_up)
     assert leading.take(threading.Event())
-    standby = Standby(lead_of(store_engine, lease_s=3.0))
+    standby = Standby(lead_of(store_engine, lease_s=2.0))
     stack.callback(standby.end)
-    assert not standby.leads.wait(5)
+    assert not standby.leads.wait(3)
 
 
 def test_who_stops_waiting_does_not_lead(store_engine: Engine, stack: ExitStack) -> None:

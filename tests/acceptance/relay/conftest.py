@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.kafka import Kafka, running_kafka
+from tests.postgres import binaries
 from tests.waiting import until
 
 from tocsin.cli.java import java_program
@@ -30,6 +31,11 @@ from tocsin.store.eventlog.log import EventLog
 
 NEEDS_JAVA = pytest.mark.skipif(java_program() is None, reason="Kafka needs Java")
 CAUGHT_UP_WITHIN_S = 60
+KILLED_ON = [
+    pytest.param("sqlite", marks=[pytest.mark.soak] if binaries() else []),
+    pytest.param("postgres_url", marks=pytest.mark.postgres),
+]
+"""Stores of processes that are killed: one is enough for the broker's part of what they promise."""
 
 
 @pytest.fixture(scope="session")

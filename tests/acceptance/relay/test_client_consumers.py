@@ -107,7 +107,7 @@ def test_a_consumer_that_is_killed_before_it_commits_gets_the_batch_again(
     )
     options = ["--kafka-servers", kafka.servers, "--kafka-group", f"killed-{uuid4()}", "--kafka-topic", relayed.topic]
     config = tmp_path / "kafka.properties"
-    config.write_text("# a dead consumer is noticed soon\nsession.timeout.ms=6000\nheartbeat.interval.ms=1000\n")
+    config.write_text("# a dead consumer is noticed soon\nsession.timeout.ms=1500\nheartbeat.interval.ms=300\n")
     options += ["--kafka-config", str(config), "--batch-size", "15", "--once", "--exec", f"{sys.executable} {program}"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "src"), "TOCSIN_SERVER": NOWHERE}
     codes = []
@@ -138,9 +138,9 @@ def test_a_consumer_that_takes_too_long_does_not_stop(kafka: Kafka, relayed: Off
     def handle(batch: EventBatch) -> None:
         batches.append(batch)
         if len(batches) == 1:
-            pause.wait(9)
+            pause.wait(3)
 
-    slow = source(kafka, relayed, "slow", handle_seconds=6)
+    slow = source(kafka, relayed, "slow", handle_seconds=2)
     with Client(NOWHERE) as client:
         client.consume(handle, slow, batch_size=10)
     assert set(keys(batches)) == set(ids(relayed))

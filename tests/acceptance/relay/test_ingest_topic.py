@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import Message, Producer
 from confluent_kafka.admin import NewTopic
 from sqlalchemy import func, select, text
-from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, reasons_in, wait_until_relayed
+from tests.acceptance.relay.conftest import KILLED_ON, NEEDS_JAVA, Office, reasons_in, wait_until_relayed
 from tests.kafka import Kafka
 from tests.soak import SOAK
 from tests.waiting import until
@@ -42,7 +42,7 @@ pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), py
 BOT = "feeder"
 ORDERS = "pg.store.public.orders"
 DONE_WITHIN_S = 60
-KILLS = 8 if SOAK else 2
+KILLS = 8 if SOAK else 1
 Headers = Sequence[tuple[str, bytes]]
 
 
@@ -207,7 +207,7 @@ def test_what_is_wrong_is_a_dead_letter_once_and_blocks_nothing(feed: Feed) -> N
     assert facts_of(letter)["tocsin-dead-value"] == b"left out: too large"
 
 
-@pytest.mark.parametrize("place", ["sqlite", pytest.param("postgres_url", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize("place", KILLED_ON)
 def test_processes_that_are_killed_apply_each_event_once(
     make_feed: Callable[[str | None], Feed], place: str, request: pytest.FixtureRequest
 ) -> None:
@@ -303,7 +303,7 @@ def test_a_store_that_is_locked_is_waited_for(feed: Feed) -> None:
         with writing(feed.office.engine) as connection:
             connection.execute(text("UPDATE scheduled_job SET seen_at_ms = 0 WHERE name = 'none'"))
             feed.send(table(1))
-            threading.Event().wait(2)
+            threading.Event().wait(1)
         feed.wait_for(1)
     assert feed.dead_letters() == []
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
-from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, reasons_in, wait_until_relayed
+from tests.acceptance.relay.conftest import KILLED_ON, NEEDS_JAVA, Office, reasons_in, wait_until_relayed
 from tests.company import SmallCompany
 from tests.kafka import Kafka, assert_in_order, offsets_of
 from tests.soak import SOAK
@@ -31,7 +31,7 @@ from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, pipeline_progress
 from tocsin.store.eventlog.log import EventLog
 
-KILLS = 30 if SOAK else 3
+KILLS = 30 if SOAK else 2
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
@@ -55,7 +55,7 @@ def test_each_event_of_the_log_is_a_record_in_the_format_of_the_setting(kafka: K
         assert (headers["ce_specversion"], headers["content-type"]) == (b"1.0", b"application/json")
 
 
-@pytest.mark.parametrize("place", ["sqlite", pytest.param("postgres_url", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize("place", KILLED_ON)
 def test_a_relay_that_is_killed_loses_and_repeats_nothing(
     kafka: Kafka, make_office: Callable[[str | None], Office], place: str, request: pytest.FixtureRequest
 ) -> None:

@@ -27,6 +27,8 @@ NO_ASSET = {
     "GET /auth/login": "nobody is known yet",
     "GET /healthcheck": "says whether the server lives",
     "GET /events/lag": "numbers of readers of the log",
+    "GET /events/consumers": "one's own consumers",
+    "GET /events/consumers/{name}": "one's own consumers",
     "GET /system/version": "says which version answers",
     "GET /lake/queries": "one's own questions",
     "GET /lake/queries/{query_id}": "one's own; the pipeline answers it, which is not here (``test_lake_queries.py``)",
@@ -153,6 +155,9 @@ WRITES = frozenset(
     POST /{collection}/name/{fqn}/rollback
     POST /{collection}/{entity_id}/rollback
     PUT /columns/name/{fqn}
+    PUT /events/consumers/{name}
+    PUT /events/consumers/{name}/position
+    DELETE /events/consumers/{name}
     PUT /system/retention
     POST /system/retention/preview
     POST /system/retention/holds

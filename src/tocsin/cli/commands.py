@@ -141,6 +141,13 @@ COMMANDS = (
     Command(
         "events", "events", USE, "Watch and consume change events, and send those of other systems.", is_group=True
     ),
+    Command(
+        "consumers",
+        "consumers",
+        USE,
+        "Register consumers of change events, and show their positions.",
+        is_group=True,
+    ),
     Command("alerts", "alerts", USE, "Create, update and inspect alerts.", is_group=True),
     Command(
         "deliveries",

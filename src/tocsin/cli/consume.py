@@ -18,7 +18,7 @@ import typer
 from tocsin.cli.alertfiles import text_of
 from tocsin.cli.assets import find_alert
 from tocsin.client import ApiSource, Change, Client, EventBatch, KafkaSource, QueueSource
-from tocsin.client.consume.api_source import Start
+from tocsin.client.consume.api_source import parse_start
 from tocsin.client.consume.loop import EventSource
 from tocsin.errors import InvalidInput, Unavailable
 from tocsin.model.entity import Document
@@ -33,6 +33,10 @@ Retries = Annotated[int | None, typer.Option(min=0, help="How often a batch is g
 Once = Annotated[bool, typer.Option("--once", help="Stop at the end instead of waiting.")]
 Position = Annotated[
     str | None, typer.Option(metavar="NAME", help="Where to store how far it is: a name or path.", rich_help_panel=_API)
+]
+Consumer = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Name of a registered consumer; the server stores it.", rich_help_panel=_API),
 ]
 From = Annotated[
     str | None,
@@ -68,6 +72,7 @@ def consume(  # noqa: PLR0913  # each option of the command is a parameter
     retries: Retries = None,
     once: Once = False,
     position: Position = None,
+    consumer: Consumer = None,
     start: From = None,
     event_types: EventTypes = None,
     entity_types: EntityTypes = None,
@@ -86,11 +91,13 @@ def consume(  # noqa: PLR0913  # each option of the command is a parameter
 
     Examples
     tocsin events consume --position warehouse --from start --exec './load.py'
+    tocsin events consume --consumer warehouse --exec './load.py'
     tocsin events consume --queue GovernanceQueue --group-by entityType --exec 'python handle.py'
     tocsin events consume --kafka-servers kafka:9092 --kafka-group warehouse
     """
     api = {
         "position": position,
+        "consumer": consumer,
         "from": start,
         "event-types": event_types,
         "entity-types": entity_types,
@@ -128,22 +135,13 @@ def _api_source(options: Mapping[str, str | None], *, stop_at_end: bool) -> ApiS
     position = options["position"]
     return ApiSource(
         position=Path(position) if position and os.sep in position else position,
-        start=_start_of(options["from"] or "now"),
+        start=parse_start(options["from"] or "now"),
         event_types=_names_of(options["event-types"]),
         entity_types=_names_of(options["entity-types"]),
+        consumer=options["consumer"],
         include_fields=_names_of(options["include-fields"]),
         stop_at_end=stop_at_end,
     )
-
-
-def _start_of(text: str) -> Start:
-    match text:
-        case "now" | "start":
-            return text
-        case _ if text.isdecimal():
-            return int(text)
-        case _:
-            raise InvalidInput(f"--from must be now, start or an offset, not {text!r}.", field="from")
 
 
 def _names_of(text: str | None) -> list[str]:

@@ -1,12 +1,18 @@
-"""Request builders for events of other systems. ``Client`` and ``AsyncClient`` offer them like ``client/calls.py``."""
+"""Request builders for events of other systems, and for registered consumers of the log.
+
+``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 from urllib.parse import quote
 
 from tocsin.client.call import ApiCall
 from tocsin.model.entity import Document
+
+_CONSUMERS = "events/consumers"
 
 
 def events_ingest(events: Sequence[Document], *, source: str | None = None, dry_run: bool = False) -> ApiCall[Document]:
@@ -23,3 +29,36 @@ def events_ingest(events: Sequence[Document], *, source: str | None = None, dry_
 def event_origin(event_id: str) -> ApiCall[Document]:
     """Return where an event came from that a bot has ingested: ``source``, ``id`` there, and ``claimedAuthor``."""
     return ApiCall("GET", f"events/{quote(event_id, safe='')}/origin", lambda answer: answer)
+
+
+def consumers() -> ApiCall[Document]:
+    """Return the registered consumers (``data``): for administrators all, for others their own."""
+    return ApiCall("GET", _CONSUMERS, lambda answer: answer)
+
+
+def consumer(name: str) -> ApiCall[Document]:
+    """Return a registered consumer; its ``offset`` is behind the last event that it has handled."""
+    return ApiCall("GET", _consumer_path(name), lambda answer: answer)
+
+
+def register_consumer(
+    name: str, *, user: str | None = None, start: int | Literal["now", "start"] | None = None
+) -> ApiCall[Document]:
+    """Register a consumer whose position ``user`` commits, or change it; for administrators."""
+    body = {key: value for key, value in {"user": user, "start": start}.items() if value is not None}
+    return ApiCall("PUT", _consumer_path(name), lambda answer: answer, body=body)
+
+
+def commit_position(name: str, offset: int, *, previous: int) -> ApiCall[Document]:
+    """Commit the position of a consumer, which is at ``previous``; 409 if it is not."""
+    body = {"offset": offset, "previousOffset": previous}
+    return ApiCall("PUT", f"{_consumer_path(name)}/position", lambda answer: answer, body=body)
+
+
+def remove_consumer(name: str) -> ApiCall[Document]:
+    """Remove a consumer, so that retention no longer waits for it; for administrators."""
+    return ApiCall("DELETE", _consumer_path(name), lambda answer: answer)
+
+
+def _consumer_path(name: str) -> str:
+    return f"{_CONSUMERS}/{quote(name, safe='')}"

@@ -74,6 +74,7 @@ from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
     connectors,
+    consumers,
     health,
     lag,
     page,
@@ -265,7 +266,7 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-_OF_THE_SYSTEM = (lag, connectors, catalogue_settings, retention)
+_OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,

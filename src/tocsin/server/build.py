@@ -52,6 +52,7 @@ from tocsin.store.catalogue.quality.incidents import IncidentLog
 from tocsin.store.catalogue.quality.suites import SuiteReader
 from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
+from tocsin.store.eventlog.consumers import Consumers
 from tocsin.store.eventlog.ingested import EventOrigins
 from tocsin.store.eventlog.lag_states import LagStates
 from tocsin.store.eventlog.lake_queries import RequestedQueries
@@ -162,6 +163,7 @@ class Parts:
     graph: GraphParts
     reports: ReportParts
     log: EventLog
+    consumers: Consumers
     health: Health
     lag: LagParts
     people: People
@@ -202,6 +204,7 @@ def build_parts(
         graph=GraphParts(Lineage(engine), Impact(engine)),
         reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
         log=EventLog(engine, page_bytes=page_bytes),
+        consumers=Consumers(engine),
         health=Health(engine, settings.data_dir.absolute(), limits=_limits_of(settings)),
         lag=_lag_parts(engine, settings),
         people=people,

@@ -377,3 +377,19 @@ def test_without_its_library_the_source_says_what_to_install(client: Client, mon
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(MissingExtra, match=r"pip install 'tocsin\[kafka\]'"):
         client.consume(lambda _: None, KafkaSource("127.0.0.1:1", "g"))
+
+
+def test_a_registered_consumer_commits_in_the_server(client: Client, small_server: SmallServer) -> None:
+    consumer = "/api/v1/events/consumers/warehouse"
+    small_server.answer("GET", consumer, {"name": "warehouse", "offset": 2})
+    small_server.answer("GET", EVENTS, page(5, event(4)), page(5))
+    small_server.answer("PUT", f"{consumer}/position", {"name": "warehouse", "offset": 5})
+    client.consume(lambda _: None, ApiSource(consumer="warehouse", stop_at_end=True))
+    assert [one.query["offset"] for one in small_server.requests if one.path == EVENTS] == ["2", "5"]
+    (committed,) = [one for one in small_server.requests if one.method == "PUT"]
+    assert committed.body == {"offset": 5, "previousOffset": 2}
+
+
+def test_a_consumer_has_no_position_of_its_own(client: Client) -> None:
+    with pytest.raises(InvalidInput, match="server keeps"):
+        client.consume(lambda _: None, ApiSource("p", consumer="warehouse"))

@@ -43,6 +43,12 @@ def note_hold(writes: EntityWrites, hold_id: str, *, is_lifted: bool, actor: Act
     writes.on_entity("team", Key.by_name(ORGANIZATION), _noting(facts, EventType.ENTITY_UPDATED), actor=actor)
 
 
+def note_consumer(writes: EntityWrites, name: str, *, is_removed: bool, actor: Actor) -> None:
+    """Put an event on the Organization that says who registered or removed a consumer, which retention waits for."""
+    facts = {"consumer": name, "isRemoved": is_removed}
+    writes.on_entity("team", Key.by_name(ORGANIZATION), _noting(facts, EventType.ENTITY_UPDATED), actor=actor)
+
+
 def note_run(writes: EntityWrites, run_id: str, facts: Document) -> None:
     """Put the event of a run on the Organization; its id is the run's, so that it is there once."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tocsin.client import calls
+from tocsin.client import calls, event_calls
 from tocsin.client.call import Filter
 from tocsin.client.consume.loop import EventPortion
 from tocsin.client.consume.steps import BlockingCall, Pause, Steps
@@ -23,6 +23,22 @@ Start = int | Literal["now", "start"]
 _EVERY_S = 0.5
 
 
+def parse_start(text: str) -> Start:
+    """Return where to begin, from a text.
+
+    Raises
+    ------
+    InvalidInput : it is none
+    """
+    match text:
+        case "now" | "start":
+            return text
+        case _ if text.isdecimal():
+            return int(text)
+        case _:
+            raise InvalidInput(f"--from must be now, start or an offset, not {text!r}.", field="from")
+
+
 @dataclass
 class ApiSource:
     """The log of the server.
@@ -31,6 +47,8 @@ class ApiSource:
     ----------
     position : name, or path of a file, in which the offset is stored after each portion; one consumer at a time
         has it. Without it, keep ``batch.end`` yourself and begin there.
+    consumer : name of a registered consumer, whose position the server keeps instead; it has one already, so that
+        ``start`` does not count
     start : where to begin without a stored position: ``now``, ``start``, or behind an offset
     event_types, entity_types, include_fields : only such events, as the parameters of ``GET /events``
     stop_at_end : end where the log ends, instead of waiting for more
@@ -41,6 +59,7 @@ class ApiSource:
     event_types: Sequence[str] = ()
     entity_types: Sequence[str] = ()
     include_fields: Sequence[str] = ()
+    consumer: str | None = None
     stop_at_end: bool = False
     _offset: int = field(default=0, init=False, repr=False)
     _stored: int | None = field(default=None, init=False, repr=False)
@@ -53,11 +72,17 @@ class ApiSource:
         Raises
         ------
         Conflict : another consumer has the position
-        InvalidInput : ``start`` or ``position`` is none
+        InvalidInput : ``start`` or ``position`` is none, or both ``position`` and ``consumer`` are given
+        NotFound : there is no such registered consumer of the caller
         """
         if self.start not in ("now", "start") and (not isinstance(self.start, int) or self.start < 0):
             raise InvalidInput(f"must be now, start or an offset, not {self.start!r}", field="start")
+        if self.consumer is not None and self.position is not None:
+            raise InvalidInput("the server keeps the position of a consumer; leave position out", field="position")
         self._waits = False
+        if self.consumer is not None:
+            self._offset = self._stored = int((yield event_calls.consumer(self.consumer))["offset"])
+            return
         try:
             self._stored = yield BlockingCall(lambda: self._open_file(server))
             if self._stored is not None:
@@ -110,9 +135,13 @@ class ApiSource:
 
     def _store(self) -> Steps[None]:
         file, offset = self._file, self._offset
-        if file is not None and offset != self._stored:
+        if offset == self._stored:
+            return
+        if self.consumer is not None:
+            yield event_calls.commit_position(self.consumer, offset, previous=self._stored or 0)
+        elif file is not None:
             yield BlockingCall(lambda: file.write(offset))
-            self._stored = offset
+        self._stored = offset
 
     def _open_file(self, server: str) -> int | None:
         if self.position is None:

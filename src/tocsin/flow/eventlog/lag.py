@@ -20,6 +20,7 @@ class ReaderKind(StrEnum):
     QUERY = "query"
     LAKE = "lake"
     RELAY = "relay"
+    CONSUMER = "consumer"
     QUEUE = "queue"
     CONSUMER_GROUP = "consumerGroup"
 

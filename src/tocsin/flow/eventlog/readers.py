@@ -23,6 +23,9 @@ LAKE = "lake"
 RELAY = "relay "
 """What the name of a relay follows (``relay/loop.py``)."""
 
+CONSUMER = "consumer "
+"""What the name of a registered consumer follows (``store/eventlog/consumers.py``)."""
+
 QUEUE, GROUP = "queue ", "group "
 """What the id of an alert with a queue follows, and the name of a consumer group of a relay's topics."""
 

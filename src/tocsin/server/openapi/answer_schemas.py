@@ -19,6 +19,7 @@ from tocsin.server.alerts.incidents import INCIDENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.http.answer_shapes import schema_of
+from tocsin.server.http.consumer_shape import CONSUMER
 from tocsin.server.http.erasure_shape import ERASURE
 from tocsin.server.http.json_schema import (
     COUNT,
@@ -113,6 +114,7 @@ ANSWERS: dict[str, Document] = {
         {"seenBy": array(TEXT)},
     ),
     "LegalHold": schema_of(HOLD),
+    "Consumer": schema_of(CONSUMER),
     "Retention": whole(
         {
             "settings": ref("RetentionSettings"),

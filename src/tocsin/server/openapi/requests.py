@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
@@ -44,7 +45,14 @@ _ALERT_WINDOW: Document = {
     for key in ("since", "until")
 }
 
-MODELS: tuple[type[BaseModel], ...] = (MuteRequest, Preferences, RetentionSettings, LegalHoldRequest)
+MODELS: tuple[type[BaseModel], ...] = (
+    MuteRequest,
+    Preferences,
+    RetentionSettings,
+    LegalHoldRequest,
+    ConsumerRequest,
+    PositionRequest,
+)
 """Models whose schemas are taken as they are."""
 
 REQUESTS: dict[str, Document] = {

@@ -122,3 +122,14 @@ consumer_groups = Table(
     Column("document", Text, nullable=False),
 )
 """One row per relay: the lags of the consumer groups of its topics, as JSON, or why they are unknown."""
+
+consumer = Table(
+    "consumer",
+    METADATA,
+    Column("name", String(60), primary_key=True),
+    Column("user_id", ID, nullable=False),
+    Column("log_offset", BigInteger, nullable=False),
+    Column("registered_at_ms", BigInteger, nullable=False),
+    Column("committed_at_ms", BigInteger),
+)
+"""One row per consumer of the log that is registered (``model/consumer.Consumer``)."""

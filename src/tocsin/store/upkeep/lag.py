@@ -1,4 +1,4 @@
-"""Measurement of how much each reader has not read yet: queries of the pipeline, lake, relays, queues, consumer groups.
+"""Measurement of how much each reader has not read yet: pipeline, lake, relays, consumers, queues, consumer groups.
 
 Offsets of the log have gaps, so unread events are counted: exactly up to ``exact_count``; of more, their number is
 estimated from how dense the first ones are. What relays measured of consumer groups is taken from the store.
@@ -22,6 +22,7 @@ from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import reader_lag, scheduled_job
 from tocsin.store.database.tables import QUEUED_MESSAGE, change_event, entity, message, pipeline_progress
+from tocsin.store.eventlog.consumers import consumers_as_readers
 from tocsin.store.eventlog.lag_states import ConsumerGroups
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import readable_end
@@ -147,7 +148,7 @@ def _group_lag(group: Document, measured_at_ms: int) -> ReaderLag:
 def lags_of_log(
     connection: Connection, *, lake_end: int | None = None, exact_count: int = EXACT_COUNT
 ) -> Iterator[ReaderLag]:
-    """Yield the lags of the queries, of relays, and of the lake if its end is given."""
+    """Yield the lags of the queries, of relays, of registered consumers, and of the lake if its end is given."""
     end = readable_end(connection)
     unread_by_offset: dict[int, _Unread] = {}
     for progress in _progress(connection, lake_end):
@@ -178,6 +179,8 @@ def _progress(connection: Connection, lake_end: int | None) -> Iterator[_ReadOff
         yield _ReadOffset(name, ReaderKind.QUERY, offset, at_ms)
     for relay_row in connection.execute(query.where(row.query_name.like(_RELAYS))):
         yield _ReadOffset(relay_row.query_name, ReaderKind.RELAY, relay_row.log_offset, relay_row.updated_at_ms)
+    for reader, offset, committed_at_ms in consumers_as_readers(connection):
+        yield _ReadOffset(reader, ReaderKind.CONSUMER, offset, committed_at_ms)
     if lake_end is not None:
         ran = select(scheduled_job.c.ran_at_ms).where(scheduled_job.c.name == LAKE)
         ran_at_ms = connection.execute(ran).scalar_one_or_none()

@@ -16,6 +16,7 @@ from tocsin.store.database.alert_tables import backtest
 from tocsin.store.database.log_tables import lake_segment, status_report
 from tocsin.store.database.retention_tables import passed_reader
 from tocsin.store.database.tables import change_event, pipeline_progress
+from tocsin.store.eventlog.consumers import consumers_as_readers
 from tocsin.store.eventlog.log import readable_end
 from tocsin.store.outbox.match_results import KEPT_FROM
 
@@ -52,6 +53,7 @@ def readers_on(connection: Connection, *, needs_lake: bool) -> list[Reader]:
     offsets.setdefault(MATCH_STREAM, 0)
     if STREAK_STREAM in offsets:
         offsets[STREAK_STREAM] = _before_next_report(connection, offsets[STREAK_STREAM], end)
+    offsets |= {name: offset for name, offset, _ in consumers_as_readers(connection)}
     segment = lake_segment.c
     lake_end = connection.execute(
         select(func.max(segment.through_offset)).where(segment.state == "kept")

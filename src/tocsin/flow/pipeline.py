@@ -18,12 +18,20 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.match.cascade import Cascades, cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import RECOVERY, plan_of
+from tocsin.flow.resolve.counted import SimilarEvents, count_recipients
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, name_incidents
 from tocsin.flow.resolve.only_visible import Events, only_visible
 from tocsin.flow.resolve.portions import PEOPLE_AT_ONCE, MatchedEvent, PrefetchPortions, ResolvedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.flow.resolve.withholding import AlertAssets, Reads, hidden_assets, reads_of_triggered, withheld
+from tocsin.flow.resolve.withholding import (
+    AlertAssets,
+    Reads,
+    hidden_assets,
+    limits_nobody,
+    reads_of_triggered,
+    withheld,
+)
 from tocsin.flow.schedule.messages import ScheduledNotification, Timings, scheduled_notifications, timings_of
 from tocsin.flow.schedule.preferences import Preferred
 from tocsin.flow.schedule.roots import GroupedMatch, RootsOfAlerts, by_root, under_roots
@@ -256,6 +264,30 @@ def drafts_of(batch: Batch, context: Context) -> Iterator[list[NotificationDraft
     drafts = _group(_resolve(batch, context), _find_roots(batch, context))
     for drafts_part in chunks_of(drafts, context.drafts_at_once):
         yield only_visible(drafts_part, lookups.policies, lookups.events)
+
+
+def shows_everything(context: Context) -> bool:
+    """Return whether rights change nothing about any event: neither for recipients nor for editors of the alerts."""
+    alerts, lookups = context.alerts, context.lookups
+    return limits_nobody(alerts.rules.keys() - alerts.of_tocsin, lookups.policies, lookups.events)
+
+
+def counted_drafts(
+    similar: Sequence[SimilarEvents], context: Context
+) -> Iterator[tuple[list[NotificationDraft], Sequence[int]]]:
+    """Yield whom these events notify, as ``drafts_of`` does for each, and the offsets of the events with these drafts.
+
+    Of each group of similar events the same matches must be held back. Needs ``shows_everything``, and neither alerts
+    that group by roots nor links that begin to hold at some offset: backtests have none.
+    """
+    alerts, by_offset = context.alerts, {events.first.head.offset: events for events in similar}
+    batch = run((*MATCHING, *NOTIFYING), Batch([events.first for events in similar]), context)
+    notifying = [by_offset[event.head.offset]._replace(first=event) for event in batch.events]
+    directory, people_at_once = context.lookups.directory, context.people_at_once
+    for head, recipients, offsets in count_recipients(
+        notifying, alerts.rules, directory, people_at_once=people_at_once
+    ):
+        yield [recipient.draft(head) for recipient in recipients], offsets
 
 
 def schedule(parts: Iterable[list[NotificationDraft]], context: Context) -> Iterator[list[ScheduledNotification]]:

@@ -1,6 +1,6 @@
 """Backtest of one alert over the whole history, lake and log, on Spark.
 
-Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying; recipients are those at
+Matches and resolves as ``jobs/match_stream.py`` does, but counts instead of notifying; recipients are those at
 each event (``jobs/backtest_tasks.py``). It processes the history in steps, each on all cores but one, so that live
 notifications are not delayed.
 Next: ``jobs/requests.py`` runs requested backtests.
@@ -8,6 +8,7 @@ Next: ``jobs/requests.py`` runs requested backtests.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -25,10 +26,10 @@ from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
-from tocsin.jobs.backtest_tasks import COUNTED, Count
+from tocsin.jobs.backtest_tasks import COUNTED, SIMILAR, Count
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.requests import ReportProgress, Runner
-from tocsin.jobs.resolving import OF_EVENT, StoreAddress
+from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.access import Operation
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
@@ -51,7 +52,7 @@ from tocsin.store.upkeep.retention.progress import RetentionProgress
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000
 
-_OF_EVENT = (*OF_EVENT, "entity_type", "entity_fqn")
+_OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
 
 KEPT_DAYS = 30
 """For how long the result of a backtest can be read."""
@@ -118,6 +119,24 @@ def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table
     return skipping(events, dict.fromkeys(hidden_offsets, alerts)) if hidden_offsets else events
 
 
+def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
+    """Return rows of ``backtest_tasks.SIMILAR`` of these matches, one row each in the order of the log."""
+    alerts_by_offset = defaultdict[int, list[str]](list)
+    for offset, alert in sorted(held_back):
+        alerts_by_offset[offset].append(alert)
+    held_back_alerts = (
+        pa.array([" ".join(alerts_by_offset.get(offset, ())) for offset in matched["log_offset"].to_pylist()])
+        if alerts_by_offset
+        else pa.repeat("", matched.num_rows)
+    )
+    keys = ["entity_id", "user_id", "asked", "held_back"]
+    groups = matched.append_column("held_back", held_back_alerts).group_by(keys, use_threads=False)
+    rows = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
+    return rows.select(SIMILAR).sort_by(
+        [("entity_id", "ascending"), ("asked", "ascending"), ("held_back", "ascending")]
+    )
+
+
 class _Run:
     """One backtest under way; ``at_reports`` is for what depends on earlier reports, if the alert asks for that."""
 
@@ -138,14 +157,26 @@ class _Run:
         """Count the matches of ``events`` (one row per event) and would-be notifications, a bounded part at a time."""
         if not self._sees_all(self.parts.permission_cache.now()):
             events = without_hidden(events, index, self.viewable)
-        matched = matches(events, index, columns=_OF_EVENT)
-        for visible_matches in self.viewable(each_once(matched.toArrow()).sort_by("log_offset")):
-            columns = {name: visible_matches[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
-            held_back = self.held_back_matches.of(zip(columns["log_offset"], columns["entity_id"], strict=True))
-            self.tally.match(columns)
-            self.tally.hold_back(held_back)
-            self.tally.add(self._count_recipients(visible_matches, held_back))
+        matched = each_once(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
+        visible_parts = list[pa.Table]()
+        for visible_matches in self.viewable(matched.sort_by("log_offset")):
+            visible_parts.append(visible_matches)
             report()
+        if not visible_parts:
+            return
+        visible_matches = pa.concat_tables(visible_parts)
+        held_back = self._held_back(visible_matches)
+        self.tally.match(visible_matches)
+        self.tally.hold_back(held_back)
+        self.tally.add(self._count_recipients(visible_matches, held_back))
+        report()
+
+    def _held_back(self, matched: pa.Table) -> frozenset[Pair]:
+        """Return the matches that incidents hold back, of the alert and of those that it triggers."""
+        if not self.alerts.facts.depending:
+            return frozenset()
+        columns = (matched[name].to_pylist() for name in ("log_offset", "entity_id"))
+        return self.held_back_matches.of(zip(*columns, strict=True))
 
     def viewable(self, matched: pa.Table) -> Iterator[pa.Table]:
         """Yield what asker and editors may view of ``matched`` (one row per match), a bounded part at a time."""
@@ -189,8 +220,8 @@ class _Run:
     def _count_recipients(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         session = self.parts.history.session
-        work = Count(self.parts.store, self.alerts.facts, self.request.requested_by, held_back)
-        frame = session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
+        work = Count(self.parts.store, self.alerts.own_id, self.alerts.facts, self.request.requested_by, held_back)
+        frame = session.createDataFrame(similar_rows(matched, held_back))
         counted: list[RecipientRow] = in_tasks(frame.coalesce(_cores(session)), work, COUNTED).toArrow().to_pylist()
         return counted
 

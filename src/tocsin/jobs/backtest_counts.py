@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
 
@@ -19,6 +22,7 @@ MOST_RECIPIENTS = 50
 MOST_SAMPLES = 10
 
 _DAY_MS = 86_400_000
+_OF_ASSETS = ("entity_id", "log_offset_count", "entity_type_last", "entity_fqn_last")
 
 RecipientRow = Mapping[str, Any]  # Any: a column of ``backtest_tasks.COUNTED``
 
@@ -27,16 +31,22 @@ RecipientRow = Mapping[str, Any]  # Any: a column of ``backtest_tasks.COUNTED``
 class RecipientCount:
     """One recipient over one channel: where it goes, who it is, how often, because of what and by which alerts.
 
-    ``ways`` is the number of reasons in all.
+    ``target`` and ``recipient_id`` are those of the event at ``first_offset``; ``ways`` is the number of all reasons.
     """
 
     channel: str
     target: str
     recipient_id: str | None
+    first_offset: int
     notified: int = 0
     ways: int = 0
     kinds: set[str] = field(default_factory=set)
     alerts: set[str] = field(default_factory=set)
+
+    def name(self, target: str, recipient_id: str | None, first_offset: int) -> None:
+        """Take who it is from an earlier event than any before: several people may share an address."""
+        if first_offset < self.first_offset:
+            self.target, self.recipient_id, self.first_offset = target, recipient_id, first_offset
 
     def add(self, notified: int, ways: int, kinds: Iterable[str], alerts: Iterable[str]) -> None:
         """Count further notifications and their reasons."""
@@ -59,13 +69,20 @@ class BacktestTally:
     notified_by: Counter[str] = field(default_factory=Counter)
     held_back: Counter[str] = field(default_factory=Counter)
 
-    def match(self, columns: Mapping[str, list[Any]]) -> None:  # Any: a column's values
-        """Count events that matched; ``columns`` are their columns, in any order."""
-        self.days.update(at_ms // _DAY_MS for at_ms in columns["timestamp_ms"])
-        self.assets.update(columns["entity_id"])
-        places = zip(columns["entity_type"], columns["entity_fqn"], strict=True)
-        self.names.update(zip(columns["entity_id"], places, strict=True))
-        self.samples = sorted([*self.samples, *columns["log_offset"]])[-MOST_SAMPLES:]
+    def match(self, matched: pa.Table) -> None:
+        """Count events that matched, one row each, in the order of the log."""
+        days = pc.value_counts(pc.divide(matched["timestamp_ms"], _DAY_MS))
+        self.days.update(dict(zip(*(days.field(name).to_pylist() for name in ("values", "counts")), strict=True)))
+        last = pc.ScalarAggregateOptions(skip_nulls=False)
+        assets = matched.group_by("entity_id", use_threads=False).aggregate(
+            [("log_offset", "count"), ("entity_type", "last", last), ("entity_fqn", "last", last)]
+        )
+        ids, *counts_and_names = (column.to_pylist() for column in assets.select(_OF_ASSETS).columns)
+        for entity_id, count, *name in zip(ids, *counts_and_names, strict=True):
+            self.assets[entity_id] += count
+            self.names[entity_id] = (name[0], name[1])
+        newest = matched["log_offset"].slice(max(0, matched.num_rows - MOST_SAMPLES)).to_pylist()
+        self.samples = sorted([*self.samples, *newest])[-MOST_SAMPLES:]
 
     def hold_back(self, pairs: Iterable[Pair]) -> None:
         """Count matches that incidents hold back, by alert."""
@@ -75,8 +92,10 @@ class BacktestTally:
         """Count the would-be recipients; rows without a channel are numbers of events, or of notifications."""
         for row in recipients:
             if row["channel"]:
-                recipient = RecipientCount(row["channel"], row["target"], row["recipient_id"])
+                who = (row["target"], row["recipient_id"], row["first_offset"])
+                recipient = RecipientCount(row["channel"], *who)
                 recipient = self.recipients.setdefault((row["channel"], row["key"]), recipient)
+                recipient.name(*who)
                 recipient.add(row["notified"], row["ways"], row["kinds"], row["alerts"])
             elif row["key"]:
                 self.notified_by[row["key"]] += row["notified"]

@@ -7,33 +7,57 @@ Next: ``jobs/backtest.py`` adds the counts up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.pipeline import MATCHING, NOTIFYING, AlertFacts, Batch, Context, drafts_of, run
+from tocsin.flow.pipeline import (
+    MATCHING,
+    NOTIFYING,
+    AlertFacts,
+    Batch,
+    Context,
+    counted_drafts,
+    drafts_of,
+    run,
+    shows_everything,
+)
+from tocsin.flow.resolve.counted import Moment, SimilarEvents
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting
 from tocsin.flow.resolve.only_visible import RememberedEvents
+from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.jobs.backtest_counts import RecipientCount
-from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, matched_events, open_resolving
+from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, open_resolving
 from tocsin.model.match_result import Pair
-from tocsin.model.notification_draft import NotificationDraft
+from tocsin.model.notification_draft import EventHead, NotificationDraft
 from tocsin.spark.schema import NUMBER, TEXT, struct_of
 
 COUNTED = struct_of(
     *(("channel", TEXT), ("key", TEXT), ("target", TEXT), ("recipient_id", TEXT)),
-    *(("notified", NUMBER), ("ways", NUMBER), ("kinds", ArrayType(TEXT)), ("alerts", ArrayType(TEXT))),
+    *(("first_offset", NUMBER), ("notified", NUMBER), ("ways", NUMBER)),
+    *(("kinds", ArrayType(TEXT)), ("alerts", ArrayType(TEXT))),
 )
 """One row per task and (channel, key): ``notified`` events, ``ways`` (reasons in all), their ``kinds`` and ``alerts``.
+
+``target`` and ``recipient_id`` are those at the ``first_offset`` of the events.
 
 More rows per task have no ``channel``: one for each alert, its id as ``key`` and in ``notified`` the number of
 notifications with a reason of it; and one without ``key``, with the number of events that notify anybody. Their other
 columns are null.
+"""
+
+
+SIMILAR = ("entity_id", "user_id", "asked", "held_back", "log_offset_list", "timestamp_ms_list")
+"""Columns of what a task takes: one row for the matches of one entity that one person changed.
+
+They have the same ``asked`` answers and are held back from the same alerts, whose ids stand in ``held_back`` with
+spaces between. The rows of an entity follow each other.
 """
 
 
@@ -42,23 +66,29 @@ class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
     ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``held_back`` are
-    the matches that incidents hold back.
+    the matches that incidents hold back. ``alert_id`` is the alert that is evaluated.
     """
 
     store: StoreAddress
+    alert_id: str
     alerts: AlertFacts
     asker_id: str
     held_back: Collection[Pair]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
+        """Take rows of ``SIMILAR`` and yield rows of ``COUNTED``."""
         counts = _Counts()
         with closing(open_resolving(self.store)) as resolving:
-            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
-                context = self._context(resolving)
-                batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
-                for drafts in drafts_of(batch, context):
-                    counts.add(drafts)
+            for similar in chunks_of(_similar_events(batches, self.alert_id), EVENTS_AT_ONCE):
+                if shows_everything(context := self._context(resolving)):
+                    for drafts, offsets in counted_drafts(similar, context):
+                        counts.add(drafts, offsets)
+                    continue
+                for events in chunks_of(chain.from_iterable(each.events() for each in similar), EVENTS_AT_ONCE):
+                    context = self._context(resolving)
+                    batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
+                    for draft in chain.from_iterable(drafts_of(batch, context)):
+                        counts.add([draft], [draft.event.offset])
         yield counts.rows()
 
     def _context(self, resolving: Resolving) -> Context:
@@ -76,6 +106,18 @@ class Count:
         return {pair: HeldBack("", passes=False) for pair in pairs.intersection(self.held_back)}
 
 
+def _similar_events(batches: Iterable[pa.RecordBatch], alert_id: str) -> Iterator[SimilarEvents]:
+    """Yield the events of rows of ``SIMILAR``, those of an entity together."""
+    rows = chain.from_iterable(zip(*(batch[name].to_pylist() for name in SIMILAR), strict=True) for batch in batches)
+    for (entity_id, asked, _), entity_rows in groupby(rows, lambda row: (row[0], row[2], row[3])):
+        moments_by_author = {
+            row[1]: [Moment(*moment) for moment in zip(row[4], row[5], strict=True)] for row in entity_rows
+        }
+        first = min(moments[0] for moments in moments_by_author.values())
+        head = EventHead(first.log_offset, "", entity_id, None, first.timestamp_ms)
+        yield SimilarEvents(MatchedEvent(head, {alert_id: asked}), moments_by_author)
+
+
 class _Counts:
     """The counts of one task so far."""
 
@@ -84,14 +126,21 @@ class _Counts:
         self._recipients: dict[tuple[str, str], RecipientCount] = {}
         self._by_alert = Counter[str]()
 
-    def add(self, drafts: Sequence[NotificationDraft]) -> None:
-        self._offsets.update(draft.event.offset for draft in drafts)
+    def add(self, drafts: Sequence[NotificationDraft], offsets: Sequence[int]) -> None:
+        """Count notifications that the events at these offsets have in common."""
+        self._offsets.update(offsets)
+        event_count, first_offset = len(offsets), min(offsets)
         for draft in drafts:
             at, reasons = (draft.channel.value, draft.key), draft.reasons
-            if at not in self._recipients:
-                self._recipients[at] = RecipientCount(draft.channel.value, draft.target, draft.recipient_id)
-            self._recipients[at].add(1, len(reasons.in_order), reasons.kinds, reasons.destination_ids)
-            self._by_alert.update(reasons.destination_ids.keys())
+            before = self._recipients.get(at)
+            if before is None:
+                before = self._recipients[at] = RecipientCount(
+                    draft.channel.value, draft.target, draft.recipient_id, first_offset
+                )
+            before.name(draft.target, draft.recipient_id, first_offset)
+            before.add(event_count, event_count * len(reasons.in_order), reasons.kinds, reasons.destination_ids)
+            for alert in reasons.destination_ids:
+                self._by_alert[alert] += event_count
 
     def rows(self) -> pa.RecordBatch:
         recipients = [

@@ -40,6 +40,12 @@ class PersonFacts:
             is_asked(accepted, self.answers(questions, user_id, entity_id, offset)) for user_id in people
         )
 
+    def about(self, entity_id: str) -> Iterator[PersonFact]:
+        """Yield the facts that decide about the events of an entity."""
+        for place in (ANYWHERE, entity_id):
+            for person_facts in self._by_place.get(place, {}).values():
+                yield from person_facts
+
     def _of(self, place: str, user_id: str) -> Sequence[PersonFact]:
         return self._by_place.get(place, {}).get(user_id, ())
 

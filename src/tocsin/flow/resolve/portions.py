@@ -51,26 +51,49 @@ def resolve_events(
 
     ``rules`` holds the recipient rules of each alert; ``ahead`` may look up a portion while the one before is used.
     """
-    alerts = sorted({alert for event in events for alert in event.answers_by_alert})
-    all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
-    entity_ids = {event.head.entity_id for event in events}
-    standing = directory.from_offset(min((event.head.offset for event in events), default=0))
-    answering = set[tuple[int, str]]()
-    reach = reach_of(entity_ids, all_rules, standing)
-    parts = portions({step.node_id for step in reach}, all_rules, standing, people_at_once)
-    audiences = (
-        IndexedAudience(
-            audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion), reach=reach),
-            portion,
-            is_addressed=number == len(parts),
-            answering=answering,
-        )
-        for number, portion in enumerate(parts, start=1)
-    )
-    for audience in audiences if len(parts) == 1 else ahead(audiences):
+    audiences = audiences_of(events, rules, directory, people_at_once)
+    for audience in audiences if len(audiences) == 1 else ahead(iter(audiences)):
         for head, accepted in events:
             event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
             yield ResolvedEvent(head, list(merge_candidates(audience.candidates(head, event_rules, accepted))))
+
+
+class Audiences:
+    """The audiences of some events, one for each portion of the people; each is looked up when it is taken."""
+
+    def __init__(
+        self, entity_ids: set[str], rules: Sequence[RecipientRule], directory: Directory, people_at_once: int
+    ) -> None:
+        self._entity_ids, self._rules, self._directory = entity_ids, rules, directory
+        self._reach = reach_of(entity_ids, rules, directory)
+        self._portions = portions({step.node_id for step in self._reach}, rules, directory, people_at_once)
+
+    def __len__(self) -> int:
+        return len(self._portions)
+
+    def __iter__(self) -> Iterator[IndexedAudience]:
+        answering, directory = set[tuple[int, str]](), self._directory
+        for number, portion in enumerate(self._portions, start=1):
+            theirs = directory if portion is EVERYBODY else directory.of(portion)
+            yield IndexedAudience(
+                audience_of(self._entity_ids, self._rules, theirs, reach=self._reach),
+                portion,
+                is_addressed=number == len(self._portions),
+                answering=answering,
+            )
+
+
+def audiences_of(
+    events: Sequence[MatchedEvent],
+    rules: Mapping[str, Sequence[RecipientRule]],
+    directory: Directory,
+    people_at_once: int,
+) -> Audiences:
+    """Return the audiences of these events, as ``resolve_events`` takes them."""
+    alerts = sorted({alert for event in events for alert in event.answers_by_alert})
+    all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
+    standing = directory.from_offset(min((event.head.offset for event in events), default=0))
+    return Audiences({event.head.entity_id for event in events}, all_rules, standing, people_at_once)
 
 
 def portions(

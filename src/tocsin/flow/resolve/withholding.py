@@ -89,6 +89,11 @@ def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events)
     return {pair for pair in pairs if is_hidden(*pair)}
 
 
+def limits_nobody(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> bool:
+    """Return whether everybody may view everything, and the editors of these alerts, too: bots may not."""
+    return policies.are_all_open() and not _limiting(alerts, policies, events)
+
+
 def _limiting(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> dict[str, list[str]]:
     """Return, of each alert that has any, the editors who are there and may not view everything."""
     editors = events.editors_of(alerts)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from tests.directories import Company, company
 
+from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
 from tocsin.model.notification import ReasonKind
@@ -183,3 +184,64 @@ def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once:
 def test_no_event_gives_no_recipient() -> None:
     sample = case(0)
     assert list(resolve_events((), sample.rules, sample.company)) == []
+
+
+def similar_events(events: tuple[MatchedEvent, ...]) -> list[SimilarEvents]:
+    """Return the events of each entity that the same alerts match with the same answers, as backtests group them."""
+    groups: dict[object, list[MatchedEvent]] = defaultdict(list)
+    for event in sorted(events, key=lambda event: event.head.offset):
+        groups[event.head.entity_id, frozenset(event.answers_by_alert.items())].append(event)
+    similar = []
+    for group in groups.values():
+        moments: dict[str | None, list[Moment]] = defaultdict(list)
+        for event in group:
+            moments[event.head.user_id].append(Moment(event.head.offset, event.head.timestamp_ms))
+        similar.append(SimilarEvents(group[0], moments))
+    return similar
+
+
+def dense_case(seed: int, *, is_personal: bool) -> Case:
+    """Return a case with many events of few entities, whose alerts match in two ways."""
+    sample, rng = case(seed, is_personal=is_personal), random.Random(seed)
+    answers = [event.answers_by_alert for event in sample.events[:2]]
+    events = []
+    for offset in range(60):
+        author, at_ms = rng.choice([*sample.company.users, "system", None]), NOW_MS + rng.choice([-1, 0, 1])
+        head = EventHead(offset, f"event-{offset}", rng.choice(sample.company.assets[:3]), author, at_ms)
+        events.append(MatchedEvent(head, rng.choice(answers)))
+    for user in sample.company.users:
+        sample.company.followed_at[user] = rng.randrange(60)
+    return replace(sample, events=tuple(events))
+
+
+@pytest.mark.parametrize("people_at_once", [2, 1_000])
+@pytest.mark.parametrize("is_personal", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_events_that_are_counted_together_have_the_recipients_of_each(
+    seed: int, people_at_once: int, *, is_personal: bool
+) -> None:
+    sample = dense_case(seed, is_personal=is_personal)
+    similar = similar_events(sample.events)
+    expected = ExpectedRecipients(sample).reasons_by_recipient()
+    notified: Notified = {}
+    resolved_count = 0
+    for counted in count_recipients(similar, sample.rules, sample.company, people_at_once=people_at_once):
+        resolved_count += 1
+        for recipient in counted.recipients:
+            for offset in counted.log_offsets:
+                key = (f"event-{offset}", recipient.channel.value, recipient.key)
+                assert key not in notified, "an event is counted once"
+                reasons = [_facts_of_reason(reason) for reason in recipient.reasons]
+                notified[key] = (recipient.target, recipient.user_id, reasons)
+    assert notified == expected
+    if people_at_once == 1_000:
+        assert resolved_count < len(sample.events), "some are worked out together"
+
+
+def test_similar_events_are_worked_out_once_however_many_they_are() -> None:
+    sample = case(0)
+    (head, answers), moments = sample.events[0], [Moment(offset, NOW_MS) for offset in range(100, 1_100)]
+    first = MatchedEvent(head._replace(offset=100, user_id=None, timestamp_ms=NOW_MS), answers)
+    similar = SimilarEvents(first, {"somebody": moments, None: [Moment(1_100, NOW_MS)]})
+    (counted,) = count_recipients([similar], sample.rules, sample.company)
+    assert counted.recipients and sorted(counted.log_offsets) == list(range(100, 1_101))

@@ -120,7 +120,10 @@ def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table
 
 
 def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
-    """Return rows of ``backtest_tasks.SIMILAR`` of these matches, one row each in the order of the log."""
+    """Return ``backtest_tasks.SIMILAR`` of ``matched`` (one row per match, in the order of the log).
+
+    One row per entity, author, answers and alerts that are held back.
+    """
     alerts_by_offset = defaultdict[int, list[str]](list)
     for offset, alert in sorted(held_back):
         alerts_by_offset[offset].append(alert)
@@ -131,8 +134,8 @@ def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
     )
     keys = ["entity_id", "user_id", "asked", "held_back"]
     groups = matched.append_column("held_back", held_back_alerts).group_by(keys, use_threads=False)
-    rows = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
-    return rows.select(SIMILAR).sort_by(
+    similar = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
+    return similar.select(SIMILAR).sort_by(
         [("entity_id", "ascending"), ("asked", "ascending"), ("held_back", "ascending")]
     )
 
@@ -165,13 +168,13 @@ class _Run:
         if not visible_parts:
             return
         visible_matches = pa.concat_tables(visible_parts)
-        held_back = self._held_back(visible_matches)
+        held_back = self._find_held_back(visible_matches)
         self.tally.match(visible_matches)
         self.tally.hold_back(held_back)
         self.tally.add(self._count_recipients(visible_matches, held_back))
         report()
 
-    def _held_back(self, matched: pa.Table) -> frozenset[Pair]:
+    def _find_held_back(self, matched: pa.Table) -> frozenset[Pair]:
         """Return the matches that incidents hold back, of the alert and of those that it triggers."""
         if not self.alerts.facts.depending:
             return frozenset()

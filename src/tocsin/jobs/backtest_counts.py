@@ -70,7 +70,7 @@ class BacktestTally:
     held_back: Counter[str] = field(default_factory=Counter)
 
     def match(self, matched: pa.Table) -> None:
-        """Count events that matched, one row each, in the order of the log."""
+        """Count events that matched: one row per event, in the order of the log."""
         days = pc.value_counts(pc.divide(matched["timestamp_ms"], _DAY_MS))
         self.days.update(dict(zip(*(days.field(name).to_pylist() for name in ("values", "counts")), strict=True)))
         last = pc.ScalarAggregateOptions(skip_nulls=False)

@@ -80,16 +80,22 @@ class Count:
         counts = _Counts()
         with closing(open_resolving(self.store)) as resolving:
             for similar in chunks_of(_similar_events(batches, self.alert_id), EVENTS_AT_ONCE):
-                if shows_everything(context := self._context(resolving)):
-                    for drafts, offsets in counted_drafts(similar, context):
-                        counts.add(drafts, offsets)
-                    continue
-                for events in chunks_of(chain.from_iterable(each.events() for each in similar), EVENTS_AT_ONCE):
-                    context = self._context(resolving)
-                    batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
-                    for draft in chain.from_iterable(drafts_of(batch, context)):
-                        counts.add([draft], [draft.event.offset])
+                for drafts, offsets in self._drafts_of(similar, resolving):
+                    counts.add(drafts, offsets)
         yield counts.rows()
+
+    def _drafts_of(
+        self, similar: Sequence[SimilarEvents], resolving: Resolving
+    ) -> Iterator[tuple[Sequence[NotificationDraft], Sequence[int]]]:
+        """Yield notifications, and the offsets of the events that have them in common."""
+        if shows_everything(context := self._context(resolving)):
+            yield from counted_drafts(similar, context)
+            return
+        for events in chunks_of(chain.from_iterable(each.events() for each in similar), EVENTS_AT_ONCE):
+            context = self._context(resolving)
+            batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
+            for draft in chain.from_iterable(drafts_of(batch, context)):
+                yield [draft], [draft.event.offset]
 
     def _context(self, resolving: Resolving) -> Context:
         """Return what the stages share: rights as of now, incidents as they were."""
@@ -108,14 +114,15 @@ class Count:
 
 def _similar_events(batches: Iterable[pa.RecordBatch], alert_id: str) -> Iterator[SimilarEvents]:
     """Yield the events of rows of ``SIMILAR``, those of an entity together."""
-    rows = chain.from_iterable(zip(*(batch[name].to_pylist() for name in SIMILAR), strict=True) for batch in batches)
-    for (entity_id, asked, _), entity_rows in groupby(rows, lambda row: (row[0], row[2], row[3])):
+    columns = ((batch[name].to_pylist() for name in SIMILAR) for batch in batches)
+    records = chain.from_iterable(zip(*lists, strict=True) for lists in columns)
+    for (entity_id, answers, _), entity_rows in groupby(records, lambda row: (row[0], row[2], row[3])):
         moments_by_author = {
             row[1]: [Moment(*moment) for moment in zip(row[4], row[5], strict=True)] for row in entity_rows
         }
         first = min(moments[0] for moments in moments_by_author.values())
         head = EventHead(first.log_offset, "", entity_id, None, first.timestamp_ms)
-        yield SimilarEvents(MatchedEvent(head, {alert_id: asked}), moments_by_author)
+        yield SimilarEvents(MatchedEvent(head, {alert_id: answers}), moments_by_author)
 
 
 class _Counts:

@@ -59,7 +59,10 @@ class KeptPlan:
         return len(_reader(self.options, offset_range).partitions()) == 1
 
     def counts(self, alerts: Alerts, work: Notify, offset_range: OffsetRange) -> pa.Table:
-        """Match the events of a range with all of ``alerts`` and do ``work``; return its rows of ``COUNTS``."""
+        """Match the events of a range with all of ``alerts`` and do ``work``.
+
+        Return its counts: one row per task (``jobs/resolving.COUNTS``).
+        """
         moment = {"now_ms": work.now_ms, "oldest_ms": work.oldest_ms}
         values = {"moment": moment, "range": (offset_range.after, offset_range.through)}
         try:

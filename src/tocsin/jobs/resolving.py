@@ -215,11 +215,11 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
         if offset in seen_offsets:
             raise AssertionError(f"matches of event {offset} do not follow each other")
         seen_offsets.add(offset)
-        rows = list(matches)
+        records = list(matches)
         ways_by_alert: dict[str, int] = {}
-        for *_, alert, ways in rows:
+        for *_, alert, ways in records:
             ways_by_alert[alert] = ways_by_alert.get(alert, 0) + ways
-        yield MatchedEvent(EventHead(*rows[0][:-2]), ways_by_alert)
+        yield MatchedEvent(EventHead(*records[0][:-2]), ways_by_alert)
 
 
 def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:  # Any: a column's value

@@ -65,15 +65,21 @@ def count_recipients(
     audiences = audiences_of(firsts, rules, directory, people_at_once)
     for audience in audiences:
         for events in similar:
-            accepted = events.first.answers_by_alert
-            event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
-            # Whether an address is meant may depend on people of other portions, event by event.
-            by_event = len(audiences) > 1 and any(rule.questions for rule in event_rules)
-            changes = _Changes.of(audience, events.first.head.entity_id, event_rules)
-            for head, log_offsets in _groups(events, changes, by_event=by_event):
-                recipients = list(merge_candidates(audience.candidates(head, event_rules, accepted)))
-                if recipients:
-                    yield CountedRecipients(head, recipients, log_offsets)
+            yield from _count_in(audience, events, rules, is_only=len(audiences) == 1)
+
+
+def _count_in(
+    audience: IndexedAudience, events: SimilarEvents, rules: Mapping[str, Sequence[RecipientRule]], *, is_only: bool
+) -> Iterator[CountedRecipients]:
+    """Yield the recipients of these events that are in one audience; ``is_only``: there are no other portions."""
+    accepted = events.first.answers_by_alert
+    event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
+    # Whether an address is meant may depend on people of other portions, event by event.
+    by_event = not is_only and any(rule.questions for rule in event_rules)
+    changes = _Changes.of(audience, events.first.head.entity_id, event_rules)
+    for head, log_offsets in _groups(events, changes, by_event=by_event):
+        if recipients := list(merge_candidates(audience.candidates(head, event_rules, accepted))):
+            yield CountedRecipients(head, recipients, log_offsets)
 
 
 @dataclass

@@ -45,15 +45,16 @@ def test_a_consumer_commits_its_position_and_another_with_an_old_one_conflicts(a
 
 def test_only_its_user_and_administrators_know_a_consumer(served: Served, administrator: httpx.Client) -> None:
     admin, (_, etl), (_, eve) = administrator, served.person("etl"), served.person("eve")
-    assert etl.put(f"{ROOT}/warehouse", json={}).status_code == 403
-    assert register(admin, user="etl", start="start")["user"] == "etl"
-    assert commit(etl, 2, 0).json()["offset"] == 2
-    assert commit(eve, 3, 2).status_code == 404
-    assert (eve.get(f"{ROOT}/warehouse").status_code, eve.get(ROOT).json()["data"]) == (404, [])
-    assert [one["name"] for one in etl.get(ROOT).json()["data"]] == ["warehouse"]
-    assert etl.delete(f"{ROOT}/warehouse").status_code == 403
-    assert register(admin, user="eve")["offset"] == 2
-    assert commit(etl, 3, 2).status_code == 404, "given to somebody else"
+    with etl, eve:
+        assert etl.put(f"{ROOT}/warehouse", json={}).status_code == 403
+        assert register(admin, user="etl", start="start")["user"] == "etl"
+        assert commit(etl, 2, 0).json()["offset"] == 2
+        assert commit(eve, 3, 2).status_code == 404
+        assert (eve.get(f"{ROOT}/warehouse").status_code, eve.get(ROOT).json()["data"]) == (404, [])
+        assert [one["name"] for one in etl.get(ROOT).json()["data"]] == ["warehouse"]
+        assert etl.delete(f"{ROOT}/warehouse").status_code == 403
+        assert register(admin, user="eve")["offset"] == 2
+        assert commit(etl, 3, 2).status_code == 404, "given to somebody else"
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ def commit_position(name: _Name, body: DocumentBody, caller: Asked) -> Response:
 
     409 if the position is no longer at `previousOffset`: another process consumes under the same name.
     """
-    request, parts = parse_as(PositionRequest, body), caller.parts
-    consumer = _consumer(caller, name)
+    consumer, parts = _consumer(caller, name), caller.parts
+    request = parse_as(PositionRequest, body)
     if request.offset > parts.log.highest_offset():
         raise InvalidInput(f"is behind the end of the log; last committed: {consumer.log_offset}", field="offset")
     now_ms = parts.clock.now_ms()

@@ -54,7 +54,9 @@ class Consumers:
 
     def change(self, name: str, *, user_id: str, log_offset: int) -> None:
         """Give a consumer to a user, and set its position."""
-        self._update(name, user_id=user_id, log_offset=log_offset)
+        changed = update(consumer).where(_ROW.name == name).values(user_id=user_id, log_offset=log_offset)
+        with writing(self._engine) as connection:
+            connection.execute(changed)
 
     def commit(self, name: str, log_offset: int, *, previous: int, now_ms: int) -> bool:
         """Move a position from ``previous``; False if that is not where it is."""
@@ -67,10 +69,6 @@ class Consumers:
         """Remove a consumer; False if there is none."""
         with writing(self._engine) as connection:
             return bool(connection.execute(delete(consumer).where(_ROW.name == name)).rowcount)
-
-    def _update(self, name: str, **values: Any) -> None:  # Any: values of columns
-        with writing(self._engine) as connection:
-            connection.execute(update(consumer).where(_ROW.name == name).values(values))
 
 
 def consumers_as_readers(connection: Connection) -> Iterator[tuple[str, int, int | None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -75,7 +74,7 @@ def test_texts_of_the_context_are_escaped_in_every_tag(tag: str) -> None:
         ("{{#each l}}{{length (filter ../l a=1)}}{{/each}}", "steps"),
     ],
 )
-def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None:
+def test_a_bomb_is_stopped_by_what_it_uses_and_says_where(template: str, says: str) -> None:
     """Fault scenario 39."""
     large = {
         "l": list(range(2_000)),
@@ -86,10 +85,9 @@ def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None
         "others": " ".join(f"v{n}" for n in range(50_000)),
         "groups": {"adds": [{"name": str(n)} for n in range(1_000)]},
     }
-    began = time.process_time()
+    without_a_clock = Budget(steady=lambda: 0.0)
     with pytest.raises(InvalidTemplate, match=says) as refused:
-        html_of(template, large)
-    assert time.process_time() - began < 5
+        render_html(template, large, without_a_clock)
     assert refused.value.message.startswith("Line 1, column ")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import gmtime, strftime
 
-from tocsin.clock import to_datetime
 from tocsin.delivery.dispatch import Button, Dispatch, selections
 from tocsin.delivery.lines import MINUTE, ChangeLine, clean_line, cut
 from tocsin.delivery.rich_text import RichBlock
@@ -146,7 +146,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             more_count=max(0, len(lines) + len(body) - lines_each),
             did="from" if event.entity_type == THREAD else "changed by",
             who=clean_line(event.user_name or "someone"),
-            at=to_datetime(event.timestamp).strftime(MINUTE),
+            at=strftime(MINUTE, gmtime(event.timestamp / 1_000)),
             versions=f"{before} to {after}" if before and after and before != after else "",
             why=clean_line(text.why, limit=_LINE_LIMIT),
             link=base_url + text.asset.page,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from time import gmtime, strftime
 from typing import Any
 
-from tocsin.clock import LATEST_MS, to_datetime
+from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import CAPITAL, MINUTE, SHOWN_LIMIT, ChangeLine, clean_line, in_words
 from tocsin.model import fqn
@@ -63,7 +64,7 @@ def is_failure_report(event: ChangeEvent) -> bool:
 def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
     """Yield since when something fails, and what lies downstream of it."""
     if context.since_ms is not None:
-        since = to_datetime(context.since_ms).strftime(MINUTE)
+        since = strftime(MINUTE, gmtime(context.since_ms / 1_000))
         yield ChangeLine(f"failing since {since}, {count_text(context.count, 'time')} in a row")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
@@ -82,7 +83,7 @@ def _status_line(
     summaries: list[str | None] = []
     for report, status in zip((old, new), statuses, strict=True):
         at, details = report.get("timestamp"), "; ".join(details_of(report))
-        when = f" at {to_datetime(at).strftime(MINUTE)}" if type(at) is int and at in _MOMENTS else ""
+        when = f" at {strftime(MINUTE, gmtime(at / 1_000))}" if type(at) is int and at in _MOMENTS else ""
         sentence = f"{status}{when}{': ' if details else ''}{details}"
         summaries.append(clean_line(sentence, limit=SHOWN_LIMIT) if report else None)
     resolved = "resolved: " if is_status_recovery(old.get(key), new.get(key)) else ""
@@ -177,7 +178,7 @@ def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
         return None
     where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
     since = failure["failingSince"]
-    when = f" since {to_datetime(since).strftime(MINUTE)}" if type(since) is int and since in _MOMENTS else ""
+    when = f" since {strftime(MINUTE, gmtime(since / 1_000))}" if type(since) is int and since in _MOMENTS else ""
     code = failure.get("lastFailedStatusCode")
     why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"

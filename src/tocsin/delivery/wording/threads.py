@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from time import gmtime, strftime
 from typing import Any
 
 import orjson
 
-from tocsin.clock import to_datetime
 from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -107,7 +107,7 @@ def _announcement_lines(announcement: Document) -> Iterator[ChangeLine]:
         yield ChangeLine(text)
     times = [announcement.get(key) for key in ("startTime", "endTime")]
     if all(isinstance(at, int) for at in times):
-        start, end = (to_datetime(at).strftime("%Y-%m-%d %H:%M") for at in times if isinstance(at, int))
+        start, end = (strftime("%Y-%m-%d %H:%M", gmtime(at / 1_000)) for at in times if isinstance(at, int))
         yield ChangeLine(f"from {start} until {end} UTC")
 
 

@@ -7,14 +7,13 @@ entity can add a header or markup. Next: ``delivery/channels/email/composition.p
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from email.utils import format_datetime, parseaddr
+from email.utils import formatdate, parseaddr
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, Template, select_autoescape
 from yarl import URL
 
-from tocsin.clock import to_datetime
-from tocsin.delivery.channels.email.composition import check_recipient, compose_mail
+from tocsin.delivery.channels.email.composition import PLAIN_ADDRESS, compose_mail, parse_address
 from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
@@ -62,13 +61,14 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     if settings.unsubscribe_key:
         token = sign_token(UNSUBSCRIBE, first.notification_id, settings.unsubscribe_key)
         unsubscribe = f"{settings.base_url}/api/v1/unsubscribe/{token}"
-    recipient = check_recipient(dispatch.message.target)
+    target = dispatch.message.target
+    recipient = target if PLAIN_ADDRESS.fullmatch(target) else parse_address(target)
     texts = preview(dispatch, settings.base_url, unsubscribe)
     headers = [
         ("From", settings.address),
         ("To", recipient),
         ("Subject", texts["subject"]),
-        ("Date", format_datetime(to_datetime(now_ms))),
+        ("Date", formatdate(now_ms / 1_000)),
         ("Message-ID", f"<{message_id}@{host}>"),
     ]
     if dispatch.answers is not None:

@@ -321,7 +321,7 @@ KINDS = samples.EVENTS | {
 
 
 @pytest.mark.parametrize("name", list(KINDS))
-def test_a_message_becomes_a_mail_through_at_most_twenty_functions(name: str) -> None:
+def test_a_message_becomes_a_mail_through_at_most_fifteen_functions(name: str) -> None:
     sender, message = replace(SENDER, unsubscribe_key=b"key"), dispatch(KINDS[name])
     trace = trace_of(lambda: render_mail(message, sender, now_ms=NOW_MS))
-    assert len(trace.functions) <= 20, sorted(trace.functions)
+    assert len(trace.functions) <= 15, sorted(trace.functions)

@@ -124,6 +124,11 @@ def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_fo
     shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that was restored here
     assert grow(parts).added == len(before) - second.after
     assert read_rows(parts) == before
+    halfway = Path(folder_of(parts.place.root, parts.lake.segments()[1].id))  # as a killed restore leaves it
+    for path in (halfway / "_SUCCESS", *halfway.rglob("*.parquet")):
+        path.unlink()
+    assert grow(parts).added == len(before) - second.after
+    assert read_rows(parts) == before
     root = Path(parts.place.root)
     root.rename(tmp_path / "elsewhere")
     with pytest.raises(Unavailable, match="does not exist"):

@@ -158,7 +158,7 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
 
 
 def _begin_where_it_is_whole(parts: LakeParts) -> None:
-    """Retire the lake from the first segment on whose files are missing.
+    """Retire the lake from the first segment on whose files are missing, or were copied halfway.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
             " lake from the log."
         )
     now_ms = parts.clock.now_ms()
-    retired = parts.lake.retire_missing(files.has_segment, now_ms=now_ms)
+    retired = parts.lake.retire_missing(files.is_complete, now_ms=now_ms)
     if retired:
         _LOG.warning("lake_begins_again", after=parts.lake.end(), segments=retired, reason="their files are missing")
         if parts.lake.lacks_removed_events():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tocsin.lake_files.folder import FolderFiles
-from tocsin.lake_files.port import LakeFiles
+from tocsin.lake_files.port import LakeFiles, StoredFile
 from tocsin.settings import Settings
 
 
@@ -20,10 +20,14 @@ def lake_files_of(settings: Settings) -> LakeFiles:
 
 
 def copy_segment(segment_id: str, source: LakeFiles, target: LakeFiles) -> int:
-    """Copy a segment from one lake to another; return its bytes."""
+    """Copy a segment from one lake to another, the file that says it is complete last; return its bytes."""
     copied_bytes = 0
-    for file in source.files_of(segment_id):
+    for file in sorted(source.files_of(segment_id), key=_says_complete):
         with source.open(file.path) as content:
             target.write(file.path, content)
         copied_bytes += file.size
     return copied_bytes
+
+
+def _says_complete(file: StoredFile) -> bool:
+    return file.path.rpartition("/")[2].startswith("_")

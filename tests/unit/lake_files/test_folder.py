@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import stat
 from pathlib import Path
+from typing import BinaryIO
+
+import pytest
 
 from tocsin.lake_files.address import copy_segment, files_at
 from tocsin.lake_files.folder import FolderFiles
@@ -20,6 +23,26 @@ def test_a_segment_is_copied_with_all_its_files_for_their_owner_alone(tmp_path: 
     file = tmp_path / "copy" / "segment=a" / "date=2026-01-01" / "part-0.parquet"
     assert file.read_text() == "segment=a/date=2026-01-01/part-0.parquet"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+class FullFolder(FolderFiles):
+    """A folder that has room for one more file."""
+
+    def write(self, path: str, content: BinaryIO) -> None:
+        if self.segment_ids():
+            raise OSError("No space left on device")
+        super().write(path, content)
+
+
+def test_a_segment_that_is_copied_halfway_does_not_look_complete(tmp_path: Path) -> None:
+    source, target = FolderFiles(tmp_path / "lake"), FullFolder(tmp_path / "copy")
+    for path in ("segment=a/_SUCCESS", "segment=a/date=2026-01-01/part-0.parquet"):
+        source.write(path, io.BytesIO(path.encode()))
+    target.root.mkdir()
+    with pytest.raises(OSError, match="No space left"):
+        copy_segment("a", source, target)
+    assert target.has_segment("a")
+    assert not target.is_complete("a")
 
 
 def test_a_segment_that_was_not_written_to_its_end_is_there_but_not_complete(tmp_path: Path) -> None:

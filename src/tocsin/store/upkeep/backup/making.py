@@ -108,7 +108,7 @@ def _contents_of(connection: Connection, tables: dict[str, list[str]]) -> Manife
 def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: ReportProgress) -> tuple[str, ...]:
     """Copy the segments of the lake; return which. A missing one can be made again from the log, and is skipped."""
     lake, copy = lake_files_of(settings), FolderFiles(folder / LAKE)
-    existing = tuple(filter(lake.has_segment, segments))
+    existing = tuple(filter(lake.is_complete, segments))
     copied_bytes, total = 0, sum(file.size for one in existing for file in lake.files_of(one))
     for segment_id in existing:
         copied_bytes += copy_segment(segment_id, lake, copy)

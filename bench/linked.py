@@ -46,11 +46,11 @@ def _render(pages: list[list[ChangeEvent]], render: Callable[[list[ChangeEvent]]
 
 
 def _as_json(page: list[ChangeEvent]) -> bytes:
-    return orjson.dumps({"data": [as_default(event) for event in page]})
+    return orjson.dumps({"data": [as_default(event.as_wire()) for event in page]})
 
 
 def _as_rdf(page: list[ChangeEvent], answer_format: Format) -> bytes:
-    nodes = [event_node(as_default(event), by_bot=False) for event in page]
+    nodes = [event_node(as_default(event.as_wire()), by_bot=False) for event in page]
     return render_graph(event_context(), nodes, answer_format)
 
 

@@ -48,6 +48,10 @@ class Running:
         """Return the most memory that it and what it started ever held, each at its own peak (VmHWM)."""
         return sum(peak_mib(pid) for pid in family(self.process.pid))
 
+    def processor_s(self) -> float:
+        """Return the processor time that it and what it started have taken so far."""
+        return sum(processor_s(pid) for pid in family(self.process.pid))
+
     def until(self, question: Callable[[], bool], *, within_s: float = 120.0, every_s: float = 0.01) -> float:
         """Return how long after its start (seconds) ``question`` was true; raise if it ended before that."""
         until(question, within_s=within_s, every_s=every_s, or_else=self._say_if_ended)
@@ -174,6 +178,14 @@ def peak_mib(pid: int) -> float:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor time that a process has taken so far, its threads included; 0 when it has ended."""
+    with suppress(OSError):
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]  # utime and stime
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 

@@ -29,7 +29,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.ingest.records import RefusedRecord, TopicRecord
-from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
+from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
 from tocsin.model.message import Delivered, Entry, Outcome
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.relay.records import RecordForm, records_of
@@ -157,7 +157,8 @@ def test_records_of_the_relay_are_as_the_document_says(logged_events: list[Logge
     messages = Messages(asyncapi_document(Settings(relay_format=payload_format)))
     form = RecordForm(topic="t", payload_format=payload_format, source=SOURCE, limit_bytes=200_000)
     names = set()
-    for record in records_of(logged_events, form):
+    documents = [LoggedDocument(one.offset, one.event.as_wire()) for one in logged_events]
+    for record in records_of(documents, form):
         headers = {**{name: value.decode() for name, value in record.headers}, RELAY_HEADER: "a-relay"}
         messages.check("event", json.loads(record.value), headers)
         names |= headers.keys()

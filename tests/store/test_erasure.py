@@ -11,6 +11,7 @@ import orjson
 import pytest
 from sqlalchemy import Engine, String, Text, delete, func, insert, select
 from tests.company import SmallCompany
+from tests.store.event_documents import assert_records_are_the_same
 
 from tocsin.errors import Conflict
 from tocsin.model.erasure import Erasure, PersonalIdentity
@@ -98,6 +99,7 @@ def test_no_trace_is_left_and_the_store_is_sound(company: SmallCompany) -> None:
     assert counts["change_event"] > 5
     assert list(traces(company.engine)) == []
     assert damage(company.engine) == before == {}
+    assert_records_are_the_same(company.engine)
 
 
 def test_a_second_pass_finds_nothing(company: SmallCompany) -> None:

@@ -265,11 +265,11 @@ def test_the_order_holds_per_entity_however_its_parent_is_named(key: str, shop: 
 def test_what_tocsin_sent_is_ignored_whatever_carries_it(shop: Company, writes: IngestWrites) -> None:
     written = shop.patch(("add", "/description", "Jane's words."))
     assert written.event is not None
-    ours = EVENT_FORMATS["cloudEvents"](written.event, "https://tocsin.example.com")
+    ours = EVENT_FORMATS["cloudEvents"](written.event.as_wire(), "https://tocsin.example.com")
     (result,) = send(writes, shop, ours)
     assert result.state is IngestState.IGNORED
     for name in ("default", "tocsin", "openmetadata"):
-        assert send_one(writes, shop, EVENT_FORMATS[name](written.event, "")) == "ignored"
+        assert send_one(writes, shop, EVENT_FORMATS[name](written.event.as_wire(), "")) == "ignored"
     moved = ours | {"source": "https://former.example.com"}
     assert send_one(writes, shop, moved) == "ignored"
 

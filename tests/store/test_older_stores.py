@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, MetaData, func, insert, select, text
 from tests.store.catalogues import JANE, company
+from tests.store.event_documents import assert_records_are_the_same
 from tests.store.large import change_word, create
 
 from tocsin.catalogue.writes import Writes
@@ -45,6 +46,7 @@ def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engin
     assert [one.event.to_json() for one in log.read(0, 1_000)] == [
         logged.event.to_json() for logged in EventLog(sqlite_engine).read(0, 1_000)
     ]
+    assert_records_are_the_same(older)
     for version in ("0.1", "0.2", "0.3", "0.4"):
         assert reader.version("table", key, version) == History(sqlite_engine).version("table", key, version)
 

@@ -14,7 +14,7 @@ from uuid_utils import uuid7
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
+from tocsin.model.change import ChangeEvent, EventType, LoggedDocument
 from tocsin.model.stored import CapturedEvent
 from tocsin.relay.loop import Relay, RelayParts
 from tocsin.relay.reader import TopicReader
@@ -39,11 +39,11 @@ class _Reader:
     def check(self) -> None:
         """Accept everything."""
 
-    def visible(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    def visible(self, events: Sequence[LoggedDocument]) -> Sequence[LoggedDocument]:
         """Return the events if they may be viewed."""
-        visible_events = list(events) if self.may_view else []
+        visible_events = events if self.may_view else []
         self.has_read.release()
-        if events and events[-1].event.entity_id == _ENTITY_IDS[-1]:
+        if events and events[-1].event["entityId"] == _ENTITY_IDS[-1]:
             self.stop.set()
         return visible_events
 

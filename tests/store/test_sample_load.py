@@ -10,6 +10,7 @@ from argon2 import PasswordHasher
 from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
+from tests.store.event_documents import assert_records_are_the_same
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock, SystemClock
@@ -95,6 +96,10 @@ def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_befor
     assert alerts
     assert sum(alert.stood_before(one) for one in past for alert in alerts) == 0
     engine.dispose()
+
+
+def test_records_of_the_year_are_the_same_from_events_and_from_their_json(sample: Engine) -> None:
+    assert_records_are_the_same(sample)
 
 
 def test_two_loads_leave_the_same_rows(sample: Engine, sqlite_engine: Engine) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from pydantic import Field, PlainSerializer
@@ -243,6 +243,13 @@ def _is_large(value: object) -> bool:
 
 def _number(version: Decimal | None) -> float | None:
     return None if version is None else version_to_wire(version)
+
+
+class LoggedDocument(NamedTuple):
+    """A change event as JSON, as ``as_wire`` returns it, at its place in the log."""
+
+    offset: int
+    event: Document
 
 
 @dataclass(frozen=True)

@@ -185,11 +185,12 @@ def change_without_secrets(change: Document) -> Document:
 
 
 def _field_without(change: Document) -> Document:
-    steps = tuple(change["name"].split("."))
-    if steps[0] == _FREE_CONFIG:
+    field = change["name"].partition(".")[0]
+    if field == _FREE_CONFIG:
         return {"name": change["name"]}
-    if steps[0] not in SEALED:
+    if field not in SEALED:
         return change
+    steps = tuple(change["name"].split("."))
     values = {key: _without(change[key], steps) for key in ("oldValue", "newValue") if key in change}
     return change | {key: None if value is _GONE else value for key, value in values.items()}
 

@@ -38,7 +38,7 @@ from tocsin.store.upkeep.opening import make_store, open_store
 from tocsin.store.upkeep.stored_settings import with_stored_secrets
 
 _COLLECT_AFTER = (20_000, 20, 50)
-_BATCH_BYTES = 8 * 2**20
+_BATCH_BYTES = 2 * 2**20
 """Most bytes of the events that are read at once, as they are stored."""
 
 READER: Document = {

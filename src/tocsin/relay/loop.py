@@ -203,7 +203,7 @@ class Relay:
         if end == position.offset:
             return _Portion([], position, read_s)
         self._check(position)
-        events = log.list_events(self._parts.selection, after=position.offset, through=end, limit=self._parts.batch)
+        events = log.list_documents(self._parts.selection, after=position.offset, through=end, limit=self._parts.batch)
         is_full = events.is_cut or len(events) == self._parts.batch
         reached = events[-1].offset if is_full else max(position.offset, end)  # the end may have fallen back
         records = records_of(self._parts.reader.visible(events), self._parts.form)

@@ -6,7 +6,6 @@ Next: ``access/person_visibility.py``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import structlog
 from sqlalchemy import Engine
@@ -14,7 +13,7 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.errors import Unavailable
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import ChangeEvent, LoggedDocument
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.people.identities import People
@@ -46,7 +45,7 @@ class TopicReader:
         if not self._subjects.policies_in_use():
             raise NoReader("The store has no policies, so nobody may see anything: start the server once.")
 
-    def visible(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    def visible(self, events: Sequence[LoggedDocument]) -> Sequence[LoggedDocument]:
         """Return the events that the reader may see, without what they may not see in them.
 
         Raises
@@ -54,9 +53,11 @@ class TopicReader:
         NoReader : no bot has this name, or not any more
         """
         visibility = Visibility(self._permission_cache.now().of(self._bot_id()), self._standing)
-        visible = visibility.visible_events([logged.event for logged in events])
+        if visibility.is_whole:
+            return events
+        visible = visibility.visible_events([ChangeEvent.model_validate(logged.event) for logged in events])
         visible_entries = [
-            logged if event is logged.event else replace(logged, event=event)
+            LoggedDocument(logged.offset, event.as_wire())
             for logged, event in zip(events, visible, strict=True)
             if event is not None
         ]

@@ -9,8 +9,9 @@ Source: CloudEvents 1.0.2, Kafka protocol binding 3.2 (binary) and 3.3 (structur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tocsin.delivery.wording.broker_headers import CLOUD_PREFIX, IDEMPOTENCY_HEADER, OFFSET_HEADER
 from tocsin.delivery.wording.event_formats import (
@@ -20,18 +21,18 @@ from tocsin.delivery.wording.event_formats import (
     cloud_attributes,
     render_event,
 )
-from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.change import LoggedDocument
+from tocsin.model.entity import Document
 
 
-@dataclass(frozen=True)
-class BrokerRecord:
+class BrokerRecord(NamedTuple):
     """One event as a broker takes it; ``key`` is the id of the entity, so that its events stay in order."""
 
     log_offset: int
     topic: str
     key: str
     value: bytes
-    headers: tuple[tuple[str, bytes], ...]
+    headers: Sequence[tuple[str, bytes]]
 
 
 @dataclass(frozen=True)
@@ -52,35 +53,31 @@ class RecordForm:
     limit_bytes: int
     per_entity_type: bool = False
 
-    def topic_of(self, event: ChangeEvent) -> str:
-        """Return the topic of an event."""
-        return f"{self.topic}.{event.entity_type}" if self.per_entity_type else self.topic
+    def topic_of(self, entity_type: str) -> str:
+        """Return the topic of events of a type of entity."""
+        return f"{self.topic}.{entity_type}" if self.per_entity_type else self.topic
 
 
-def records_of(events: Iterable[LoggedEvent], form: RecordForm) -> list[BrokerRecord]:
+def records_of(events: Iterable[LoggedDocument], form: RecordForm) -> list[BrokerRecord]:
     """Return one record per event, in their order."""
     return [_record_of(logged, form) for logged in events]
 
 
-def _record_of(logged: LoggedEvent, form: RecordForm) -> BrokerRecord:
-    event = logged.event
+def _record_of(logged: LoggedDocument, form: RecordForm) -> BrokerRecord:
+    offset, event = logged
     value, reference = render_event(event, form.payload_format, form.source, limit_bytes=form.limit_bytes)
-    our_headers = ((IDEMPOTENCY_HEADER, event.id.encode()), (OFFSET_HEADER, str(logged.offset).encode()))
-    return BrokerRecord(
-        log_offset=logged.offset,
-        topic=form.topic_of(event),
-        key=event.entity_id,
-        value=value,
-        headers=(*_envelope(event, form, reference), *our_headers),
-    )
+    headers = _envelope(event, form, reference)
+    headers += ((IDEMPOTENCY_HEADER, event["id"].encode()), (OFFSET_HEADER, str(offset).encode()))
+    return BrokerRecord(offset, form.topic_of(event["entityType"]), event["entityId"], value, headers)
 
 
-def _envelope(event: ChangeEvent, form: RecordForm, reference: str | None) -> Iterator[tuple[str, bytes]]:
+def _envelope(event: Document, form: RecordForm, reference: str | None) -> list[tuple[str, bytes]]:
     if EVENT_FORMATS[form.payload_format] is as_cloud_event:
-        yield "content-type", b"application/cloudevents+json"
-        return
-    yield "content-type", b"application/json"
-    for name, value in cloud_attributes(event, form.source).items():
-        yield f"{CLOUD_PREFIX}{name}", value.encode()
+        return [("content-type", b"application/cloudevents+json")]
+    attributes = cloud_attributes(event, form.source)
     if reference is not None:
-        yield f"{CLOUD_PREFIX}{DATA_REFERENCE}", reference.encode()
+        attributes[DATA_REFERENCE] = reference
+    return [
+        ("content-type", b"application/json"),
+        *[(CLOUD_PREFIX + name, value.encode()) for name, value in attributes.items()],
+    ]

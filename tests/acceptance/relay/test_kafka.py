@@ -49,7 +49,9 @@ def test_each_event_of_the_log_is_a_record_in_the_format_of_the_setting(kafka: K
     for message, offset in zip(messages, offsets_of(messages), strict=True):
         event, headers = events[offset], dict(message.headers() or [])
         assert message.key() == event.entity_id.encode()
-        assert orjson.loads(message.value() or b"") == orjson.loads(orjson.dumps(EVENT_FORMATS["seed"](event, "")))
+        assert orjson.loads(message.value() or b"") == orjson.loads(
+            orjson.dumps(EVENT_FORMATS["seed"](event.as_wire(), ""))
+        )
         assert headers["ce_id"] == headers["idempotencyKey"] == event.id.encode()
         assert headers["ce_type"] == f"org.open-metadata.{event.event_type}".encode()
         assert (headers["ce_specversion"], headers["content-type"]) == (b"1.0", b"application/json")

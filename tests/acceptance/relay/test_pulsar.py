@@ -64,7 +64,7 @@ def test_each_event_of_the_log_is_a_message_in_the_format_of_the_setting(pulsar:
         event, properties = events[offset], message.properties()
         assert message.partition_key() == event.entity_id
         assert message.producer_name() == office.settings.relay_name
-        assert orjson.loads(message.data()) == orjson.loads(orjson.dumps(EVENT_FORMATS["seed"](event, "")))
+        assert orjson.loads(message.data()) == orjson.loads(orjson.dumps(EVENT_FORMATS["seed"](event.as_wire(), "")))
         assert properties["ce_id"] == properties["idempotencyKey"] == event.id
         assert properties["ce_type"] == f"org.open-metadata.{event.event_type}"
 

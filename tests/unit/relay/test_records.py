@@ -7,7 +7,7 @@ import pytest
 from tests.unit.delivery.events import change_event
 
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
-from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.change import ChangeEvent, LoggedDocument
 from tocsin.relay.records import BrokerRecord, RecordForm, records_of
 
 SOURCE = "https://tocsin.example.com"
@@ -15,7 +15,7 @@ SOURCE = "https://tocsin.example.com"
 
 def record_of(event: ChangeEvent, payload_format: str = "seed", *, limit_bytes: int = 1_000_000) -> BrokerRecord:
     form = RecordForm("events", payload_format, SOURCE, limit_bytes)
-    (record,) = records_of([LoggedEvent(7, event, {})], form)
+    (record,) = records_of([LoggedDocument(7, event.as_wire())], form)
     return record
 
 
@@ -23,7 +23,9 @@ def record_of(event: ChangeEvent, payload_format: str = "seed", *, limit_bytes: 
 def test_the_value_is_the_event_in_its_format(payload_format: str) -> None:
     event = change_event()
     record = record_of(event, payload_format)
-    assert orjson.loads(record.value) == orjson.loads(orjson.dumps(EVENT_FORMATS[payload_format](event, SOURCE)))
+    assert orjson.loads(record.value) == orjson.loads(
+        orjson.dumps(EVENT_FORMATS[payload_format](event.as_wire(), SOURCE))
+    )
     assert (record.log_offset, record.topic, record.key) == (7, "events", event.entity_id)
     headers = dict(record.headers)
     assert headers["idempotencyKey"] == event.id.encode()
@@ -48,5 +50,5 @@ def test_a_large_event_goes_without_its_entity_and_names_the_whole(payload_forma
 
 def test_each_entity_type_may_have_a_topic() -> None:
     form = RecordForm("events", "seed", SOURCE, 1_000_000, per_entity_type=True)
-    (record,) = records_of([LoggedEvent(1, change_event(entity_type="topic"), {})], form)
+    (record,) = records_of([LoggedDocument(1, change_event(entity_type="topic").as_wire())], form)
     assert record.topic == "events.topic"

@@ -1,4 +1,4 @@
-"""Webhook payloads: one event in the format that its destination asks for.
+"""Formats of one event for its recipients, made of the event as JSON (``ChangeEvent.as_wire``).
 
 ``seed`` is the change event of seeds/002, as its schema has it; the default adds ids to it, and ``tocsin`` what each
 change means; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in
@@ -9,6 +9,7 @@ Next: ``delivery/channels/webhook/render.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from uuid import UUID
 
 import orjson
@@ -68,77 +69,76 @@ OWN_TYPES = frozenset(
 """The event types that OpenMetadata does not know."""
 
 
-def as_seed(event: ChangeEvent, _source: str = "") -> Document:
+def as_seed(event: Document, _source: str = "") -> Document:
     """Return the event as the schema of seeds/002 has it; what is unknown is left out, and so is a user without id.
 
     Event types that the schema lacks become ``entityUpdated``.
     """
     document = _with_entity(event, SEED_KEYS)
-    if event.event_type not in SEED_TYPES:
+    if event["eventType"] not in SEED_TYPES:
         document["eventType"] = EventType.ENTITY_UPDATED.value
-    if not _is_uuid(event.user_id or ""):
+    if not _is_uuid(event.get("userId", "")):
         document.pop("userId", None)
     return document
 
 
-def as_default(event: ChangeEvent, _source: str = "") -> Document:
+def as_default(event: Document, _source: str = "") -> Document:
     """Return the event with the fields of seeds/002, its ``id`` and its own type; what is unknown is left out.
 
     ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
     version.
     """
-    return _with_entity(event, DEFAULT_KEYS) | {"idempotencyKey": event.id}
+    return _with_entity(event, DEFAULT_KEYS) | {"idempotencyKey": event["id"]}
 
 
-def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
+def as_tocsin(event: Document, _source: str = "") -> Document:
     """Return the event in the default form and, as ``semanticChanges``, the meaning of each change."""
-    return {**as_default(event), "semanticChanges": semantic_changes(event)}
+    return {**as_default(event), "semanticChanges": semantic_changes(ChangeEvent.model_validate(event))}
 
 
-def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
+def as_upstream(event: Document, _source: str = "") -> Document:
     """Return the event as upstream 1.13 has it: ``entity`` as JSON text, ``domains`` as ids, no ``userId``.
 
     Lists and objects among the values of a change are JSON text, too. Event types that upstream does not know become
     ``entityUpdated``.
     """
-    wire = _wire(event)
-    if "changeDescription" in wire:
-        wire["changeDescription"] = with_texts(wire["changeDescription"])
-    document = {key: wire[key] for key in UPSTREAM_KEYS if key in wire}
-    if event.event_type in OWN_TYPES:
+    document = _with_entity(event, UPSTREAM_KEYS)
+    if "changeDescription" in document:
+        document["changeDescription"] = with_texts(document["changeDescription"])
+    if event["eventType"] in OWN_TYPES:
         document["eventType"] = EventType.ENTITY_UPDATED.value
-    if event.entity is not None:
-        document["entity"] = orjson.dumps(_with_names(event)).decode()
-    if domains := [domain for domain in event.domains or () if _is_uuid(domain)]:
+    if "entity" in document:
+        document["entity"] = orjson.dumps(document["entity"]).decode()
+    if domains := [domain for domain in event.get("domains", ()) if _is_uuid(domain)]:
         document["domains"] = domains
     return document
 
 
-def as_cloud_event(event: ChangeEvent, source: str) -> Document:
+def as_cloud_event(event: Document, source: str) -> Document:
     """Return the event in a CloudEvents 1.0 envelope; ``data`` is the default form."""
     return {**cloud_attributes(event, source), "datacontenttype": "application/json", "data": as_default(event)}
 
 
-def cloud_attributes(event: ChangeEvent, source: str) -> dict[str, str]:
+def cloud_attributes(event: Document, source: str) -> dict[str, str]:
     """Return the attributes of the event as a CloudEvent 1.0."""
     return {
         "specversion": "1.0",
-        "id": event.id,
+        "id": event["id"],
         "source": source,
-        "type": f"org.open-metadata.{event.event_type}",
-        "subject": event.entity_fully_qualified_name or event.entity_id,
-        "time": to_datetime(event.timestamp).isoformat().replace("+00:00", "Z"),
+        "type": f"org.open-metadata.{event['eventType']}",
+        "subject": event.get("entityFullyQualifiedName") or event["entityId"],
+        "time": to_datetime(event["timestamp"]).isoformat().replace("+00:00", "Z"),
     }
 
 
-EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
+EVENT_FORMATS: dict[str, Callable[[Document, str], Document]] = {
     "default": as_default,
     "seed": as_seed,
     "tocsin": as_tocsin,
     "openmetadata": as_upstream,
     "cloudEvents": as_cloud_event,
 }
-"""What ``payloadFormat`` of a destination and the setting ``event_format`` may say."""
+"""What ``payloadFormat`` of a destination and the setting ``event_format`` may say; each takes an event as JSON."""
 
 
 def check_format(config: DestinationConfig, place: str) -> None:
@@ -153,7 +153,7 @@ FULL_EVENT, DATA_REFERENCE = "fullEvent", "dataref"
 
 
 def render_event(
-    event: ChangeEvent, payload_format: str, source: str, *, limit_bytes: int, in_brief: bool = False
+    event: Document, payload_format: str, source: str, *, limit_bytes: int, in_brief: bool = False
 ) -> tuple[bytes, str | None]:
     """Return an event as JSON, and the address of the whole one where only a part of it is in the JSON.
 
@@ -165,9 +165,9 @@ def render_event(
         payload = orjson.dumps(render(event, source))
         if len(payload) <= limit_bytes:
             return payload, None
-    address = f"{source}/api/v1/events/{event.id}"
-    for thin in ({"entity": None}, {"entity": None, "change_description": None}):
-        document = render(event.model_copy(update=thin), source)
+    address = f"{source}/api/v1/events/{event['id']}"
+    for large_keys in (("entity",), ("entity", "changeDescription")):
+        document = render({key: value for key, value in event.items() if key not in large_keys}, source)
         if render is as_cloud_event:
             document[DATA_REFERENCE] = address
         elif render not in (as_upstream, as_seed):  # whose schemas have no place for it
@@ -178,11 +178,14 @@ def render_event(
     return payload, address
 
 
-def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
-    wire = _wire(event)
-    if event.entity is not None:
-        wire["entity"] = _with_names(event)
-    return {key: wire[key] for key in keys if key in wire}
+def _with_entity(event: Document, keys: Sequence[str]) -> Document:
+    """Return an event for its recipient, with these keys alone: nothing in it reveals that something is hidden."""
+    document = {key: event[key] for key in keys if key in event}
+    if "changeDescription" in document:
+        document["changeDescription"] = change_without_secrets(document["changeDescription"])
+    if "entity" in document:
+        document["entity"] = _with_names(event["entityType"], document["entity"])
+    return document
 
 
 def with_texts(change: Document) -> Document:
@@ -199,20 +202,12 @@ def _as_text(value: object) -> object:
     return orjson.dumps(value).decode() if isinstance(value, list | dict) else value
 
 
-def _wire(event: ChangeEvent) -> Document:
-    """Return the event for its recipient: nothing in it reveals that something is hidden."""
-    wire = event.as_wire()
-    change = wire.get("changeDescription")
-    if change:
-        wire["changeDescription"] = change_without_secrets(change)
-    return wire
+def _with_names(entity_type: str, entity: Document) -> Document:
+    row, visible_entity = ENTITY_TYPES.get(entity_type), without_secrets(entity)
+    return with_member_names(row, visible_entity) if row else visible_entity
 
 
-def _with_names(event: ChangeEvent) -> Document:
-    row, entity = ENTITY_TYPES.get(event.entity_type), without_secrets(event.entity or {})
-    return with_member_names(row, entity) if row else entity
-
-
+@lru_cache(1_024)
 def _is_uuid(text: str) -> bool:
     try:
         UUID(text)

@@ -162,7 +162,7 @@ def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]
     return [
         {
             "failingSubscriptionId": failure.subscription_id,
-            "changeEvent": as_upstream(event, caller.root),
+            "changeEvent": as_upstream(event.as_wire(), caller.root),
             "reason": failure.reason if failure.status_code is None else f"{failure.reason} ({failure.status_code})",
             "source": TO_SUBSCRIBER,
             "timestamp": failure.updated_at_ms,
@@ -174,7 +174,11 @@ def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]
 
 def sent_json(sent: Sequence[ChangeEvent], caller: Caller) -> list[Document]:
     """Return events in upstream's shape, those that the caller may view."""
-    return [as_upstream(event, caller.root) for event in caller.visibility.visible_events(sent) if event is not None]
+    return [
+        as_upstream(event.as_wire(), caller.root)
+        for event in caller.visibility.visible_events(sent)
+        if event is not None
+    ]
 
 
 def typed_json(status: str, events: Sequence[Document]) -> list[Document]:
@@ -230,4 +234,5 @@ def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:
 
 
 def _events(logged: Sequence[LoggedEvent], caller: Caller) -> list[Document]:
-    return [as_upstream(one.event, caller.root) for one in as_shown(caller.visibility, logged) if one is not None]
+    shown_events = [one for one in as_shown(caller.visibility, logged) if one is not None]
+    return [as_upstream(shown.event.as_wire(), caller.root) for shown in shown_events]

@@ -191,7 +191,7 @@ def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document
     return {
         "id": dispatch.message.id,
         "idempotencyKey": entry.event.id,
-        "event": form(entry.event, settings.base_url()),
+        "event": form(entry.event.as_wire(), settings.base_url()),
         "reasons": reasons,
     }
 

@@ -186,6 +186,6 @@ def _open_headers(required: Mapping[str, Document]) -> Document:
 
 
 def _example(payload_format: str) -> Document:
-    rendered = EVENT_FORMATS[payload_format](_EXAMPLE, "https://tocsin.example.org")
+    rendered = EVENT_FORMATS[payload_format](_EXAMPLE.as_wire(), "https://tocsin.example.org")
     example: Document = orjson.loads(orjson.dumps(rendered))
     return example

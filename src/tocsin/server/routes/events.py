@@ -262,8 +262,8 @@ def _linked_format(name: EventFormat | None, request: Request) -> Format | None:
 
 
 def _event_node(logged: LoggedEvent) -> Node:
-    return event_node(as_default(logged.event), by_bot=logged.derived.get("isBot") is True)
+    return event_node(as_default(logged.event.as_wire()), by_bot=logged.derived.get("isBot") is True)
 
 
 def _event_json(logged: LoggedEvent, caller: Caller, shape: EventFormat | None) -> Document:
-    return EVENT_FORMATS.get(shape or "", as_upstream)(logged.event, caller.root)
+    return EVENT_FORMATS.get(shape or "", as_upstream)(logged.event.as_wire(), caller.root)

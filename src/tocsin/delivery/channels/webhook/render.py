@@ -73,7 +73,7 @@ def compress_payload(payload: bytes) -> bytes:
 
 def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
     payload, full_event = render_event(
-        entry.event, payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
+        entry.event.as_wire(), payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
     )
     return _Rendered(entry, payload, full_event)
 

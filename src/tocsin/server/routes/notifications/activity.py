@@ -55,7 +55,7 @@ def list_activity(
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     data = [
         {
-            "event": as_default(entry.event),
+            "event": as_default(entry.event.as_wire()),
             "title": event_text(entry.event).headline,
             "semanticChanges": semantic_changes(entry.event),
         }

@@ -138,7 +138,7 @@ def event_of(kind: EntityType, written: Written, caller: Caller) -> Document:
     """
     (event,) = caller.visibility.visible_events([written.event]) if written.event is not None else (None,)
     if event is not None:
-        return {key: value for key, value in as_default(event).items() if key not in _NOT_UPSTREAM}
+        return {key: value for key, value in as_default(event.as_wire()).items() if key not in _NOT_UPSTREAM}
     document = written.document
     return {
         "id": str(uuid4()),

@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test soak check format lint types imports bench bench-compare truth zip wheel requirements clean python java official-client client-checks
+.PHONY: help up test soak check format lint types imports bench bench-compare bench-short bench-growth truth zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -60,6 +60,12 @@ bench: $(INSTALLED) ## Measure, and print a table; BENCH_ARGS="--only api --scal
 
 bench-compare: $(INSTALLED) ## Measure this tree and another commit in turns; REF=v1.2 BENCH_ARGS="--only api"
 	@$(BIN)/python -m bench.compare $(BENCH_ARGS) $(REF)
+
+bench-short: $(INSTALLED) ## Compare the hot paths with another commit in five minutes; REF=main
+	@$(BIN)/python -m bench.compare --short $(BENCH_ARGS) $(REF)
+
+bench-growth: $(INSTALLED) ## Measure how costs grow with what a store holds; BENCH_ARGS="--largest 10000" for a part
+	@$(BIN)/python -m bench.growth $(BENCH_ARGS)
 
 truth: $(INSTALLED) ## Replay real changes four ways and compare who was notified with who must be; TRUTH_ARGS="--changes 300"
 	@PYTHONPATH=src:. $(BIN)/python -m truth $(TRUTH_ARGS)

@@ -16,8 +16,10 @@ import structlog
 import typer
 from rich.console import Console
 
+from bench import history
 from bench.measured import Benchmark, Measurement
 from bench.page import table_of, write_page
+from bench.quiet import Disturbance, watch_others
 from tocsin.cli.progress import progress_bar
 from tocsin.logs import to_standard_error
 
@@ -56,7 +58,7 @@ def main(
     only: Annotated[list[Name] | None, typer.Option(help="Run this benchmark; may be given several times.")] = None,
     scale: Annotated[float, typer.Option(min=0.0001, max=10, help="Part of the full size; 0.01 tries it out.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    write: Annotated[bool, typer.Option(help="Put what was measured into docs/benchmarks.md; at full size.")] = False,
+    write: Annotated[bool, typer.Option(help="Add what was measured to docs/benchmarks.md, at full size.")] = False,
 ) -> None:
     """Measure Tocsin on this machine, over loopback only, with a floor from the same run for every figure."""
     if write and scale != 1.0:
@@ -66,14 +68,17 @@ def main(
         logger_factory=to_standard_error,
     )
     measurements: list[Measurement] = []
+    disturbances: dict[str, Disturbance] = {}
     try:
         for name in only or list(Name):
-            with progress_bar(name) as report:
+            with progress_bar(name) as report, watch_others() as disturbances[name]:
                 measurements += _benchmark(name)(scale, report)
     finally:  # what was measured is worth seeing even if the next benchmark failed
-        _show(measurements, as_json=as_json)
+        _show(measurements, disturbances, as_json=as_json)
     if write:
-        write_page(measurements)
+        disturbed_names = [name for name, disturbance in disturbances.items() if not disturbance.is_quiet]
+        write_page(measurements, disturbed_names=disturbed_names)
+        history.keep(measurements, disturbances)
 
 
 def _benchmark(name: Name) -> Benchmark:
@@ -81,7 +86,10 @@ def _benchmark(name: Name) -> Benchmark:
     return measure
 
 
-def _show(measurements: list[Measurement], *, as_json: bool) -> None:
+def _show(measurements: list[Measurement], disturbances: dict[str, Disturbance], *, as_json: bool) -> None:
+    for name, disturbance in disturbances.items():
+        if not disturbance.is_quiet:
+            print(f"{name}: {disturbance.text()}", file=sys.stderr)
     if as_json:
         print(json.dumps([row.as_json() for row in measurements], indent=2))
     else:

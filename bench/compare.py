@@ -29,6 +29,8 @@ from tocsin.cli.progress import ReportProgress, progress_bar
 _ROOT = Path(__file__).resolve().parents[1]
 _PINS = "requirements/all.txt"
 _COLUMNS = ("benchmark", "what", "unit", "this tree", "other", "speed", "range", "verdict")
+_SHORT = ("api", "webhooks", "sink", "backlog")
+_SHORT_SCALE = 0.05
 _FIGURES = frozenset({"this tree", "other", "speed", "range"})
 
 
@@ -67,16 +69,18 @@ def main(
     *,
     ref: Annotated[str, typer.Argument(help="Commit, branch or tag to compare this tree with.", metavar="REF")],
     only: Annotated[list[str] | None, typer.Option(help="Run this benchmark; may be given several times.")] = None,
-    scale: Annotated[float, typer.Option(min=0.0001, max=10, help="Part of the full size.")] = 1.0,
+    scale: Annotated[float | None, typer.Option(min=0.0001, max=10, help="Part of the full size.")] = None,
+    short: Annotated[bool, typer.Option(help=f"{', '.join(_SHORT)} at scale {_SHORT_SCALE}: five minutes.")] = False,
     rounds: Annotated[int, typer.Option(min=3, help="Times that each tree is measured.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure this tree and another commit in turns, and say what differs."""
-    choice = [word for name in only or () for word in ("--only", name)]
+    names, size = (only or _SHORT, scale or _SHORT_SCALE) if short else (only or (), scale or 1.0)
+    choice = [word for name in names for word in ("--only", name)]
     with _check_out(ref) as other_tree, progress_bar("rounds") as report:
         if (other_tree / _PINS).read_text() != (_ROOT / _PINS).read_text():
             print(f"{ref} pins other libraries; both trees are measured with those of this tree.", file=sys.stderr)
-        comparisons = compare(_measured_in_turns(other_tree, [*choice, "--scale", str(scale)], rounds, report))
+        comparisons = compare(_measured_in_turns(other_tree, [*choice, "--scale", str(size)], rounds, report))
     if as_json:
         print(json.dumps([_as_json(comparison) for comparison in comparisons], indent=2))
     else:

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -140,6 +141,16 @@ def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int, ro
         gc.collect()  # Spark keeps a frame's rows for as long as Python keeps the frame
     results = Rounds(tuple(match_s[warm_ups:]), tuple(floor_s[warm_ups:]))
     return results.time(_BENCHMARK, f"micro-batch of {size:,}, 1,000 alerts, p50")
+
+
+def median_match_s(events: pa.Table, session: SparkSession, alerts: Sequence[Plan]) -> float:
+    """Return the median time in which these events are matched with so many alerts, once the compiler has settled."""
+    index = index_of(alerts)
+    times_s = [
+        _arrow(matches(session.createDataFrame(events, schema=EVENTS), index, columns=_TAKEN_ALONG))
+        for _ in range(WARM_UP_COUNT + ROUND_COUNT)
+    ]
+    return median(times_s[WARM_UP_COUNT:])
 
 
 def _of_a_wide_table(work: Workload) -> list[Measurement]:

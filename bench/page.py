@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -32,15 +32,33 @@ def table_of(measurements: Sequence[Measurement]) -> Table:
     return table
 
 
-def write_page(measurements: Sequence[Measurement], page: Path = PAGE) -> None:
-    """Put these rows between the two markers of the page, in place of those of the same benchmarks; others stay."""
-    before, begin, remainder = page.read_text().partition(BEGIN)
-    table, end, after = remainder.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{page.name} lacks its markers {BEGIN} and {END}")
-    groups = _parse_table(table) | _dated_cells(measurements)  # a benchmark that was there already keeps its place
+def write_page(
+    measurements: Sequence[Measurement], page: Path = PAGE, *, disturbed_names: Collection[str] = frozenset()
+) -> None:
+    """Put these rows between the two markers of the page, in place of those of the same benchmarks; others stay.
+
+    ``disturbed_names`` are the benchmarks beside which other processes ran.
+    """
+    text = page.read_text()
+    groups = _parse_table(text.partition(BEGIN)[2].partition(END)[0]) | _dated_cells(
+        measurements, disturbed_names
+    )  # a benchmark that was there already keeps its place
     lines = _markdown([cells for group in groups.values() for cells in group])
-    page.write_text("\n".join((f"{before}{begin}", "", _machine_text(), "", *lines, "", f"{end}{after}")))
+    page.write_text(put_between(text, BEGIN, END, [_machine_text(), "", *lines]))
+
+
+def put_between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:
+    """Return the text of a page with these lines between two markers.
+
+    Raises
+    ------
+    ValueError : the text lacks a marker
+    """
+    before, first, remainder = text.partition(begin)
+    _, last, after = remainder.partition(end)
+    if not (first and last):
+        raise ValueError(f"the page lacks its markers {begin} and {end}")
+    return "\n".join((f"{before}{begin}", "", *lines, "", f"{end}{after}"))
 
 
 def _machine_text() -> str:
@@ -58,10 +76,12 @@ def _markdown(cells: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(one)} |" for one in (_ON_PAGE, rules, *cells)]
 
 
-def _dated_cells(measurements: Sequence[Measurement]) -> dict[str, list[list[str]]]:
-    """Return the cells of each benchmark's rows; the day is in the first."""
+def _dated_cells(measurements: Sequence[Measurement], disturbed_names: Collection[str]) -> dict[str, list[list[str]]]:
+    """Return the cells of each benchmark's rows; the day is in the first, and that the machine was not quiet."""
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    return _by_name([*row, today if row[0] else ""] for row in _grouped_cells(measurements))
+    names = {row.benchmark for row in measurements}
+    days = {name: f"{today}, not quiet" if name in disturbed_names else today for name in names}
+    return _by_name([*row, days.get(row[0], "")] for row in _grouped_cells(measurements))
 
 
 def _parse_table(table: str) -> dict[str, list[list[str]]]:

@@ -10,7 +10,7 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 from uuid import UUID
@@ -94,11 +94,9 @@ def _measure_store(engine: Engine, store: str, count: int, report: Report) -> li
 
 
 def _fill(engine: Engine, count: int, chance: random.Random, report: Report) -> None:
-    entity_ids = [str(UUID(int=chance.getrandbits(128))) for _ in range(ENTITY_COUNT)]
     for start in range(0, count, _AT_ONCE):
         report(start, count)
-        places = range(start, min(start + _AT_ONCE, count))
-        event_rows = [_event(place, chance, entity_ids) for place in places]
+        event_rows = log_rows(range(start, min(start + _AT_ONCE, count)), chance)
         with writing(engine) as connection:
             connection.execute(insert(change_event), event_rows)
             connection.execute(insert(notification), [_entry(row) for row in event_rows[1::10]])
@@ -110,8 +108,13 @@ def _fill(engine: Engine, count: int, chance: random.Random, report: Report) -> 
         connection.execute(insert(pipeline_progress), progress)
 
 
-def _event(place: int, chance: random.Random, entity_ids: list[str]) -> dict[str, object]:
-    event_id, entity_id = str(UUID(int=chance.getrandbits(128))), chance.choice(entity_ids)
+def log_rows(places: Iterable[int], chance: random.Random) -> list[dict[str, object]]:
+    """Return rows of the log, one per place (its offset less one): changes of 20,000 tables."""
+    return [_event(place, chance) for place in places]
+
+
+def _event(place: int, chance: random.Random) -> dict[str, object]:
+    event_id, entity_id = str(UUID(int=chance.getrandbits(128))), str(UUID(int=chance.randrange(ENTITY_COUNT)))
     document = {"id": event_id, "entityId": entity_id, "text": chance.randbytes(300).hex()}
     return {
         "log_offset": place + 1,

@@ -53,7 +53,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             report(len(measurements), 2)
             engine = open_engine(url, synchronous="NORMAL")
             stack.callback(engine.dispose)
-            task = _Task(engine, url, followers)
+            task = Task(engine, url, followers)
             times = in_alternation(task.run, task.floor, rounds=rounds, warm_ups=WARM_UP_COUNT)
             measurements.append(
                 times.rate("sink", f"one event's recipients to stored rows, {name}", "rows/s", followers, aim=aim)
@@ -71,7 +71,7 @@ def _stores(stack: ExitStack) -> Iterator[tuple[str, str, str]]:
         yield "PostgreSQL", cluster.url("sink"), "60,000"
 
 
-class _Task:
+class Task:
     """A task that gets one event after the other."""
 
     def __init__(self, engine: Engine, url: str, followers: int) -> None:

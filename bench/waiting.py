@@ -41,12 +41,10 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder,
         open_store(settings_in(Path(folder))) as (engine, _password),
     ):
-        messages = Messages(engine)
-        Sessions(engine).begin(_SESSION, lease_ms=10**9, now_ms=_NOW_MS)
-        _fill(engine, few, report)
-        few_ms, few_kib = _claims(messages)
-        _fill(engine, many - few, report)
-        many_ms, many_kib = _claims(messages)
+        fill_messages(engine, few, report)
+        few_ms, few_kib = p95(claim_times_ms(engine, CLAIM_COUNT)), _claim_kib(Messages(engine))
+        fill_messages(engine, many - few, report)
+        many_ms, many_kib = p95(claim_times_ms(engine, CLAIM_COUNT)), _claim_kib(Messages(engine))
     suffix = f"of {many:,} waiting messages"
     return [
         Measurement("waiting", f"claim of {CLAIMED} {suffix}, p95", many_ms, "ms", few_ms, CLAIM_COUNT),
@@ -54,7 +52,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     ]
 
 
-def _fill(engine: Engine, count: int, report: Report) -> None:
+def fill_messages(engine: Engine, count: int, report: Report = lambda _done, _total: None) -> None:
     """Add due messages, in turns to each destination."""
     message_rows = _rows(count)
     for start in range(0, count, _ROWS_PER_STATEMENT):
@@ -83,19 +81,25 @@ def _rows(count: int) -> Iterator[dict[str, object]]:
         }
 
 
-def _claims(messages: Messages) -> tuple[float, float]:
-    """Return the 95th percentile (ms) of claims that are given back, and the most memory (KiB) that one takes."""
-    times_ms = []
-    for _ in range(CLAIM_COUNT):
+def claim_times_ms(engine: Engine, count: int) -> list[float]:
+    """Return how long each of ``count`` claims takes, which are given back."""
+    messages, times_ms = Messages(engine), []
+    Sessions(engine).begin(_SESSION, lease_ms=10**9, now_ms=_NOW_MS)
+    for _ in range(count):
         started_s = time.perf_counter()
         claimed = _claim(messages)
         times_ms.append((time.perf_counter() - started_s) * 1000)
         messages.release(_SESSION, claimed)
+    return times_ms
+
+
+def _claim_kib(messages: Messages) -> float:
+    """Return the most memory that a claim takes, which is given back."""
     tracemalloc.start()
     messages.release(_SESSION, _claim(messages))
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return p95(times_ms), peak_bytes / _BYTES_PER_KIB
+    return peak_bytes / _BYTES_PER_KIB
 
 
 def _claim(messages: Messages) -> list[str]:

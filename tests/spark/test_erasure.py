@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pyarrow.parquet as pq
 import pytest
@@ -59,6 +60,7 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
     company.table("sales", owners=[{"id": company.ids[NAME], "type": "user"}], description=f"Ask {NAME}")
     for number in range(5):
         company.describe("sales", f"{number}: ask {ADDRESS}", by=NAME)
+    company.describe("revenue", f"{normalize('NFD', FULL_NAME.upper())} wrote it")
     grow(parts.lake)
     rebuild(parts.lake.session, store_engine, parts.url, lambda _done, _total: None)
     return company
@@ -143,7 +145,7 @@ def test_store_lake_and_search_name_them_no_more(company: SmallCompany, parts: E
     read_everything(company)
     certificate = run(company, parts)
     assert list(traces(company.engine)) == []
-    assert not {NAME, "Quist", ADDRESS} & {word for word in (NAME, "Quist", ADDRESS) if word in texts_of_lake(parts)}
+    assert not {word for word in (NAME, "quist", ADDRESS) if word in texts_of_lake(parts).lower()}
     after = history(parts.lake.session, parts.lake.place, parts.lake.extent()).select("event_id").collect()
     assert {row.event_id for row in before} < {row.event_id for row in after}
     assert len(after) == len({row.event_id for row in after})

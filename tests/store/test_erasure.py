@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from unicodedata import normalize
 
 import orjson
 import pytest
@@ -17,6 +18,8 @@ from tocsin.errors import Conflict
 from tocsin.model.erasure import Erasure, PersonalIdentity
 from tocsin.model.people import SYSTEM
 from tocsin.model.requested_job import JobState
+from tocsin.model.stored import Key
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.documents import to_text
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.schema import METADATA
@@ -39,6 +42,7 @@ def company(store_engine: Engine) -> SmallCompany:
     zoe = {"id": company.ids[NAME], "type": "user"}
     company.table("sales", owners=[zoe], description=f"Ask <#E::user::{NAME}> or {ADDRESS}.")
     company.describe("orders", f"{FULL_NAME.upper()} wrote it", by=NAME)
+    company.describe("revenue", f"{normalize('NFD', FULL_NAME)} wrote it", by=NAME)
     company.alert("hers", [{"category": "External", "type": "Email", "config": {"receivers": [ADDRESS, "ana"]}}])
     wide = [{"name": f"column_{number}", "dataType": "INT", "description": "x" * 40} for number in range(200)]
     company.put("table", {"name": "wide", "databaseSchema": "pg.store.public", "columns": wide, "owners": [zoe]})
@@ -125,6 +129,15 @@ def test_everything_else_stays_as_it_was(company: SmallCompany) -> None:
     erase(company)
     assert rows_of_others() == before
     assert [logged.event.id for logged in EventLog(company.engine).read(0, 10_000)][: len(ids)] == ids
+
+
+def test_who_has_the_same_full_name_in_another_spelling_keeps_it(company: SmallCompany) -> None:
+    theirs = normalize("NFD", FULL_NAME.upper())
+    company.put("user", {"name": "zq", "email": "zq@example.com", "displayName": theirs})
+    assert identity_of(company).shared == {FULL_NAME}
+    erase(company)
+    zq = SqlCatalogue(company.engine).get("user", Key.by_name("zq"))
+    assert zq["displayName"] == theirs
 
 
 def test_a_writer_at_the_same_time_loses_nothing(company: SmallCompany) -> None:

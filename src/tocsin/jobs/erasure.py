@@ -8,11 +8,13 @@ that was interrupted is started again from the beginning. Next: ``model/erasure.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
+from urllib.parse import quote
 
 import orjson
 import pyarrow as pa
@@ -30,6 +32,7 @@ from tocsin.jobs.search_stream import QUERY_NAME as SEARCH_STREAM
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure, PersonalIdentity, Pseudonymizer
 from tocsin.model.people import Actor
+from tocsin.model.spellings import spelling_pattern
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.spark.lake import lake_events
@@ -236,9 +239,9 @@ def _changed_rows(
 
 
 def _holds_words(texts: pa.Array, words: list[str]) -> pa.Array:
-    """Return of each text whether it holds all of these words, as they are or inside JSON, in any case."""
-    spellings = [orjson.dumps(word).decode()[1:-1] for word in words]
-    return reduce(pc.and_, (pc.match_substring(texts, word, ignore_case=True) for word in spellings))
+    """Return of each JSON text whether it holds all of these words, in whatever spelling."""
+    patterns = [f"{spelling_pattern(orjson.dumps(word).decode()[1:-1])}|{re.escape(quote(word))}" for word in words]
+    return reduce(pc.and_, (pc.match_substring_regex(texts, pattern, ignore_case=True) for pattern in patterns))
 
 
 def _rewritten_row(pseudonymizer: Pseudonymizer, row: Document) -> Document:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import quote
 
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.people import removed_name
 from tocsin.model.requested_job import JobState
+from tocsin.model.spellings import COMBINING_MARKS, fold, spelling_pattern
 
 Json = Any  # Any: a JSON value
 
@@ -91,7 +93,7 @@ class PersonalIdentity:
 
     @cached_property
     def needles(self) -> tuple[str, ...]:
-        """Return texts of which each row to rewrite contains one, whatever the case of its letters."""
+        """Return texts of which each row to rewrite contains one, in whatever spelling."""
         return tuple(sorted({*self.names, *self.emails, *filter(_is_full_name, self.display_names)}))
 
     def to_json(self) -> Document:
@@ -116,9 +118,9 @@ class Pseudonymizer:
 
     def __init__(self, identity: PersonalIdentity) -> None:
         self._identity = identity
-        self._own_names, self._own_emails = _spellings(identity.names), _without_case(identity.emails)
+        self._own_names, self._own_emails = _spellings(identity.names), frozenset(map(fold, identity.emails))
         self._names = self._own_names - _spellings(identity.shared)
-        self._emails = self._own_emails - _without_case(identity.shared)
+        self._emails = self._own_emails - frozenset(map(fold, identity.shared))
         self._in_texts = list(self._patterns())
 
     def name(self, value: str) -> str:
@@ -165,34 +167,36 @@ class Pseudonymizer:
         return _SEPARATOR.join((*place, self.name(last))) if is_of_people else change
 
     def _replace(self, value: str, names: frozenset[str], emails: frozenset[str]) -> str:
-        if value.casefold() in names:
+        if fold(value) in names:
             return fqn.quote(self._identity.pseudonym) if value.startswith('"') else self._identity.pseudonym
-        return self._identity.pseudonym_email if value.casefold() in emails else value
+        return self._identity.pseudonym_email if fold(value) in emails else value
 
     def _patterns(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """Yield what is looked for in texts, the longest first, and what replaces it."""
         identity = self._identity
         for email in sorted(identity.emails - identity.shared, key=len, reverse=True):
-            yield _whole(re.escape(email), before=r"\w.+-", after=r"\w-"), identity.pseudonym_email
+            yield _whole(spelling_pattern(email), before=r"\w.+-", after=r"\w-"), identity.pseudonym_email
         full_names = filter(_is_full_name, identity.display_names - identity.shared)
         for display_name in sorted(full_names, key=len, reverse=True):
-            words = r"\s+".join(map(re.escape, display_name.split()))
+            words = r"\s+".join(map(spelling_pattern, display_name.split()))
             yield _whole(words, before=r"\w", after=r"\w"), ERASED_NAME
         for name in sorted(identity.names - identity.shared, key=len, reverse=True):
-            quoted = "|".join(re.escape(spelling) for spelling in {name, fqn.quote(name)})
+            quoted = "|".join(spelling_pattern(spelling) for spelling in {name, fqn.quote(name)})
             yield re.compile(rf"(<#E::user::)(?:{quoted})(?=[>|:])", re.IGNORECASE), rf"\g<1>{identity.pseudonym}"
-            yield _whole("@" + re.escape(name), before=r"\w.", after=r"\w-"), f"@{identity.pseudonym}"
+            yield _whole("@" + spelling_pattern(name), before=r"\w.", after=r"\w-"), f"@{identity.pseudonym}"
             yield (
-                re.compile(rf"(/users/)(?:{re.escape(name)})(?=[)/?#\s]|$)", re.IGNORECASE),
+                re.compile(
+                    rf"(/users/)(?:{spelling_pattern(name)}|{re.escape(quote(name))})(?=[)/?#\s]|$)", re.IGNORECASE
+                ),
                 rf"\g<1>{identity.pseudonym}",
             )
             removed = removed_name(name, identity.user_id)
             yield (
-                _whole(re.escape(removed), before=r"\w", after=r"\w"),
+                _whole(spelling_pattern(removed), before=r"\w", after=r"\w"),
                 removed_name(identity.pseudonym, identity.user_id),
             )
             if _DISTINCT.search(name):
-                yield _whole(_NOT_IN_LINK + re.escape(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
+                yield _whole(_NOT_IN_LINK + spelling_pattern(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
 
     def _condition(self, condition: str) -> str:
         """Return a condition that names them no more."""
@@ -255,7 +259,7 @@ class Pseudonymizer:
         return rewritten
 
     def _is_theirs(self, value: Json) -> bool:
-        return isinstance(value, str) and value.casefold() in self._names | self._emails | {
+        return isinstance(value, str) and fold(value) in self._names | self._emails | {
             self._identity.pseudonym,
             self._identity.pseudonym_email,
         }
@@ -295,18 +299,16 @@ def _is_full_name(display_name: str) -> bool:
     return len(display_name.split()) > 1
 
 
-def _without_case(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(text.casefold() for text in texts)
-
-
 def _spellings(names: Iterable[str]) -> frozenset[str]:
-    """Return log-in names as they are, and as they are in FQNs, without the case of their letters."""
-    return _without_case(spelling for name in names for spelling in (name, fqn.quote(name)))
+    """Return log-in names as they are, and as they are in FQNs, folded."""
+    return frozenset(fold(spelling) for name in names for spelling in (name, fqn.quote(name)))
 
 
 def _whole(expression: str, *, before: str, after: str) -> re.Pattern[str]:
     """Return the pattern of an expression that is no part of a longer name; a full stop may end the sentence."""
-    return re.compile(rf"(?<![{before}])(?:{expression})(?![{after}]|\.\w)", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![{COMBINING_MARKS}{before}])(?:{expression})(?![{COMBINING_MARKS}{after}]|\.\w)", re.IGNORECASE
+    )
 
 
 def identity_in(user_id: str, versions: Iterable[Document]) -> PersonalIdentity:

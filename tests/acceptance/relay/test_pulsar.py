@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import time
 from collections.abc import Iterator, MutableMapping
@@ -13,7 +14,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, new_office, reasons_in, wait_until_relayed
-from tests.pulsarbroker import Pulsar, assert_in_order, offsets_of, running_pulsar
+from tests.pulsarbroker import ROOT, Pulsar, assert_in_order, offsets_of, running_pulsar
 from tests.waiting import until
 
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
@@ -67,6 +68,29 @@ def test_each_event_of_the_log_is_a_message_in_the_format_of_the_setting(pulsar:
         assert orjson.loads(message.data()) == orjson.loads(orjson.dumps(EVENT_FORMATS["seed"](event.as_wire(), "")))
         assert properties["ce_id"] == properties["idempotencyKey"] == event.id
         assert properties["ce_type"] == f"org.open-metadata.{event.event_type}"
+
+
+def test_the_program_of_the_page_gets_every_event(pulsar: Pulsar, office: Office) -> None:
+    text = (ROOT / "docs" / "pulsar.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    program = program.replace("pulsar://localhost:6650", pulsar.url).replace("metadata-change-events", office.topic)
+    handled: dict[str, dict[str, Any]] = {}
+
+    def handle(event: dict[str, Any], key: str) -> None:
+        handled[key] = event
+        if len(handled) == office.end():
+            raise EOFError
+
+    with pulsar.client() as client:
+        client.subscribe(f"persistent://public/default/{office.topic}", "my-consumer")
+    office.describe(5)
+    with office.relaying():
+        names: dict[str, Any] = {"handle": handle}
+        with pytest.raises(EOFError):
+            exec(program, names)
+        names["client"].close()
+    events = EventLog(office.engine).list_events(EventSelection(), limit=999)
+    assert handled.keys() == {one.event.id for one in events}
 
 
 def test_a_relay_that_is_killed_loses_and_repeats_nothing(pulsar: Pulsar, office: Office) -> None:

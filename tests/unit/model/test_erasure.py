@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import orjson
 import pytest
@@ -44,6 +45,35 @@ def pseudonymizer() -> Pseudonymizer:
 )
 def test_a_text_loses_what_identifies_them(pseudonymizer: Pseudonymizer, text: str, expected: str) -> None:
     assert pseudonymizer.text(text) == expected
+
+
+JOSE = PersonalIdentity(
+    USER_ID,
+    names=frozenset({"josé.weiß"}),
+    emails=frozenset({"jose@example.org"}),
+    display_names=frozenset({"José Weiß"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ask josé.weiß.", f"Ask {PSEUDONYM}."),
+        ("Ask JOSÉ.WEISS!", f"Ask {PSEUDONYM}!"),
+        ("José WEISS and josé weiss", f"{ERASED_NAME} and {ERASED_NAME}"),
+        ("[J](/users/jos%C3%A9.wei%C3%9F)", f"[J](/users/{PSEUDONYM})"),
+        ("<#E::user::josé.weiss>", f"<#E::user::{PSEUDONYM}>"),
+        (
+            "José Weiss\u0327 and Jose Weiss and \u00e9José Weiss",
+            "José Weiss\u0327 and Jose Weiss and \u00e9José Weiss",
+        ),
+    ],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_every_spelling_of_theirs_goes(text: str, expected: str, form: Literal["NFC", "NFD"]) -> None:
+    assert Pseudonymizer(JOSE).text(normalize(form, text)) == normalize(form, expected)
+    document = {"userName": normalize(form, "JOSÉ.weiss"), "text": normalize(form, text)}
+    assert Pseudonymizer(JOSE).document(document) == {"userName": PSEUDONYM, "text": normalize(form, expected)}
 
 
 @pytest.mark.parametrize(

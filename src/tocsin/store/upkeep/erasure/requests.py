@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Engine, Row, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, false, func, insert, or_, select, update
 
 from tocsin.errors import Conflict
 from tocsin.model.entity import Document
 from tocsin.model.erasure import Erasure, PersonalIdentity, identity_in
 from tocsin.model.look_alikes import look_of
 from tocsin.model.requested_job import JobState
+from tocsin.model.spellings import fold
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, reading, writing
 from tocsin.store.database.people_tables import erasure, name_look
@@ -24,6 +25,7 @@ from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity_version, message, person
 from tocsin.store.database.vault import vault_of
 from tocsin.store.eventlog.requested_jobs import RequestedJobs
+from tocsin.store.upkeep.erasure.needles import ESCAPE, like_patterns
 from tocsin.store.upkeep.retention.policy import holds_on
 
 KIND = "erasures"
@@ -144,12 +146,13 @@ def _shared_spellings(connection: Connection, identity: PersonalIdentity) -> fro
     addresses = connection.scalars(
         select(person.c.email).where(of_others, person.c.email.in_(address_by_email.values()))
     )
-    full_names = connection.scalars(
-        select(person.c.display_name).where(of_others, person.c.display_name.in_(identity.display_names))
-    )
+    patterns = {pattern for name in identity.display_names for pattern in like_patterns(name)}
+    is_like = or_(false(), *(person.c.display_name.ilike(pattern, escape=ESCAPE) for pattern in patterns))
+    full_names = {fold(name) for name in connection.scalars(select(person.c.display_name).where(of_others, is_like))}
     taken_keys = {*looks, *addresses}
     spellings = {**look_by_name, **address_by_email}
-    return frozenset(spelling for spelling, key in spellings.items() if key in taken_keys).union(full_names)
+    shared_names = {name for name in identity.display_names if fold(name) in full_names}
+    return frozenset(spelling for spelling, key in spellings.items() if key in taken_keys).union(shared_names)
 
 
 def _is_user(connection: Connection, user_id: str) -> bool:

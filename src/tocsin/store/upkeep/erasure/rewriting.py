@@ -6,7 +6,6 @@ Large documents are rewritten entity by entity. Next: ``jobs/erasure.py``.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -22,6 +21,7 @@ from tocsin.store.database.engine import fetch_value, is_sqlite, reading, writin
 from tocsin.store.database.snapshots import large_texts, rewrite_large_texts
 from tocsin.store.database.tables import document_snapshot, entity
 from tocsin.store.upkeep.erasure.columns import NAMING, REMOVED, NamingColumns
+from tocsin.store.upkeep.erasure.needles import ESCAPE, like_patterns
 
 LARGE_DOCUMENTS = "large documents"
 """What the counts call versions and events that are stored as differences."""
@@ -30,7 +30,6 @@ STEPS = len(NAMING) + len(REMOVED) + 1
 """Steps of one pass."""
 
 _AT_ONCE = 200
-_ESCAPE = "/"
 
 Key = tuple[Any, ...]  # Any: values of the columns of a primary key
 
@@ -60,9 +59,9 @@ class Rewriting:
     def _pages(self, columns: NamingColumns) -> Iterator[list[Key]]:
         """Yield the keys of the rows in which something of theirs is found, page by page."""
         primary_key = list(columns.table.primary_key)
-        patterns = [pattern for needle in self.identity.needles for pattern in _patterns(needle)]
+        patterns = [pattern for needle in self.identity.needles for pattern in like_patterns(needle)]
         has_needle = or_(
-            *(columns.table.c[name].ilike(pattern, escape=_ESCAPE) for name in columns.all for pattern in patterns)
+            *(columns.table.c[name].ilike(pattern, escape=ESCAPE) for name in columns.all for pattern in patterns)
         )
         query, after = select(*primary_key).where(has_needle).order_by(*primary_key).limit(_AT_ONCE), None
         while True:
@@ -159,16 +158,6 @@ def _writing_without_a_trace(engine: Engine) -> Iterator[Connection]:
         if is_sqlite(connection):
             connection.exec_driver_sql("PRAGMA secure_delete = ON")
         yield connection
-
-
-def _patterns(needle: str) -> Iterator[str]:
-    """Yield patterns for LIKE that the needle matches, as it is and inside JSON, however it is written.
-
-    Both stores ignore the case of ASCII alone, so any other character matches any; words may be apart in any way.
-    """
-    for spelling in {needle, _dumps(needle)[1:-1]}:
-        escaped = re.sub(r"([/%_])", r"/\1", spelling)
-        yield "%" + re.sub(r"\s+", "%", re.sub(r"[^\x00-\x7f]", "_", escaped)) + "%"
 
 
 def _is_row(table: Table, row: RowMapping) -> Iterator[ColumnElement[bool]]:  # Any: columns' values

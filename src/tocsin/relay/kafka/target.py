@@ -31,6 +31,9 @@ _POSITION, _BEGIN = b"position", b"begin"
 
 _TRANSACTION_WITHIN_S = 60.0
 
+_FETCH_WAIT_MS = 50
+"""Milliseconds until the broker says that a partition has no more: the position is known only after that."""
+
 
 @dataclass(frozen=True)
 class KafkaOptions:
@@ -143,6 +146,7 @@ class KafkaTarget:
                     auto_offset_reset="earliest",
                     isolation_level="read_committed",
                     enable_partition_eof=True,
+                    fetch_wait_max_ms=_FETCH_WAIT_MS,
                 )
             )
             try:

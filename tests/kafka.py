@@ -24,8 +24,17 @@ from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / ".pytest_cache" / f"kafka-{VERSION}"
 READY_WITHIN_S = 120
-QUICK_GROUPS = {"group.min.session.timeout.ms": "500"}
-"""Setting of a broker: consumers may ask to be missed soon after they are killed."""
+QUICK_BROKER = {
+    "group.min.session.timeout.ms": "500",  # consumers may ask to be missed soon after they are killed
+    "broker.heartbeat.interval.ms": "200",
+    "broker.session.timeout.ms": "2000",  # so long does one that was killed wait until it may come back
+}
+"""Settings of a broker that lets tests wait less."""
+
+_QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
+"""What Java gains from that lives for seconds: one compiler, and no verification of Kafka's own classes."""
+
+_RECONNECTS_WITHIN_MS = 500
 
 
 @dataclass
@@ -42,8 +51,9 @@ class Kafka:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
+        java, *words = self.broker.command()
         with (self.broker.folder / "output.txt").open("ab") as log:
-            self.process = subprocess.Popen(self.broker.command(), stdout=log, stderr=log)
+            self.process = subprocess.Popen([java, *_QUICK_JAVA, *words], stdout=log, stderr=log)
         until(self._answers, within_s=READY_WITHIN_S)
 
     def kill(self) -> None:
@@ -55,7 +65,8 @@ class Kafka:
     @cached_property
     def admin(self) -> AdminClient:
         """A client for topics; it ends with what is asked of it."""
-        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+        reconnects = {"reconnect.backoff.max.ms": _RECONNECTS_WITHIN_MS}
+        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0, **reconnects})
 
     def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
         """Return all records of a topic, partition by partition, in their order."""
@@ -67,6 +78,7 @@ class Kafka:
                 "isolation.level": isolation,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 20,  # so long waits each partition for more
             }
         )
         with closing(consumer):
@@ -110,7 +122,7 @@ def running_kafka(folder: Path, settings: Mapping[str, str] | None = None) -> It
     kafka = Kafka(DevBroker(FILES, folder, any_free_port(), any_free_port()))
     ports = {"port": kafka.broker.port, "control_port": kafka.broker.control_port}
     own_settings = {name: value.format(**ports) for name, value in (settings or {}).items()}
-    kafka.broker.prepare(QUICK_GROUPS | own_settings)
+    kafka.broker.prepare(QUICK_BROKER | own_settings)
     kafka.start()
     try:
         yield kafka

@@ -20,7 +20,7 @@ from tocsin.relay.target import BrokerUnavailable
 _TRANSACTION_WITHIN_S = 10.0
 """Seconds after which the broker gives up what a member that was killed has begun; nobody reads on before."""
 
-_MISSED_AFTER_S = 10.0
+MISSED_AFTER_S = 10.0
 """Seconds without a sign of life after which the group gives a member's partitions to others."""
 
 _VALUE_LEFT_OUT = ("tocsin-dead-value", b"left out: too large")
@@ -59,7 +59,7 @@ class IngestTopic:
                     auto_offset_reset="earliest",
                     isolation_level="read_committed",
                     queued_max_messages_kbytes=16 * 1024,
-                    session_timeout_ms=int(_MISSED_AFTER_S * 1000),
+                    session_timeout_ms=int(MISSED_AFTER_S * 1000),
                 )
             )
             self._consumer.subscribe([options.topic])

@@ -125,7 +125,7 @@ class Office:
         names = ("data_dir", "database_url", "kafka_servers", "kafka_topic", "pulsar_url", "pulsar_topic", "relay_name")
         settings = {f"TOCSIN_{name.upper()}": getattr(self.settings, name) for name in names}
         environment = os.environ | {name: str(value) for name, value in settings.items() if value is not None}
-        environment["TOCSIN_RELAY_LEASE_S"] = "4"
+        environment["TOCSIN_RELAY_LEASE_S"] = "2"
         process = subprocess.Popen([sys.executable, "-m", "tocsin", "relay"], env=environment)
         self.processes.callback(process.wait)
         self.processes.callback(process.kill)

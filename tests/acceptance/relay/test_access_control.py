@@ -58,7 +58,9 @@ def test_the_rights_of_the_page_are_enough_and_the_password_comes_from_the_store
     certificate: Path,
     make_office: Callable[[str | None], Office],
     relay_log: list[MutableMapping[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("tocsin.relay.kafka.topics.METADATA_TIMEOUT_S", 1.0)  # so long does a wrong password take
     office = make_office(None)
     office.describe(3)
     settings: dict[str, object] = {

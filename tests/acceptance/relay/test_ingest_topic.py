@@ -43,6 +43,15 @@ BOT = "feeder"
 ORDERS = "pg.store.public.orders"
 DONE_WITHIN_S = 60
 KILLS = 8 if SOAK else 1
+_MISSED_SOON = """
+from tocsin.cli.main import main
+from tocsin.ingest import topic
+
+topic.MISSED_AFTER_S = 1.5
+main()
+"""
+"""Program of a member whose partitions others get soon after it was killed."""
+
 Headers = Sequence[tuple[str, bytes]]
 
 
@@ -86,7 +95,7 @@ class Feed:
         names = ("data_dir", "database_url", "kafka_servers", "ingest_topic", "ingest_group", "ingest_bot")
         settings = {f"TOCSIN_{name.upper()}": getattr(self.settings, name) for name in names}
         environment = os.environ | {name: str(value) for name, value in settings.items() if value is not None}
-        process = subprocess.Popen([sys.executable, "-m", "tocsin", "ingest"], env=environment)
+        process = subprocess.Popen([sys.executable, "-c", _MISSED_SOON, "ingest"], env=environment)
         self.processes.callback(process.wait)
         self.processes.callback(process.kill)
         return process
@@ -117,6 +126,11 @@ def make_bot(office: Office, **rule: Any) -> None:
     writes.create("role", {"name": "Feed", "policies": [{"type": "policy", "name": "Feed"}]}, actor=SYSTEM)
     request = {"name": BOT, "email": f"{BOT}@example.com", "isBot": True, "roles": [{"type": "role", "name": "Feed"}]}
     writes.create("user", request, actor=SYSTEM)
+
+
+@pytest.fixture(autouse=True)
+def read_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tocsin.ingest.loop.POLL_S", 0.05)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 RPC_REQUEST, RPC_RESPONSE = 3, 4
 """Types of frames of Spark's protocol. *Source:* ``org.apache.spark.network.protocol.Message.Type``."""
 _OPEN_BLOCKS = 0
-_WITHIN_S = 10
+_WITHIN_S = 2
 
 
 def processes_under(pid: int) -> list[int]:

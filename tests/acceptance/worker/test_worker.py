@@ -20,6 +20,7 @@ from aiohttp import web
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.senders import webhook_sender
+from tests.postgres import binaries
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 from tests.unit.delivery.events import NOW_MS
 from tests.workers import with_parts, worker_parts
@@ -47,6 +48,16 @@ from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
 
 PATIENCE_S = 30.0
+ON_ONE_STORE = pytest.mark.parametrize(
+    "store_url",
+    [
+        pytest.param("sqlite", marks=[pytest.mark.soak] if binaries() else []),
+        pytest.param("postgresql", marks=pytest.mark.postgres),
+    ],
+    indirect=True,
+)
+"""For what takes seconds; ``tests/store`` asks both stores about sessions, leases and claims."""
+
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -348,6 +359,7 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
         await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
 
 
+@ON_ONE_STORE
 async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
     store_engine: Engine, receiver: Receiver
 ) -> None:
@@ -409,7 +421,7 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
     assert receiver.ids("/hook") == [message_id]
 
 
-VICTIMS_LEASE_S = 2.0
+VICTIMS_LEASE_S = 1.0
 _VICTIM = """
 import sys
 from tocsin.settings import Settings
@@ -418,7 +430,7 @@ from tocsin.delivery.worker.deliver import main
 main(
     Settings(
         database_url=sys.argv[1],
-        worker_lease_s=2.0,
+        worker_lease_s=1.0,
         worker_poll_s=0.05,
         sqlite_synchronous="NORMAL",
         egress_allow=("127.0.0.0/8",),
@@ -434,6 +446,7 @@ def victim(url: str) -> subprocess.Popen[bytes]:
     )
 
 
+@ON_ONE_STORE
 async def test_a_killed_workers_messages_come_back_under_the_same_ids(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
@@ -490,6 +503,7 @@ async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIt
         await asyncio.to_thread(process.wait)
 
 
+@ON_ONE_STORE
 async def test_a_worker_that_was_paused_for_longer_than_its_lease_delivers_all_that_it_holds(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
@@ -500,6 +514,7 @@ async def test_a_worker_that_was_paused_for_longer_than_its_lease_delivers_all_t
     assert Counter(receiver.ids("/held")) == Counter(ids)  # nobody else was at it: no copies either
 
 
+@ON_ONE_STORE
 async def test_what_a_paused_worker_held_is_delivered_by_another_and_it_goes_on_with_what_is_new(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
@@ -527,6 +542,7 @@ class SetClock:
         return time.time_ns() // 1_000_000 + self.set_by_ms
 
 
+@ON_ONE_STORE
 async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receiver: Receiver) -> None:
     """Fault scenario 6."""
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
@@ -544,8 +560,9 @@ async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receive
 
 
 async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
-    sqlite_engine: Engine, receiver: Receiver
+    sqlite_engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tocsin.delivery.transport.retry.WAITS_S", (1.0, 300.0))
     add_alert(sqlite_engine, [to(receiver, "/status/503")])
     (message_id,) = add_messages(sqlite_engine, 1)
     clock = SetClock()
@@ -554,7 +571,7 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
     async with working(sqlite_engine, limits, clock=clock):
         await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
         clock.set_by_ms = 0
-        await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 2))  # its wait is 5 s
+        await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 2))
 
 
 async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(

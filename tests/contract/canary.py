@@ -32,7 +32,7 @@ _COLUMNS = [
 
 @dataclass
 class Canaries:
-    """The catalogue: what was made per collection, the events of it, and who may not see the hidden part."""
+    """The catalogue: what was made per collection, its events, and who may not see the hidden part."""
 
     hidden: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
     open: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
@@ -60,7 +60,7 @@ class Canaries:
 
 def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tuple[Canaries, httpx.Client]:
     """Make the catalogue; return it with a client of somebody who followed the hidden part before it was hidden."""
-    aviary = Canaries()
+    aviary, before = Canaries(), {one["id"] for one in _events(administrator)}
     aviary.mallory_id, mallory = served.person("mallory")
     aviary.zoe_id, zoe = served.person("zoe")
     zoe.close()
@@ -73,11 +73,15 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     notify_all(engine)
     aviary.message_ids = _fail_messages(engine)
     index_all(engine)
-    page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
-    aviary.events = page["data"]
+    aviary.events = [one for one in _events(administrator) if one["id"] not in before]
     aviary.incidents = administrator.get("/incidents").json()["data"]
     assert len(aviary.incidents) == len(aviary.every("dataQuality/testCases"))
     return aviary, mallory
+
+
+def _events(administrator: httpx.Client) -> list[Json]:
+    """Return all events of the log."""
+    return list(administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()["data"])
 
 
 def _fail_messages(engine: Engine) -> list[str]:

@@ -13,10 +13,15 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.canary import CANARY, Canaries, furnish, sings
-from tests.serving import Json, Served
+from tests.serving import Json, Served, running_server, server_settings
+from tests.startedstore import StartedStore
 
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.http.paths import API
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.vault import use_vault
+
+pytestmark = pytest.mark.xdist_group("canary")  # one worker has the catalogue that all of them look at
 
 Probe = Callable[[Canaries], Iterable[str]]
 _ALL = "fields=*&include=all&limit=1000"
@@ -463,11 +468,31 @@ _STREAMS = {"GET /users/{user_id}/notifications/stream": "test_the_stream_says_n
 """Streams, each with the test that listens to it."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def store(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    path = tmp_path_factory.mktemp("canaries") / "tocsin.db"
+    path.write_bytes(started_store.path.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF", pool_size=20)
+    use_vault(engine, server_settings())
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def administrator(store: Engine, started_store: StartedStore) -> Iterator[tuple[Served, httpx.Client]]:
+    """The server that all tests read from, and a client of its administrator."""
+    with (
+        running_server(store, password=started_store.password, token=started_store.token) as served,
+        served.administrator() as client,
+    ):
+        yield served, client
+
+
+@pytest.fixture(scope="module")
 def aviary_and_mallory(
-    served: Served, administrator: httpx.Client, sqlite_engine: Engine
+    store: Engine, administrator: tuple[Served, httpx.Client]
 ) -> Iterator[tuple[Canaries, httpx.Client]]:
-    aviary, mallory = furnish(served, administrator, sqlite_engine)
+    aviary, mallory = furnish(*administrator, store)
     with closing(mallory):
         yield aviary, mallory
 
@@ -494,14 +519,14 @@ def test_no_event_of_what_is_hidden_is_there(aviary_and_mallory: tuple[Canaries,
 
 
 def test_the_administrator_is_shown_everything(
-    aviary_and_mallory: tuple[Canaries, httpx.Client], administrator: httpx.Client
+    aviary_and_mallory: tuple[Canaries, httpx.Client], administrator: tuple[Served, httpx.Client]
 ) -> None:
-    aviary, _ = aviary_and_mallory
+    (aviary, _), (_served, client) = aviary_and_mallory, administrator
     silent = [
         path
         for route in ("GET /events", "GET /feed", "GET /search/query", "GET /lineage/getLineage")
         for path in list(_SHOWS[route](aviary))[:1]
-        if CANARY not in administrator.get(path).text
+        if CANARY not in client.get(path).text
     ]
     assert silent == []
 

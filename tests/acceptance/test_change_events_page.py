@@ -47,7 +47,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("kafka"),
+    pytest.mark.xdist_group("spark"),
 ]
 
 TOPIC = "metadata-change-events"

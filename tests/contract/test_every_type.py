@@ -16,6 +16,7 @@ import httpx
 import pytest
 from tests.contract.every_type import ORDER, create, make_one_of_each, path_of, request
 from tests.serving import Json, running_server
+from tests.soak import SOAK
 
 from tocsin.flow.match.producers import PRODUCERS, produces
 from tocsin.model.change import EventType
@@ -33,6 +34,7 @@ PATCH = {"Content-Type": "application/json-patch+json"}
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 WORDS = ("plain", "名前", "under_score-dash")
 STRANGE = ('a.b/c "d" é', "per%2Fcent & plus+", "名前?#;", "it's. a \\ thing")
+FORMS = ("etag", "strong", "weak", "star", "list")
 EVERY = pytest.mark.parametrize("name", ORDER)
 
 
@@ -84,7 +86,7 @@ def strong(document: Json) -> str:
 def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
     path = f"{path_of(name)}/{entities[name]['id']}"
     by_name = f"{path_of(name)}/name/{quote(entities[name]['fullyQualifiedName'], safe='')}"
-    for number, form in enumerate(("etag", "strong", "weak", "star", "list")):
+    for number, form in enumerate(FORMS if SOAK else ("etag", FORMS[ORDER.index(name) % len(FORMS)])):
         read = client.get(path)
         assert read.headers["ETag"] == client.get(by_name).headers["ETag"]
         present = {
@@ -111,7 +113,8 @@ def test_a_name_that_is_taken_is_a_conflict(client: httpx.Client, entities: dict
 
 @EVERY
 def test_any_name_travels_percent_encoded(client: httpx.Client, entities: dict[str, Json], name: str) -> None:
-    for strange in WORDS if name == "type" else STRANGE:  # upstream's schema allows a type's name no more
+    strange_names = WORDS if name == "type" else STRANGE  # upstream's schema allows a type's name no more
+    for strange in strange_names if SOAK else [strange_names[ORDER.index(name) % len(strange_names)]]:
         answer = create(client, name, strange)
         assert answer.status_code == 201, answer.text
         document = answer.json()

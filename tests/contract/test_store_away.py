@@ -74,7 +74,7 @@ def is_unavailable(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("how", ["immediate", "fast"])
+@pytest.mark.parametrize("how", ["immediate", pytest.param("fast", marks=pytest.mark.soak)])
 def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_is_back_works(
     cluster: Cluster, how: str
 ) -> None:

@@ -161,7 +161,9 @@ def test_everything_starts_and_is_kept_running(ready: Up) -> None:
     printed.wait_for("worker.started", END_WITHIN_S, times=2)
 
 
+@pytest.mark.soak
 def test_the_parts_end_even_when_up_is_killed(up: Up) -> None:
+    """``tests/unit/cli/test_supervisor.py`` shows it of one part; this of the real ones, with all that they start."""
     process, printed = up
     printed.wait_for("server_started", READY_WITHIN_S)
     started = descendants_of(process.pid)

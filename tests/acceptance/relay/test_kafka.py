@@ -31,7 +31,7 @@ from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, pipeline_progress
 from tocsin.store.eventlog.log import EventLog
 
-KILLS = 30 if SOAK else 2
+KILLS = 30 if SOAK else 1
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 

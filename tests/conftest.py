@@ -30,6 +30,7 @@ from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 
 if TYPE_CHECKING:
+    from tests.s3server import S3Server
     from tests.startedstore import StartedStore
 
 KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
@@ -244,3 +245,12 @@ def _migrate_store(url: str) -> Engine:
     engine = open_engine(url)
     migrate(engine)
     return engine
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """The run's S3 server; tests share its bucket, each below its own prefix."""
+    from tests.s3server import running_s3  # here, so that only tests of it import Arrow
+
+    with running_s3() as server:
+        yield server

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tocsin.lake_settings import LakeSettings
 from tocsin.source_settings import SourceSettings
 
 _MOST_PROCESSES = 4
@@ -255,27 +256,6 @@ class PipelineSettings(_Group):
     silence_every_s: NotNegative = Field(
         60.0, description="Seconds between two checks for entities without success; 0: never."
     )
-    lake_dir: Path | None = Field(
-        None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
-    )
-    lake_delta_days: int | None = Field(
-        None,
-        ge=1,
-        le=3_650,
-        description="Days that outside readers can go back in the lake as a Delta table. Unset: it is none.",
-    )
-    lake_every_s: NotNegative = Field(3600.0, description="Seconds between two updates of the lake; 0: never.")
-    lake_query_rows: Count = Field(10_000, description="Maximum rows of an answer to a query by the API.")
-    lake_query_bytes: Count = Field(8_388_608, description="Maximum bytes of such an answer, as JSON.")
-    lake_query_seconds: Positive = Field(60.0, description="Maximum seconds of such a query.")
-    lake_query_memory: str = Field("1g", description="Heap of the process that answers such queries.")
-    lake_query_disk_bytes: Count = Field(
-        4_294_967_296, description="Maximum bytes of temporary files of such a query on this machine."
-    )
-    lake_query_idle_s: Positive = Field(600.0, description="Seconds without queries after which that process ends.")
-    lake_queries_per_person: Count = Field(3, description="Maximum open queries of one person.")
-    lake_answer_minutes: Count = Field(15, description="Minutes for which an answer can be read.")
-    lake_query_days: Count = Field(90, description="Days for which it is kept who asked what.")
     retention_every_s: NotNegative = Field(
         21_600.0, description="Seconds between two runs of retention, which removes nothing until it is set; 0: never."
     )
@@ -461,6 +441,7 @@ class Settings(
     ChannelSettings,
     AlertSettings,
     WorkerSettings,
+    LakeSettings,
     PipelineSettings,
     AccessSettings,
     TrafficSettings,
@@ -490,9 +471,11 @@ class Settings(
         """Read arguments first, then the environment, then the TOML file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
-    def lake_folder(self) -> Path:
-        """Return the folder of the lake."""
-        return (self.lake_dir or self.data_dir / "lake").absolute()
+    def lake_root(self) -> str:
+        """Return the folder of the lake, or the address of its bucket and prefix."""
+        if self.lake_dir is not None and self.is_lake_in_bucket():
+            return self.lake_dir.rstrip("/")
+        return str(Path(self.lake_dir or self.data_dir / "lake").absolute())
 
 
 def _cores() -> int:

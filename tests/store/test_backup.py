@@ -181,7 +181,7 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     lake, ids = Lake(store_engine), []
     for after in (0, 2, 4):
         ids.append(lake.stage(after, after + 2, now_ms=1))
-        place = settings.lake_folder() / f"segment={ids[-1]}" / "date=2026-01-01"
+        place = Path(settings.lake_root()) / f"segment={ids[-1]}" / "date=2026-01-01"
         place.mkdir(parents=True)
         (place / "part-0.parquet").write_bytes(f"events after {after}".encode())
         (place.parent / "_SUCCESS").touch()
@@ -190,17 +190,17 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     manifest = make_backup(store_engine, settings, folder)
     assert manifest.segments == tuple(ids)
     for segment in ids[1:]:
-        place = settings.lake_folder() / f"segment={segment}"
+        place = Path(settings.lake_root()) / f"segment={segment}"
         for file in sorted(place.rglob("*"), reverse=True):
             file.unlink() if file.is_file() else file.rmdir()
         place.rmdir()
     put_back(store_engine, settings, folder)
     assert [one.id for one in lake.segments()] == ids
-    read = settings.lake_folder() / f"segment={ids[2]}" / "date=2026-01-01" / "part-0.parquet"
+    read = Path(settings.lake_root()) / f"segment={ids[2]}" / "date=2026-01-01" / "part-0.parquet"
     assert read.read_bytes() == b"events after 4"
     without = folder.with_name("without")
     make_backup(store_engine, settings, without, BackupContents(with_lake=False))
-    (settings.lake_folder() / f"segment={ids[1]}" / "_SUCCESS").unlink()
+    (Path(settings.lake_root()) / f"segment={ids[1]}" / "_SUCCESS").unlink()
     put_back(store_engine, settings, without)
     assert [one.id for one in lake.segments()] == ids[:1], "the rest is brought into it again from the log"
     assert lake.leftovers(before_ms=CLOCK.now_ms()) == []

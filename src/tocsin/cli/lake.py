@@ -62,7 +62,7 @@ def status(*, as_json: AsJson = False) -> None:
     through = segments[-1].through if segments else 0
     counted = [segment for segment in segments if segment.event_count]
     facts = {
-        "folder": str(settings.lake_folder()),
+        "folder": settings.lake_root(),
         "segments": len(segments),
         "events": sum(segment.event_count for segment in segments),
         "first": f"{to_datetime(min(one.first_ms for one in counted)):%Y-%m-%d}" if counted else None,

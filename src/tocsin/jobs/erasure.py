@@ -205,6 +205,8 @@ def _remove_old_files(lake: LakeParts) -> None:
     for segment_id in present_ids:
         if segment_id not in listed_ids:
             files.remove_segment(segment_id)
+    for segment in lake.lake.segments():
+        files.remove_strays(segment.id)
 
 
 def _count_changes(identity: PersonalIdentity, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ runs are safe. Next: ``spark/lake.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from tocsin.clock import Clock, SystemClock
 from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 from tocsin.flow.eventlog.lake import UNCUT, Cut, Extent, Segment, Window, worth_merging
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.lake_files.address import access_of
 from tocsin.settings import Settings
 from tocsin.spark.lake import (
     VIEW,
@@ -33,12 +34,14 @@ from tocsin.spark.lake import (
     history_through,
     lake_events,
     log_events,
+    register_history,
     write_segment,
 )
-from tocsin.spark.session import register_source, session_of
-from tocsin.spark.sources import LogSource
+from tocsin.spark.lake_objects import write_objects
+from tocsin.spark.session import session_of
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.upkeep.stored_settings import with_lake_key
 
 if TYPE_CHECKING:  # an extra
     from tocsin.jobs.lake_delta import DeltaLog
@@ -102,19 +105,19 @@ class Grown:
 def build(settings: Settings, session: SparkSession, engine: Engine) -> LakeParts:
     """Build the lake from ``settings``, in its own session, separate from other work of ``session``."""
     lake_session = session.newSession()
-    register_source(lake_session, LogSource)
-    place = HistoryLocation(str(settings.lake_folder()), settings.store_url())
-    delta = None if settings.lake_delta_days is None else _delta_log(place.root, settings.lake_delta_days)
+    register_history(lake_session)
+    place = HistoryLocation(settings.lake_root(), settings.store_url(), access_of(with_lake_key(engine, settings)))
+    delta = None if settings.lake_delta_days is None else _delta_log(place, settings.lake_delta_days)
     return LakeParts(lake_session, EventLog(engine), Lake(engine), place, SystemClock(), delta=delta)
 
 
-def _delta_log(root: str, days: int) -> DeltaLog:
+def _delta_log(place: HistoryLocation, days: int) -> DeltaLog:
     try:
         from tocsin.jobs.lake_delta import DeltaLog
     except ModuleNotFoundError as error:
         message = f"lake_delta_days needs {error.name}. Install it: pip install 'tocsin[delta]'"
         raise MissingExtra(message, extra="delta") from error
-    return DeltaLog(root, days)
+    return DeltaLog(place.root, days, place.access)
 
 
 @contextmanager
@@ -162,14 +165,10 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
 
     Raises
     ------
-    Unavailable : the whole folder is
+    Unavailable : the whole folder is, or the bucket cannot be used
     """
     files = parts.place.files()
-    if parts.lake.segments() and not files.exists():
-        raise Unavailable(
-            f"The lake's folder {parts.place.root} does not exist. Mount it, or create it empty to rewrite the"
-            " lake from the log."
-        )
+    files.open_root(is_expected=bool(parts.lake.segments()))
     now_ms = parts.clock.now_ms()
     retired = parts.lake.retire_missing(files.is_complete, now_ms=now_ms)
     if retired:
@@ -195,8 +194,10 @@ def sweep(parts: LakeParts, *, before_ms: int) -> int:
     leftovers, files = parts.lake.leftovers(before_ms=before_ms), parts.place.files()
     parts.lake.forget(leftovers)  # first, so that whoever still writes one of them cannot keep it
     for segment_id in leftovers:
-        with suppress(OSError):
+        try:
             files.remove_segment(segment_id)
+        except (OSError, Unavailable) as error:
+            _LOG.warning("lake_segment_remains", segment=segment_id, reason=str(error).splitlines()[0])
     return len(leftovers)
 
 
@@ -257,6 +258,8 @@ def rewrite_segment(
 def _stage_segment(parts: LakeParts, events: DataFrame, after: int, through: int) -> Segment:
     """Announce a segment and write its files; it is no part of the lake yet."""
     segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
+    if bucket := parts.place.bucket():
+        return Segment(segment_id, after, through, *write_objects(dated_events(events), bucket, segment_id))
     folder = folder_of(parts.place.root, segment_id)
     Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
     write_segment(dated_events(events), folder)

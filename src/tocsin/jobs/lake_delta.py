@@ -7,6 +7,7 @@ came to it. It holds plain Parquet, without deletion vectors. Next: ``jobs/lake.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import structlog
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tocsin.errors import Unavailable
 from tocsin.flow.eventlog.lake import Segment
+from tocsin.lake_files.address import bucket_at
+from tocsin.lake_files.port import S3Access
 from tocsin.model.entity import Document
 from tocsin.spark.lake import folder_of
 from tocsin.spark.schema import EVENTS
@@ -35,6 +38,8 @@ _PARTITIONS = ("segment", "date")
 _MEASURED = ("log_offset", "timestamp_ms")
 """Columns whose least and greatest value readers get, to leave files out."""
 _TRIES = 5
+_LONGEST_REASON = 300
+_COLOUR_OR_BRANCH = re.compile(r"\x1b\[\d+m|↳")
 _LOG = structlog.get_logger(__name__)
 
 
@@ -44,6 +49,7 @@ class DeltaLog:
 
     root: str
     days: int
+    access: S3Access | None = None
 
     def publish(self, list_segments: Callable[[], Sequence[Segment]], *, now_ms: int) -> bool:
         """Make the table consist of the segments; return whether it did not yet.
@@ -61,7 +67,7 @@ class DeltaLog:
                 _LOG.info("lake_delta_repeated", reason=str(error).splitlines()[0])
             except (DeltaError, OSError) as error:
                 raise Unavailable(
-                    f"The lake's Delta log {self.root}/_delta_log fails: {str(error).splitlines()[0]}. If it is"
+                    f"The lake's Delta log {self.root}/_delta_log fails: {_reason_of(error)}. If it is"
                     " damaged, remove that folder: the next run writes it anew."
                 ) from error
         raise Unavailable("The lake's Delta log is being written by others; the next run writes it.")
@@ -76,7 +82,7 @@ class DeltaLog:
                 actions += [RemoveAction(file.path, True, now_ms, file.size, file.partition) for file in files]
         for segment_id in segments:
             if segment_id not in files_by_segment:
-                actions += _additions(self.root, segment_id)
+                actions += self._additions(segment_id, now_ms)
         if not actions:
             return False
         through = max((segment.through for segment in segments.values()), default=0)
@@ -91,17 +97,59 @@ class DeltaLog:
 
     def _table(self) -> DeltaTable:
         """Return the table, made or with columns added if need be."""
-        if not DeltaTable.is_deltatable(self.root):
-            days = f"interval {self.days} days"
-            configuration = {"delta.logRetentionDuration": days, "delta.deletedFileRetentionDuration": days}
-            DeltaTable.create(self.root, _SCHEMA, "ignore", list(_PARTITIONS), configuration=configuration)
-        table = DeltaTable(self.root)
+        try:  # DeltaTable.is_deltatable would stop all threads of this process while a bucket lets it wait
+            table = DeltaTable(self.root, storage_options=storage_options(self.access))
+        except TableNotFoundError:
+            return self._new_table()
         names = {column.name for column in table.schema().fields}
         new_columns = [column for column in _SCHEMA if column.name not in names]
         if not new_columns:
             return table
         table.alter.add_columns(Schema.from_arrow(pa.schema(new_columns)).fields)
-        return DeltaTable(self.root)
+        return DeltaTable(self.root, storage_options=storage_options(self.access))
+
+    def _new_table(self) -> DeltaTable:
+        days, options = f"interval {self.days} days", storage_options(self.access)
+        configuration = {"delta.logRetentionDuration": days, "delta.deletedFileRetentionDuration": days}
+        DeltaTable.create(
+            self.root, _SCHEMA, "ignore", list(_PARTITIONS), configuration=configuration, storage_options=options
+        )
+        return DeltaTable(self.root, storage_options=options)
+
+    def _additions(self, segment_id: str, now_ms: int) -> Iterator[AddAction]:
+        """Yield what adds each file of a segment; an empty one has none."""
+        if self.access is None:
+            yield from _additions(self.root, segment_id)
+            return
+        for file in bucket_at(self.root, self.access).listed_files(segment_id):
+            partition = {"segment": segment_id, "date": file.date}
+            statistics = {
+                "numRecords": file.row_count,
+                "minValues": {"log_offset": file.first_offset, "timestamp_ms": file.first_ms},
+                "maxValues": {"log_offset": file.last_offset, "timestamp_ms": file.last_ms},
+            }
+            yield AddAction(file.path, file.size, partition, now_ms, True, json.dumps(statistics))
+
+
+def storage_options(access: S3Access | None) -> dict[str, str] | None:
+    """Return how delta-rs reaches the bucket; commits are made by conditional writes, so that of two one fails."""
+    if access is None:
+        return None
+    options = {
+        "AWS_ENDPOINT_URL": access.endpoint,
+        "AWS_REGION": access.region,
+        "AWS_ACCESS_KEY_ID": access.key_id,
+        "AWS_SECRET_ACCESS_KEY": access.secret_key,
+        "AWS_CONDITIONAL_PUT": "etag",
+        "AWS_ALLOW_HTTP": "true" if (access.endpoint or "").startswith("http://") else "false",
+        "SSL_CERT_FILE": access.ca_file,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _reason_of(error: Exception) -> str:
+    """Return what delta-rs says, a tree of lines in colours, as one line."""
+    return " ".join(_COLOUR_OR_BRANCH.sub("", str(error)).split())[:_LONGEST_REASON]
 
 
 class _TableFile(NamedTuple):

@@ -39,11 +39,11 @@ from tocsin.jobs.lake import LakeParts, show_history
 from tocsin.jobs.visible_history import visible_rows
 from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
-from tocsin.spark.lake import VIEW, change_events, history_through
+from tocsin.spark.lake import VIEW, change_events, history_through, register_history
+from tocsin.spark.lake_objects import bucket_fault_of
 from tocsin.spark.lake_sql import TOO_DEEP, LakeSql, refusal_of
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.session import register_source, work_in_background
-from tocsin.spark.sources import LogSource
+from tocsin.spark.session import work_in_background
 
 JOBS = "tocsin-lake-queries"
 """The group of a query's Spark jobs, by which they are cancelled."""
@@ -86,7 +86,7 @@ class LakeQueries:
 
     def __init__(self, parts: LakeParts) -> None:
         session = parts.session.newSession()
-        register_source(session, LogSource)
+        register_history(session)
         self._parts, self._sql = parts.in_session(session), LakeSql(session)
 
     def answer(self, sql: str, bounds: QueryLimits = ALONE, *, cut: Cut = UNCUT, as_arrow: bool = False) -> QueryAnswer:
@@ -146,6 +146,8 @@ def _faults_of_asker() -> Iterator[None]:
     except PySparkException as error:
         if _TOO_LARGE in str(error):
             raise TooLarge("The answer is too large; select fewer rows or columns.") from error
+        if fault := bucket_fault_of(error):
+            raise fault from error
         if not isinstance(error, ParseException) and not _is_askers(error.getSqlState()):
             raise
         raise InvalidInput(_error_text(error)) from error

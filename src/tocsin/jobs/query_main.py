@@ -26,11 +26,11 @@ from tocsin.jobs.intervals import FAILURES, brief
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.jobs.visible_history import visibility_of
+from tocsin.lake_files.port import S3Access
 from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
-from tocsin.spark.lake import HistoryLocation
-from tocsin.spark.session import open_session, register_source
-from tocsin.spark.sources import LogSource
+from tocsin.spark.lake import HistoryLocation, register_history
+from tocsin.spark.session import open_session
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -45,6 +45,7 @@ class QueryPlace:
 
     url: str
     root: str
+    access: dict[str, str | None] | None
     master: str
     memory: str
     conf: dict[str, str]
@@ -85,13 +86,14 @@ def _questions_of(lines: TextIO) -> queue.Queue[Document]:
 def _lake_at(place: QueryPlace, engine: Engine) -> LakeParts:
     conf = {**place.conf, "spark.local.dir": place.scratch}
     session = open_session(master=place.master, driver_memory=place.memory, conf=conf, py_files=place.py_files)
-    location = HistoryLocation(place.root, place.url)
+    access = None if place.access is None else S3Access(**place.access)
+    location = HistoryLocation(place.root, place.url, access)
     return LakeParts(session, EventLog(engine), Lake(engine), location, SystemClock())
 
 
 def _reply(parts: LakeParts, engine: Engine, question: Document) -> Document:
     session = parts.session.newSession()  # nothing is left of the query before
-    register_source(session, LogSource)
+    register_history(session)
     queries = LakeQueries(parts.in_session(session))
     try:
         is_whole = visibility_of(engine, question["viewer"]).is_whole

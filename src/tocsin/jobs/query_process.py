@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tocsin.errors import TooLarge, Unavailable
 from tocsin.jobs.query_main import QueryPlace
+from tocsin.lake_files.address import access_of
 from tocsin.model.entity import Document
 from tocsin.settings import Settings
 
@@ -161,10 +162,13 @@ def query_process(settings: Settings) -> QueryProcess:
     largest = max(4 * settings.lake_query_bytes, _LEAST_RESULT_BYTES)
     conf = {**settings.spark_conf, "spark.driver.maxResultSize": str(largest)}
 
+    access = access_of(settings)
+
     def place(scratch: str) -> QueryPlace:
         return QueryPlace(
             url=settings.store_url(),
-            root=str(settings.lake_folder()),
+            root=settings.lake_root(),
+            access=None if access is None else asdict(access),
             master=settings.spark_master,
             memory=settings.lake_query_memory,
             conf=conf,

@@ -23,6 +23,7 @@ from tocsin.jobs.query_process import QueryCancelled, QueryProcess, query_proces
 from tocsin.settings import Settings
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.lake_queries import RequestedQueries
+from tocsin.store.upkeep.stored_settings import with_lake_key
 
 _DAY_MS = 86_400_000
 _LOOK_EVERY_S = 0.3
@@ -35,7 +36,7 @@ _LOG = structlog.get_logger(__name__)
 def runner(settings: Settings, engine: Engine) -> QueryRunner:
     """Wire a runner over the lake of ``settings`` and the store behind ``engine``."""
     times = KeepingTimes(settings.lake_answer_minutes * 60_000, settings.lake_query_days * _DAY_MS)
-    process = query_process(settings)
+    process = query_process(with_lake_key(engine, settings))
     idle_s = settings.lake_query_idle_s
     return QueryRunner(RequestedQueries(engine), ScheduledJobs(engine), process, SystemClock(), times, idle_s)
 

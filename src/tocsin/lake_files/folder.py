@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tocsin.lake_files.port import SEGMENT_PREFIX, StoredFile, segment_folder
+from tocsin.errors import Unavailable
+from tocsin.lake_files.port import PARQUET, SEGMENT_PREFIX, StoredFile, segment_folder
 from tocsin.private_files import private_file, private_folder
 
 _CHUNK = 2**20
@@ -26,23 +28,31 @@ class FolderFiles:
         """Return whether the folder is there."""
         return self.root.is_dir()
 
+    def open_root(self, *, is_expected: bool) -> None:
+        """Do nothing: the folder is made with the first segment.
+
+        Raises
+        ------
+        Unavailable : it is missing although a lake ``is_expected``
+        """
+        if is_expected and not self.exists():
+            raise Unavailable(
+                f"The lake's folder {self.root} does not exist. Mount it, or create it empty to rewrite the lake from"
+                " the log."
+            )
+
     def segment_ids(self) -> list[str]:
         """Return the ids of all segments that have files here."""
         names = [path.name for path in self.root.iterdir()]
         return [name.removeprefix(SEGMENT_PREFIX) for name in names if name.startswith(SEGMENT_PREFIX)]
-
-    def has_segment(self, segment_id: str) -> bool:
-        """Return whether a segment has its folder."""
-        return self._folder(segment_id).is_dir()
 
     def is_complete(self, segment_id: str) -> bool:
         """Return whether a segment was written to its end."""
         return (self._folder(segment_id) / _WRITTEN).is_file()
 
     def files_of(self, segment_id: str) -> list[StoredFile]:
-        """Return the files of a segment, in the order of their paths."""
-        files = sorted(path for path in self._folder(segment_id).rglob("*") if path.is_file())
-        return [self._description_of(path) for path in files]
+        """Return the Parquet files of a segment, in the order of their paths."""
+        return [self._description_of(path) for path in sorted(self._folder(segment_id).rglob(f"*{PARQUET}"))]
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading."""
@@ -54,6 +64,13 @@ class FolderFiles:
         private_folder(target.parent)
         with private_file(target) as file:
             shutil.copyfileobj(content, file, _CHUNK)
+
+    def finish(self, segment_id: str) -> None:
+        """Write the file that says that a segment is complete."""
+        self.write(f"{segment_folder(segment_id)}/{_WRITTEN}", io.BytesIO())
+
+    def remove_strays(self, segment_id: str) -> None:
+        """Do nothing: Spark leaves none beside a complete segment."""
 
     def remove_segment(self, segment_id: str) -> None:
         """Remove all files of a segment; it may be missing."""

@@ -6,15 +6,32 @@ relative to the lake's root. Next: ``lake_files/folder.py``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, Protocol
 
 SEGMENT_PREFIX = "segment="
 """What the name of a segment's folder begins with."""
+PARQUET = ".parquet"
+"""What the name of each file of events ends with."""
 
 
 def segment_folder(segment_id: str) -> str:
     """Return the folder of one segment in the lake's root."""
     return f"{SEGMENT_PREFIX}{segment_id}"
+
+
+@dataclass(frozen=True)
+class S3Access:
+    """How a bucket is reached; without a key, as the machine's own account.
+
+    ``endpoint`` is the address of a server that is not Amazon's, ``https://host:port``.
+    """
+
+    endpoint: str | None = None
+    region: str | None = None
+    key_id: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
 
 
 class StoredFile(NamedTuple):
@@ -31,20 +48,17 @@ class LakeFiles(Protocol):
     Each operation raises ``OSError``, or ``Unavailable`` with a way out, where it cannot say what is there.
     """
 
-    def exists(self) -> bool:
-        """Return whether the lake's root is there."""
+    def open_root(self, *, is_expected: bool) -> None:
+        """Make the lake's root ready; raises ``Unavailable`` if it is missing although a lake ``is_expected``."""
 
     def segment_ids(self) -> list[str]:
         """Return the ids of all segments that have files here, whether they count or not."""
-
-    def has_segment(self, segment_id: str) -> bool:
-        """Return whether a segment has its folder."""
 
     def is_complete(self, segment_id: str) -> bool:
         """Return whether a segment was written to its end."""
 
     def files_of(self, segment_id: str) -> list[StoredFile]:
-        """Return the files of a segment, in the order of their paths; none if it is missing."""
+        """Return the Parquet files of a segment, in the order of their paths; none if it is missing."""
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading."""
@@ -52,5 +66,11 @@ class LakeFiles(Protocol):
     def write(self, path: str, content: BinaryIO) -> None:
         """Write a file for its owner alone, in the place of an earlier one."""
 
+    def finish(self, segment_id: str) -> None:
+        """Note that a segment whose files were copied here is complete."""
+
     def remove_segment(self, segment_id: str) -> None:
         """Remove all files of a segment; it may be missing."""
+
+    def remove_strays(self, segment_id: str) -> None:
+        """Remove the files of a complete segment that are no part of it."""

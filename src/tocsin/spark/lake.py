@@ -17,9 +17,11 @@ from pyspark.sql.types import DateType, StructField, StructType
 from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
 from tocsin.lake_files.address import files_at
-from tocsin.lake_files.port import LakeFiles, segment_folder
+from tocsin.lake_files.port import LakeFiles, S3Access, segment_folder
+from tocsin.spark.lake_objects import Bucket, LakeSource, read_objects
 from tocsin.spark.schema import COLUMNS, EVENTS
-from tocsin.spark.sources import LOG_FORMAT
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.spark.streaks import is_report, with_streak_facts
 
 VIEW = "change_events"
@@ -70,14 +72,28 @@ def write_segment(events: DataFrame, folder: str) -> None:
 
 @dataclass(frozen=True)
 class HistoryLocation:
-    """Location of the history: the folder of the lake, and the address of the store whose log continues it."""
+    """Location of the history: folder or bucket of the lake, and the address of the store whose log continues it.
+
+    ``access`` is how the bucket is reached; None for a folder.
+    """
 
     root: str
     url: str
+    access: S3Access | None = None
 
     def files(self) -> LakeFiles:
         """Return the files of the lake."""
-        return files_at(self.root)
+        return files_at(self.root, self.access)
+
+    def bucket(self) -> Bucket | None:
+        """Return the bucket of the lake; None if it is in a folder."""
+        return None if self.access is None else Bucket(self.root, self.access)
+
+
+def register_history(session: SparkSession) -> None:
+    """Let ``session`` read the history: the log, and a lake in a bucket."""
+    register_source(session, LogSource)
+    register_source(session, LakeSource)
 
 
 def history(session: SparkSession, place: HistoryLocation, extent: Extent, window: Window = ALWAYS) -> DataFrame:
@@ -120,6 +136,10 @@ def lake_events(
     """Return the events of these segments that happened in ``window``, as ``EVENTS``: one row per event."""
     if not segments:
         return session.createDataFrame([], EVENTS)
+    if bucket := place.bucket():
+        listed_files = [file for segment in segments for file in bucket.files().listed_files(segment.id)]
+        files_within = [file for file in listed_files if window.meets_times(file.first_ms, file.last_ms)]
+        return _within(read_objects(session, bucket, files_within), window)
     folders = [folder_of(place.root, segment.id) for segment in segments]
     events = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
     day = F.col(_DATE)  # folders of other days are not even listed

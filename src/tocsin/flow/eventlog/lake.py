@@ -38,8 +38,12 @@ class Window:
 
     def meets(self, segment: Segment) -> bool:
         """Return whether ``segment`` may hold some of them."""
-        is_early = self.since_ms is not None and segment.last_ms < self.since_ms
-        is_late = self.until_ms is not None and segment.first_ms > self.until_ms
+        return self.meets_times(segment.first_ms, segment.last_ms)
+
+    def meets_times(self, first_ms: int, last_ms: int) -> bool:
+        """Return whether it has a moment in common with the time from one moment to another."""
+        is_early = self.since_ms is not None and last_ms < self.since_ms
+        is_late = self.until_ms is not None and first_ms > self.until_ms
         return not (is_early or is_late)
 
     def covers(self, segment: Segment) -> bool:

@@ -49,8 +49,9 @@ class UseTrace:
 def traces(settings: Settings) -> list[UseTrace]:
     """Return the evidence in the data folder and the lake's about the store that was used with them."""
     use_traces = [*_marks(settings.data_dir.absolute() / MARK_FILE), *_checkpoints(settings.checkpoint_dir())]
-    lake, key = settings.lake_folder(), settings.data_dir.absolute() / KEY_FILE
-    use_traces += [UseTrace(lake)] if any(lake.glob("segment=*")) else []
+    lake, key = Path(settings.lake_root()), settings.data_dir.absolute() / KEY_FILE
+    is_folder = not settings.is_lake_in_bucket()  # a server has no access to a bucket
+    use_traces += [UseTrace(lake)] if is_folder and any(lake.glob("segment=*")) else []
     return use_traces + ([UseTrace(key)] if key.is_file() else [])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import structlog
 from pydantic import SecretStr
 from sqlalchemy import Delete, Engine, delete, insert, select
 
@@ -14,9 +15,11 @@ from tocsin.errors import WrongKey
 from tocsin.settings import Settings
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import server_secret
-from tocsin.store.database.vault import SETTING_PREFIX, Vault, vault_of
+from tocsin.store.database.vault import SETTING_PREFIX, Vault, use_vault, vault_of
 
-STORED_SETTINGS = ("kafka_password", "pulsar_token", "openmetadata_token")
+_LOG = structlog.get_logger(__name__)
+
+STORED_SETTINGS = ("kafka_password", "pulsar_token", "openmetadata_token", "lake_s3_secret_key")
 """The settings that may be stored."""
 
 
@@ -47,6 +50,18 @@ def with_stored_secrets(engine: Engine, settings: Settings) -> Settings:
         vault = vault_of(connection)
         stored = {names[row.name]: _secret_in(vault, row) for row in connection.execute(query)}
     return settings.model_copy(update=stored)
+
+
+def with_lake_key(engine: Engine, settings: Settings) -> Settings:
+    """Return settings with the stored key of the lake's bucket; without one if it cannot be read, which is logged."""
+    if not settings.is_lake_in_bucket():
+        return settings
+    use_vault(engine, settings)
+    try:
+        return with_stored_secrets(engine, settings)
+    except WrongKey as error:
+        _LOG.error("lake_key_unreadable", reason=error.message)
+        return settings
 
 
 def _secret_in(vault: Vault, row: Any) -> SecretStr:  # Any: SQLAlchemy's row

@@ -36,6 +36,7 @@ from tocsin.store.upkeep.backup.manifest import (
     copy_privately,
     files_in,
 )
+from tocsin.store.upkeep.stored_settings import with_lake_key
 
 LAKE = "lake"
 """The folder of a backup with a folder for each segment of the lake."""
@@ -62,10 +63,10 @@ def back_up(
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(f"{folder} is not empty; a backup needs its own folder.")
     with _undone_on_error(folder):
-        of_store = _copy_store(engine, folder, report)
+        of_store, reaching = _copy_store(engine, folder, report), with_lake_key(engine, settings)
         manifest = replace(
             of_store,
-            segments=_copy_lake(of_store.segments, settings, folder, report) if contents.with_lake else (),
+            segments=_copy_lake(of_store.segments, reaching, folder, report) if contents.with_lake else (),
             made_at_ms=clock.now_ms(),
             key=_copy_key(settings, folder, is_wanted=contents.with_key),
         )

@@ -35,6 +35,7 @@ from tocsin.store.upkeep.backup.manifest import (
     verify,
 )
 from tocsin.store.upkeep.high_water_marks import is_empty, write_mark
+from tocsin.store.upkeep.stored_settings import with_lake_key
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, repo
         verify(folder, manifest, report)
         previous_store = _put_store(engine, folder, manifest, stamp, report)
         key = _put_key(folder, settings, stamp)
+        migrate(engine)
+        settings = with_lake_key(engine, settings)
         _put_lake(folder, settings)
         _settle(engine, settings)
     finally:
@@ -115,7 +118,10 @@ def _put_key(folder: Path, settings: Settings, stamp: str) -> Path | None:
 def _put_lake(folder: Path, settings: Settings) -> None:
     """Put the backup's segments into the lake; one of that id which is there already was written once, and is it."""
     copy, lake = FolderFiles(folder / LAKE), lake_files_of(settings)
-    for segment_id in sorted(copy.segment_ids()) if copy.exists() else ():
+    segment_ids = sorted(copy.segment_ids()) if copy.exists() else []
+    if segment_ids:
+        lake.open_root(is_expected=False)
+    for segment_id in segment_ids:
         if not lake.is_complete(segment_id):
             lake.remove_segment(segment_id)
             copy_segment(segment_id, copy, lake)
@@ -123,7 +129,6 @@ def _put_lake(folder: Path, settings: Settings) -> None:
 
 def _settle(engine: Engine, settings: Settings) -> None:
     """Remove from the store, and from the files next to it, all traces of the time after the backup."""
-    migrate(engine)
     with writing(engine) as connection:
         connection.execute(delete(worker_session))  # what they had claimed is free again
         connection.execute(update(message).where(message.c.lease_owner.is_not(None)).values(lease_owner=None))

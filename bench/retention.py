@@ -1,4 +1,4 @@
-"""Benchmark of retention: events removed per second, the longest transaction, and what the store shrinks by.
+"""Benchmark of retention: events that a dry run counts and a run removes per second, and what the store shrinks by.
 
 Nine tenths of the events are expired updates of 1 kB, of which one in ten notified somebody in the app. The floor is
 the bare deletion of rows, in portions of the same size. SQLite, and PostgreSQL if it is installed.
@@ -26,7 +26,7 @@ from tocsin.store.database.engine import open_engine, writing
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.eventlog.log import readable_end
-from tocsin.store.upkeep.retention.events import PORTION, EventRemoval, LogPlan
+from tocsin.store.upkeep.retention.events import PORTION, PREVIEW_PORTION, EventRemoval, LogPlan
 from tocsin.store.upkeep.retention.progress import RetentionProgress
 from tocsin.store.upkeep.retention.readers import readers_on
 
@@ -70,6 +70,10 @@ def _measure_store(engine: Engine, store: str, count: int, report: Report) -> li
             (Expiry("entityUpdated", None, frozenset(), _OLD_MS + count),),
             tuple(readers_on(connection, needs_lake=False)),
         )
+    began_s = time.perf_counter()
+    for counts in EventRemoval(engine, portion=PREVIEW_PORTION).preview(plan):
+        previewed_count = sum(counts.removed.values())
+    preview_s = time.perf_counter() - began_s
     assert RetentionProgress(engine).claim("bench", now_ms=1)
     longest_s, removed, portion_count, began_s = 0.0, 0, 0, time.perf_counter()
     last_s = began_s
@@ -81,6 +85,7 @@ def _measure_store(engine: Engine, store: str, count: int, report: Report) -> li
     _vacuum(engine)
     name = f"{count:,} events, {store}"
     return [
+        Measurement("retention", f"{name}: dry run", previewed_count / preview_s, "events/s", None, previewed_count),
         Measurement("retention", f"{name}: removed", removed / took_s, "events/s", floor, removed),
         Measurement(
             "retention", f"{name}: portions", portion_count / took_s, "portions/s", floor / PORTION, portion_count

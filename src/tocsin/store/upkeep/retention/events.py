@@ -29,6 +29,9 @@ from tocsin.store.upkeep.retention.traces import forget_entities, keep_deleted_s
 PORTION = 500
 """Events of one transaction."""
 
+PREVIEW_PORTION = 5_000
+"""Events that a dry run counts at once: it locks nothing."""
+
 _EVENT = change_event.c
 
 

@@ -14,7 +14,7 @@ from tocsin.flow.eventlog.retention import expiries, log_days_of
 from tocsin.model.retention import RetentionSettings
 from tocsin.store.database.engine import reading
 from tocsin.store.database.retention_tables import passed_reader
-from tocsin.store.upkeep.retention.events import EventRemoval, LogPlan, RemovalCounts
+from tocsin.store.upkeep.retention.events import PREVIEW_PORTION, EventRemoval, LogPlan, RemovalCounts
 from tocsin.store.upkeep.retention.policy import Holds, read_settings
 from tocsin.store.upkeep.retention.progress import RetentionProgress
 from tocsin.store.upkeep.retention.readers import Reader, readers_on
@@ -61,7 +61,7 @@ class RetentionOverview:
         with reading(self._engine) as connection:
             readers = tuple(readers_on(connection, needs_lake=settings.outlives_the_log()))
         plan = LogPlan(expiries(settings.rules, log_days_of, trusted_ms), readers)
-        for portion_counts in EventRemoval(self._engine, portion=5_000).preview(plan):
+        for portion_counts in EventRemoval(self._engine, portion=PREVIEW_PORTION).preview(plan):
             counts = portion_counts
             if is_over():
                 return counts, False

@@ -51,10 +51,10 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         report(1, 2)
         with feed.sending() as send:
             sent_times = in_alternation(lambda: send(events), lambda: feed.floor(events), rounds=rounds, warm_ups=1)
-    what = f"each a table of {COLUMN_COUNT} columns"
+    row_name = f"each a table of {COLUMN_COUNT} columns"
     return [
-        times.rate("ingest", f"events from a topic, {what}", "events/s", events),
-        sent_times.rate("ingest", f"events by requests of {REQUEST_COUNT}, {what}", "events/s", events),
+        times.rate("ingest", f"events from a topic, {row_name}", "events/s", events),
+        sent_times.rate("ingest", f"events by requests of {REQUEST_COUNT}, {row_name}", "events/s", events),
     ]
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Row,
     Select,
     cast,
+    exists,
     func,
     literal,
     select,
@@ -57,6 +58,18 @@ def pages_of(
     while page := connection.execute(ordered if after is None else ordered.where(tuple_(*keys) > after)).all():
         yield page
         after = tuple(page[-1]._mapping[key.name] for key in keys)
+
+
+def present_keys(connection: Connection, column: Column[Any], keys: Iterable[str]) -> set[str]:  # Any: as above
+    """Return those of these keys that some row has in ``column``, an indexed one: one look-up each, however many."""
+    present: set[str] = set()
+    for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT):
+        listed = literal(listed_keys(chunk))
+        on_sqlite = is_sqlite(connection)
+        elements = func.json_each(listed) if on_sqlite else func.jsonb_array_elements_text(cast(listed, JSONB))
+        key = elements.table_valued("value").c.value
+        present |= set(connection.scalars(select(key).where(exists().where(column == key))))
+    return present
 
 
 def is_one_of(

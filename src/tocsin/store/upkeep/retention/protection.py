@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
-from tocsin.chunks import chunks_of
 from tocsin.model.change import EventType
 from tocsin.model.message import MessageStatus
 from tocsin.model.retention import LegalHold, is_held
@@ -142,15 +141,6 @@ def _soft_deleted(connection: Connection, entity_ids: Collection[str]) -> set[st
     column = entity.c.id
     query = select(column).where(entity.c.deleted)
     return {row.id for row in rows_by_key(connection, query, column, entity_ids)}
-
-
-def count_remaining(connection: Connection, entity_ids: Iterable[str]) -> dict[str, int]:
-    """Return how many events the log has of each of these entities; those of which it has none are left out."""
-    counts: dict[str, int] = {}
-    for chunk in chunks_of(sorted(entity_ids)):
-        query = select(_EVENT.entity_id, func.count()).where(_EVENT.entity_id.in_(chunk)).group_by(_EVENT.entity_id)
-        counts |= {entity_id: int(count) for entity_id, count in connection.execute(query)}
-    return counts
 
 
 def columns() -> tuple[Any, ...]:  # Any: SQLAlchemy's columns

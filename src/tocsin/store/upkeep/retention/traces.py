@@ -13,11 +13,11 @@ from tocsin.chunks import chunks_of
 from tocsin.model.change import EventType
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import inserting
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, document_snapshot, entity, entity_version
-from tocsin.store.upkeep.retention.protection import ExpiredEvent, count_remaining
+from tocsin.store.upkeep.retention.protection import ExpiredEvent
 
 _SNAPSHOT = document_snapshot.c
 
@@ -46,12 +46,12 @@ def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) 
 def forget_entities(connection: Connection, entity_ids: Collection[str]) -> None:
     """Remove the versions of hard-deleted entities without events, and snapshots that nothing names."""
     existing = {row.id for row in rows_by_key(connection, select(entity.c.id), entity.c.id, entity_ids)}
-    with_events = count_remaining(connection, [one for one in entity_ids if one not in existing])
+    with_events = present_keys(connection, change_event.c.entity_id, set(entity_ids) - existing)
     forgotten = [one for one in entity_ids if one not in existing and one not in with_events]
     for chunk in chunks_of(sorted(forgotten)):
         for column in (entity_version.c.entity_id, _SNAPSHOT.entity_id):
             connection.execute(delete(column.table).where(column.in_(chunk)))
-    _remove_unnamed_snapshots(connection, existing | set(with_events))
+    _remove_unnamed_snapshots(connection, existing | with_events)
 
 
 def _remove_unnamed_snapshots(connection: Connection, entity_ids: Iterable[str]) -> None:

@@ -20,7 +20,6 @@ from typing import Any
 
 import httpx
 
-_GRACE_S = 8.0
 _LAST_LINES = 30
 _DAY_S = 86_400
 
@@ -85,12 +84,8 @@ class Product:
         process.wait()
 
     def stop(self) -> None:
-        """End what runs."""
-        for process in self._running.values():
-            process.terminate()
-        for command, process in list(self._running.items()):
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE_S)
+        """End what runs; nothing is lost that anybody reads."""
+        for command in list(self._running):
             self.kill(command)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:

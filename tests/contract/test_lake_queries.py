@@ -71,7 +71,7 @@ def test_a_query_is_taken_answered_and_recorded(ana: httpx.Client, queries: Requ
 def test_whoever_waits_is_answered_as_soon_as_it_is_over(
     ana: httpx.Client, queries: RequestedQueries, reason: str | None, code: str, status: int
 ) -> None:
-    ending = threading.Timer(0.5, end, (queries, reason, code))
+    ending = threading.Timer(0.1, end, (queries, reason, code))
     ending.start()
     answer = ask(ana, wait=20)
     ending.join()

@@ -16,11 +16,17 @@ from tests.serving import KEY, Json, Served, running_server
 from tests.startedstore import StartedStore
 from tests.waiting import until
 
-from tocsin.server.inbox.streams import CHECK_S
 from tocsin.settings import Settings
 
 LONGEST_S = 20
-"""How long a test waits for the end of a stream, which comes after half a second where nothing else runs."""
+"""How long a test waits for the end of a stream, which comes at once where nothing else runs."""
+
+CHECK_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tocsin.server.inbox.streams.CHECK_S", CHECK_S)
 
 
 @contextmanager

@@ -39,8 +39,14 @@ def keys(batches: list[EventBatch]) -> list[str]:
 
 
 def source(kafka: Kafka, office: Office, group: str, **fields: object) -> KafkaSource:
-    ended: dict[str, object] = {"stop_at_end": True, **fields}
+    ended: dict[str, object] = {"stop_at_end": True, "settings": {"fetch.wait.max.ms": "20"}, **fields}
     return KafkaSource(kafka.servers, group, [office.topic], **ended)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tocsin.client.consume.kafka_source.POLL_S", 0.05)
+    monkeypatch.setattr("tocsin.client.consume.loop.LONGEST_WAIT_S", 0.1)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
 
-_POLL_S = 0.5
+POLL_S = 0.5
 REACHED_WITHIN_S = 10.0
 _KEY_HEADER = "idempotencyKey"
 _log = logging.getLogger("tocsin.client")
@@ -134,7 +134,7 @@ class KafkaSource:
             self._raise_failure()
             changes: list[Change] = []
             ends: dict[Partition, int] = {}
-            for message in consumer.consume(limit, timeout=_POLL_S):
+            for message in consumer.consume(limit, timeout=POLL_S):
                 changes += self._changes_of(message, ends)
             if not ends:
                 self._raise_failure()

@@ -339,3 +339,19 @@ def _plain(value: Json) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def test_what_events_came_to_is_counted_in_the_metrics(bot: httpx.Client, administrator: httpx.Client) -> None:
+    event = cloud_event({"fullyQualifiedName": ORDERS}, "entitySoftDeleted")
+    unknown = cloud_event(change("description", "None.", f"{SCHEMA}.none"))
+    assert bot.post(INGEST, json=[event, unknown], params={"dryRun": True}).status_code == 200
+    assert bot.post(INGEST, json=[event, event, unknown]).json()["counts"]["refused"] == 1
+    assert bot.post(INGEST, json=unknown).status_code == 404
+    text = administrator.get(str(administrator.base_url.join("/metrics"))).text
+    assert "# TYPE tocsin_ingested_events_total counter" in text
+    lines = {line for line in text.splitlines() if line.startswith("tocsin_ingested_events_total")}
+    assert lines == {
+        'tocsin_ingested_events_total{state="applied",reason=""} 1',
+        'tocsin_ingested_events_total{state="duplicate",reason=""} 1',
+        'tocsin_ingested_events_total{state="refused",reason="NOT_FOUND"} 2',
+    }

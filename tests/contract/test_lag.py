@@ -67,6 +67,20 @@ def test_metrics_say_the_same_in_prometheus_format(administrator: httpx.Client, 
     assert values['tocsin_reader_lag_exceeded{reader="match_stream",kind="query"}'] == 0
 
 
+def test_the_group_that_reads_events_of_other_systems_is_among_the_readers(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    document = {"groups": [{"reader": "group tocsin-ingest", "eventCount": 3, "oldestMs": 1}]}
+    ConsumerGroups(sqlite_engine).put("ingest tocsin-ingest", document, now_ms=2**43)
+    ConsumerGroups(sqlite_engine).put("ingest other", {"groups": []}, now_ms=1)
+    answer = administrator.get("/events/lag").json()
+    (reader,) = [one for one in answer["readers"] if one["reader"] == "group tocsin-ingest"]
+    assert (reader["kind"], reader["lagEvents"], reader["logOffset"]) == ("consumerGroup", 3, None)
+    (missing,) = [words for words in answer["missing"] if "other systems" in words]
+    assert missing.startswith("Consumer group other of events of other systems: last measured ")
+    assert missing.endswith("Is `tocsin ingest` running?")
+
+
 def test_only_administrators_and_who_may_read_audit_logs_see_lags(served: Served, administrator: httpx.Client) -> None:
     user_id, client = served.person("ann")
     with client:

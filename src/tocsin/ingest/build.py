@@ -15,17 +15,23 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidSetting
 from tocsin.flow.capture.bounds import Bounds
+from tocsin.flow.eventlog.readers import INGEST
 from tocsin.flow.eventlog.topic_names import dead_letter_topic_of
 from tocsin.ingest.bot import TopicBot
 from tocsin.ingest.loop import IngestParts, TopicIngest
 from tocsin.ingest.topic import IngestTopic, TopicOptions
+from tocsin.model.entity import Document
+from tocsin.relay.group_lags import measure_groups, measuring
+from tocsin.relay.kafka.groups import GroupLags
 from tocsin.relay.kafka.options import connection_of
+from tocsin.relay.kafka.target import KafkaOptions
 from tocsin.server.policies.cache import CachedSubjects
 from tocsin.server.policies.denials import RefusalLog
 from tocsin.server.policies.writes import ActorPermits
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.startup import wait_for
+from tocsin.store.eventlog.ingest_outcomes import IngestOutcomes
 from tocsin.store.upkeep.opening import make_store, open_store
 from tocsin.store.upkeep.stored_settings import with_stored_secrets
 
@@ -38,8 +44,29 @@ def main(settings: Settings) -> None:
     check_settings(settings)  # before the store is made
     wait_for("ingest", lambda: make_store(settings), stop)
     if not stop.is_set():
-        with topic_ingest_of(settings) as topic_ingest:
+        with topic_ingest_of(settings) as topic_ingest, measuring_lag(settings):
             topic_ingest.run(stop)
+
+
+@contextmanager
+def measuring_lag(settings: Settings) -> Iterator[None]:
+    """Measure how much of the topic the group has not read yet, until the block ends."""
+    with open_store(settings) as engine:
+        options = KafkaOptions(
+            name=settings.ingest_group,
+            topics=[settings.ingest_topic or ""],
+            connection=connection_of(with_stored_secrets(engine, settings)),
+            limit_bytes=settings.relay_max_event_bytes,
+        )
+        lags = GroupLags(options, group=settings.ingest_group)
+
+        def measure() -> list[Document]:
+            """Return the group's lag; offsets in the records are those of the logs of other systems."""
+            return [{key: value for key, value in lag.items() if key != "logOffset"} for lag in lags.measure()]
+
+        work = partial(measure_groups, measure, engine, f"{INGEST}{settings.ingest_group}", SystemClock())
+        with measuring(work, every_s=settings.event_lag_every_s):
+            yield
 
 
 @contextmanager
@@ -62,6 +89,7 @@ def topic_ingest_of(settings: Settings) -> Iterator[TopicIngest]:
             actor=TopicBot(engine, settings.ingest_bot, permission_cache).actor,
             rules=IngestRules(frozenset({settings.base_url()}), settings.ingest_keep_days),
             clock=clock,
+            count=IngestOutcomes(engine).add,
         )
         with closing(refusals):
             yield TopicIngest(parts, lambda: IngestTopic(options))

@@ -18,7 +18,7 @@ import structlog
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from tocsin.catalogue.ingest.requests import EventArrival
-from tocsin.catalogue.ingest.writes import IngestRules, IngestWrites
+from tocsin.catalogue.ingest.writes import IngestRules, IngestState, IngestWrites, outcome_counts
 from tocsin.clock import Clock
 from tocsin.errors import InternalError, InvalidInput, InvalidSetting, TocsinError, Unavailable
 from tocsin.flow.capture.ports import Collision
@@ -49,12 +49,13 @@ class Topic(Protocol):
 
 @dataclass(frozen=True)
 class IngestParts:
-    """What the loop uses; ``actor`` returns the bot whose rights hold."""
+    """What the loop uses; ``actor`` returns the bot whose rights hold, ``count`` counts what events came to."""
 
     writes: IngestWrites
     actor: Callable[[], Actor]
     rules: IngestRules
     clock: Clock
+    count: Callable[[Counter[tuple[str, str]]], None]
 
 
 class TopicIngest:
@@ -122,12 +123,14 @@ class TopicIngest:
                 readable.append(record)
             except InvalidInput as error:
                 dead_letters.append(RefusedRecord(record, error))
+        unreadable_counts = Counter((IngestState.REFUSED.value, letter.error.code) for letter in dead_letters)
         results = self._parts.writes.ingest(events, actor=actor, rules=self._parts.rules)
         for record, result in zip(readable, results, strict=True):
             if isinstance(result.error, Unavailable | Collision):
                 raise result.error
             if result.error is not None:
                 dead_letters.append(RefusedRecord(record, result.error))
+        self._parts.count(unreadable_counts + outcome_counts(results))
         counts = Counter(result.state.value for result in results)
         _log.info("ingest.applied", records=len(records), dead_letters=len(dead_letters), **counts)
         return sorted(dead_letters, key=lambda letter: records.index(letter.record))

@@ -53,6 +53,7 @@ from tocsin.store.catalogue.quality.suites import SuiteReader
 from tocsin.store.catalogue.search.results import SearchIndex
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.consumers import Consumers
+from tocsin.store.eventlog.ingest_outcomes import IngestOutcomes
 from tocsin.store.eventlog.ingested import EventOrigins
 from tocsin.store.eventlog.lag_states import LagStates
 from tocsin.store.eventlog.lake_queries import RequestedQueries
@@ -111,6 +112,7 @@ class EntityParts:
     search: SearchIndex
     ingest: IngestWrites
     origins: EventOrigins
+    ingest_outcomes: IngestOutcomes
 
 
 @dataclass(frozen=True)
@@ -228,8 +230,8 @@ def build_parts(
 
 
 def _entities_of(engine: Engine, page_bytes: int, bulk: BulkWrites, ingest: IngestWrites) -> EntityParts:
-    history, grouped = History(engine, page_bytes=page_bytes), Grouped(engine)
-    return EntityParts(history, bulk, grouped, SearchIndex(engine), ingest, EventOrigins(engine))
+    history, origins, outcomes = History(engine, page_bytes=page_bytes), EventOrigins(engine), IngestOutcomes(engine)
+    return EntityParts(history, bulk, Grouped(engine), SearchIndex(engine), ingest, origins, outcomes)
 
 
 def _traffic_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) -> TrafficParts:

@@ -1,11 +1,11 @@
-"""Answers about the lags of readers of the log: as JSON, and as metrics in Prometheus' text format.
+"""Answers about the lags of readers of the log: as JSON and as metrics in Prometheus' text format; metrics of ingest.
 
 Next: ``server/routes/system/lag.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tocsin.flow.eventlog.lag import LagState, ReaderKind, ReaderLag
@@ -13,6 +13,7 @@ from tocsin.model.entity import Document
 from tocsin.server.build import LagParts
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, either, nullable
+from tocsin.store.eventlog.ingest_outcomes import IngestOutcomes
 from tocsin.store.upkeep.lag import Measurement
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -95,25 +96,26 @@ def lag_metrics(parts: LagParts, *, now_ms: int) -> str:
     Source: Prometheus, text exposition format 0.0.4.
     """
     measurement, shown_lags = lags_to_show(parts, now_ms=now_ms)
-    return (
-        "\n".join(
-            [*_gauge("tocsin_log_offset", "Offset of the last readable event.", {"": measurement.log_offset})]
-            + [
-                line
-                for name, (meaning, value_of) in _GAUGES.items()
-                for line in _gauge(name, meaning, {_labels(shown.lag): float(value_of(shown)) for shown in shown_lags})
-            ]
-        )
-        + "\n"
-    )
+    lines = [*_metric("tocsin_log_offset", "Offset of the last readable event.", {"": measurement.log_offset})]
+    for name, (meaning, value_of) in _GAUGES.items():
+        lines += _metric(name, meaning, {_labels(shown.lag): float(value_of(shown)) for shown in shown_lags})
+    return "".join(f"{line}\n" for line in lines)
+
+
+def ingest_metrics(outcomes: IngestOutcomes) -> str:
+    """Return how many events of other systems came to what, as counters of the whole store."""
+    counts = {f'{{state="{state}",reason="{reason}"}}': count for (state, reason), count in outcomes.all().items()}
+    meaning = "Events of other systems, by what they came to and, if they were refused, why."
+    lines = _metric("tocsin_ingested_events_total", meaning, counts, kind="counter")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _labels(lag: ReaderLag) -> str:
     return f'{{reader="{lag.reader.translate(_ESCAPES)}",kind="{lag.kind.value}"}}'
 
 
-def _gauge(name: str, meaning: str, values: dict[str, float]) -> Iterator[str]:
+def _metric(name: str, meaning: str, values: Mapping[str, float], *, kind: str = "gauge") -> Iterator[str]:
     yield f"# HELP {name} {meaning}"
-    yield f"# TYPE {name} gauge"
+    yield f"# TYPE {name} {kind}"
     for labels, value in values.items():
         yield f"{name}{labels} {value:.15g}"

@@ -25,7 +25,7 @@ from tests.waiting import until
 
 from tocsin.errors import InvalidSetting
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.ingest.build import check_settings, topic_ingest_of
+from tocsin.ingest.build import check_settings, measuring_lag, topic_ingest_of
 from tocsin.ingest.loop import TopicIngest
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
@@ -35,6 +35,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.log_tables import ingested_event
+from tocsin.store.eventlog.lag_states import ConsumerGroups
 from tocsin.store.eventlog.log import EventLog
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
@@ -335,3 +336,19 @@ def test_settings_that_are_missing_or_exclude_each_other_are_told(changes: dict[
     with pytest.raises(InvalidSetting) as refused:
         check_settings(settings)
     assert refused.value.field == field
+
+
+def test_the_lag_of_its_group_is_measured(make_feed: Callable[..., Feed]) -> None:
+    feed = make_feed()
+    group = feed.settings.ingest_group
+    events = [{"id": str(number), "eventType": "entityUpdated"} for number in range(5)]
+    feed.send(events[0], b"no JSON", headers=[("tocsin-offset", b"7")])
+    with feed.ingesting():
+        until(lambda: len(feed.dead_letters()) == 2, within_s=DONE_WITHIN_S)
+    feed.send(*events[1:], headers=[("tocsin-offset", b"7")])
+    with measuring_lag(feed.settings):
+        until(lambda: f"ingest {group}" in ConsumerGroups(feed.office.engine).all(), within_s=DONE_WITHIN_S)
+    _, document = ConsumerGroups(feed.office.engine).all()[f"ingest {group}"]
+    (lag,) = document["groups"]
+    assert lag.keys() == {"reader", "eventCount", "oldestMs"}, "offsets of another log mean nothing here"
+    assert (lag["reader"], lag["eventCount"]) == (f"group {group}", 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -30,6 +31,7 @@ class FakeTopic:
     stop: threading.Event
     position: int = 0
     dead_letters: list[RefusedRecord] = field(default_factory=list)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def read(self, limit: int, within_s: float) -> list[TopicRecord]:
         portion = self.records[self.position : self.position + limit]
@@ -67,13 +69,16 @@ class FakeWrites:
         return IngestResult(IngestState.APPLIED)
 
 
+def parts_of(topic: FakeTopic, writes: FakeWrites) -> IngestParts:
+    return IngestParts(cast(IngestWrites, writes), lambda: BOT, IngestRules(), FixedClock(0), topic.counts.update)
+
+
 def run(faults: dict[str, Any], count: int = 5) -> tuple[FakeTopic, FakeWrites]:
     stop = threading.Event()
     values = [orjson.dumps({"id": str(number), "eventType": "x"}) for number in range(count)]
     topic = FakeTopic([TopicRecord("t", 0, number, 0, None, value) for number, value in enumerate(values)], stop)
     writes = FakeWrites(faults)
-    parts = IngestParts(cast(IngestWrites, writes), lambda: BOT, IngestRules(), FixedClock(0))
-    topic_ingest = TopicIngest(parts, lambda: topic)
+    topic_ingest = TopicIngest(parts_of(topic, writes), lambda: topic)
     topic_ingest._wait_s = 0.001
     topic_ingest.run(stop)
     return topic, writes
@@ -86,6 +91,15 @@ def dead(topic: FakeTopic) -> list[tuple[int, str]]:
 def test_a_refused_event_is_a_dead_letter() -> None:
     topic, _ = run({"2": Conflict("no")})
     assert (topic.position, dead(topic)) == (5, [(2, "CONFLICT")])
+    assert topic.counts == {("applied", ""): 4, ("refused", "CONFLICT"): 1}
+
+
+def test_what_is_no_event_is_counted_as_refused() -> None:
+    stop = threading.Event()
+    topic = FakeTopic([TopicRecord("t", 0, 0, 0, None, b"{"), TopicRecord("t", 0, 1, 0, None, b'{"id": "1"}')], stop)
+    TopicIngest(parts_of(topic, FakeWrites({})), lambda: topic).run(stop)
+    assert sum(topic.counts.values()) == len(topic.records)
+    assert topic.counts["applied", ""] == len(topic.dead_letters) == 1
 
 
 def test_what_passes_is_waited_for_and_is_no_dead_letter() -> None:
@@ -106,6 +120,5 @@ def test_an_event_that_fails_unexpectedly_is_a_dead_letter_alone() -> None:
 def test_a_tombstone_is_passed_over() -> None:
     stop = threading.Event()
     topic = FakeTopic([TopicRecord("t", 0, 0, 0, b"k", None)], stop)
-    parts = IngestParts(cast(IngestWrites, FakeWrites({})), lambda: BOT, IngestRules(), FixedClock(0))
-    TopicIngest(parts, lambda: topic).run(stop)
+    TopicIngest(parts_of(topic, FakeWrites({})), lambda: topic).run(stop)
     assert (topic.position, topic.dead_letters) == (1, [])

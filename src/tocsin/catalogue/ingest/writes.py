@@ -7,7 +7,8 @@ Next: ``catalogue/ingest/apply.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -181,6 +182,11 @@ def _read(document: object, arrival: EventArrival, rules: IngestRules) -> Ingest
         return IngestResult(IngestState.APPLIED, origin, parse_request(document, origin, arrival))
     except TocsinError as refused:
         return IngestResult(IngestState.REFUSED, origin, error=refused)
+
+
+def outcome_counts(results: Iterable[IngestResult]) -> Counter[tuple[str, str]]:
+    """Return how many events came to each state, those that were refused by the code of their error."""
+    return Counter((result.state.value, result.error.code if result.error else "") for result in results)
 
 
 def is_own(source: str, own_sources: Collection[str]) -> bool:

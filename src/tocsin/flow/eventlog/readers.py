@@ -29,5 +29,8 @@ CONSUMER = "consumer "
 QUEUE, GROUP = "queue ", "group "
 """What the id of an alert with a queue follows, and the name of a consumer group of a relay's topics."""
 
+INGEST = "ingest "
+"""What the name of the consumer group that reads events of other systems follows, where it measures its own lag."""
+
 READERS = (MATCH_STREAM, STREAK_STREAM)
 """Queries that look up relations of entities; one without a row of progress has read nothing yet."""

@@ -64,10 +64,10 @@ class _FirstUnread:
 
 
 class GroupLags:
-    """Measures the lags of the consumer groups of one relay's topics."""
+    """Measures the lags of the consumer groups of one relay's topics, or of one of them alone."""
 
-    def __init__(self, options: KafkaOptions, *, most_groups: int = MOST_GROUPS) -> None:
-        self._options, self._most_groups = options, most_groups
+    def __init__(self, options: KafkaOptions, *, group: str | None = None, most_groups: int = MOST_GROUPS) -> None:
+        self._options, self._group, self._most_groups = options, group, most_groups
         self._connection = Connection(f"{options.name}-lag", options.connection)
 
     def measure(self) -> list[Document]:
@@ -100,11 +100,8 @@ class GroupLags:
         self, admin: AdminClient, partitions: Collection[_Partition]
     ) -> dict[str, dict[_Partition, int]]:
         """Return what each group has committed of the topics; groups of other topics do not count."""
-        listed = admin.list_consumer_groups(request_timeout=METADATA_TIMEOUT_S).result()
-        if listed.errors and not listed.valid:
-            raise listed.errors[0]
         committed: dict[str, dict[_Partition, int]] = {}
-        for names in chunks_of(sorted(one.group_id for one in listed.valid), self._most_groups):
+        for names in chunks_of(_group_names(admin) if self._group is None else [self._group], self._most_groups):
             answers: dict[str, Future[ConsumerGroupTopicPartitions]] = {}
             for name in names:
                 asked_group = [ConsumerGroupTopicPartitions(name)]
@@ -140,7 +137,7 @@ class GroupLags:
     def _consumer(self) -> Consumer:
         return Consumer(
             self._connection.config(
-                group_id=self._options.position_topic,
+                group_id=self._group or self._options.position_topic,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
                 isolation_level="read_committed",
@@ -150,6 +147,13 @@ class GroupLags:
                 queued_max_messages_kbytes=1_024,
             )
         )
+
+
+def _group_names(admin: AdminClient) -> list[str]:
+    listed = admin.list_consumer_groups(request_timeout=METADATA_TIMEOUT_S).result()
+    if listed.errors and not listed.valid:
+        raise listed.errors[0]
+    return sorted(group.group_id for group in listed.valid)
 
 
 def _offsets_of(

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from tocsin.catalogue.ingest.requests import ENTITY_TYPES_TAKEN, LONGEST_ID, EventArrival
-from tocsin.catalogue.ingest.writes import IngestResult, IngestRules, IngestState
+from tocsin.catalogue.ingest.writes import IngestResult, IngestRules, IngestState, outcome_counts
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.logic import NEVER
 from tocsin.model.access import Operation
@@ -63,6 +63,8 @@ def ingest(request: Request, body: JsonBody, caller: Asked, query: Annotated[Ing
     results = caller.parts.entities.ingest.ingest(
         [(event, arrival) for event in events], actor=caller.actor, rules=rules, dry_run=query.dry_run
     )
+    if not query.dry_run:
+        caller.parts.entities.ingest_outcomes.add(outcome_counts(results))
     if not is_list and results[0].error is not None:
         raise results[0].error
     counts = Counter(result.state.value for result in results)

@@ -103,6 +103,15 @@ entity's type and FQN. ``event_id`` is our event that it led to, null for none. 
 event of the source about the entity had, until then. Rows that a later event of the same entity has superseded are
 removed by age; the last one of each entity stays."""
 
+ingest_outcome = Table(
+    "ingest_outcome",
+    METADATA,
+    Column("state", String(20), primary_key=True),
+    Column("reason", String(60), primary_key=True),
+    Column("event_count", BigInteger, nullable=False),
+)
+"""What events of other systems came to; ``reason`` is the code of the error of those that were refused, else empty."""
+
 reader_lag = Table(
     "reader_lag",
     METADATA,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, and_, func, select
 
 from tocsin.flow.eventlog.lag import LagLimits, ReaderKind, ReaderLag
-from tocsin.flow.eventlog.readers import LAKE, QUEUE, RELAY, STREAMS
+from tocsin.flow.eventlog.readers import INGEST, LAKE, QUEUE, RELAY, STREAMS
 from tocsin.model.change import RECORDED
 from tocsin.model.entity import Document
 from tocsin.settings import WorkerSettings
@@ -103,24 +103,32 @@ class ReaderLags:
 
     def _of_groups(self, now_ms: int) -> tuple[list[ReaderLag], tuple[str, ...]]:
         measured = self._groups.all()
-        if not measured and self._has_relay:
-            return [], ("Consumer groups: no relay has measured them yet. Is `tocsin relay` running?",)
         lags: list[ReaderLag] = []
         missing: list[str] = []
+        if self._has_relay and all(name.startswith(INGEST) for name in measured):
+            missing.append("Consumer groups: no relay has measured them yet. Is `tocsin relay` running?")
         for relay_name, (measured_at_ms, document) in measured.items():
-            if reason := self._reason_of_silence(document, measured_at_ms, now_ms):
-                missing.append(f"Consumer groups of the relay {relay_name}: {reason}")
+            process = "ingest" if relay_name.startswith(INGEST) else "relay"
+            if reason := self._reason_of_silence(process, document, measured_at_ms, now_ms):
+                missing.append(f"{_measured_words(relay_name)}: {reason}")
             else:
                 lags += [_group_lag(group, measured_at_ms) for group in document["groups"]]
         return _largest_by_reader(lags), tuple(missing)
 
-    def _reason_of_silence(self, document: Document, measured_at_ms: int, now_ms: int) -> str | None:
-        """Return why the lags of consumer groups are not known now; None if they are."""
+    def _reason_of_silence(self, process: str, document: Document, measured_at_ms: int, now_ms: int) -> str | None:
+        """Return why the lags that a process measures are not known now; None if they are."""
         if fault := document.get("fault"):
             return str(fault)
         age_s = (now_ms - measured_at_ms) // 1000
         is_stale = age_s * 1000 > self._stale_after_ms
-        return f"last measured {age_s} s ago. Is `tocsin relay` running?" if is_stale else None
+        return f"last measured {age_s} s ago. Is `tocsin {process}` running?" if is_stale else None
+
+
+def _measured_words(name: str) -> str:
+    """Return of what a process of this name measures the lag."""
+    if name.startswith(INGEST):
+        return f"Consumer group {name.removeprefix(INGEST)} of events of other systems"
+    return f"Consumer groups of the relay {name}"
 
 
 def _largest_by_reader(lags: Iterable[ReaderLag]) -> list[ReaderLag]:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.permissions import require_apart
-from tocsin.server.lag import lag_json, lag_metrics
+from tocsin.server.lag import ingest_metrics, lag_json, lag_metrics
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, answer
 
@@ -33,9 +33,10 @@ def read_lag(caller: Asked) -> Response:
 
 @metrics_router.get("/metrics")
 def read_metrics(caller: Asked) -> Response:
-    """Return the same as metrics."""
+    """Return the same as metrics, and how many events of other systems came to what."""
     _require(caller)
     text = lag_metrics(caller.parts.lag, now_ms=caller.parts.clock.now_ms())
+    text += ingest_metrics(caller.parts.entities.ingest_outcomes)
     return Response(text, media_type=METRICS_TYPE)
 
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import io
+import socket
+import socketserver
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,6 +154,54 @@ def test_an_empty_place_is_no_lake_that_lost_its_segments(files: BucketFiles) ->
         files.open_root(is_expected=True)
     files.open_root(is_expected=False)
     files.open_root(is_expected=True)
+
+
+@contextmanager
+def behind_tls(s3: S3Server, certificate: Path) -> Iterator[str]:
+    """Pass on what is said by TLS to the server; yield the address."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    host, port = s3.url.removeprefix("http://").split(":")
+
+    class Passage(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with (
+                suppress(OSError),
+                context.wrap_socket(self.request, server_side=True) as client,
+                socket.create_connection((host, int(port))) as server,
+            ):
+                threading.Thread(target=pass_on, args=(server, client), daemon=True).start()
+                pass_on(client, server)
+
+    def pass_on(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while content := source.recv(65_536):
+                target.sendall(content)
+            target.shutdown(socket.SHUT_WR)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Passage) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"https://localhost:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_a_certificate_counts_if_the_system_or_the_setting_knows_its_authority(
+    files: BucketFiles, s3: S3Server, tmp_path: Path
+) -> None:
+    key, certificate, both = (tmp_path / name for name in ("key.pem", "certificate.pem", "both.pem"))
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    subprocess.run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    both.write_bytes(key.read_bytes() + certificate.read_bytes())
+    with behind_tls(s3, both) as url:
+        access = replace(files.access, endpoint=url)
+        with pytest.raises(Unavailable, match="SSL"):
+            replace(files, access=access).open_root(is_expected=False)
+        trusting = replace(files, access=replace(access, ca_file=str(certificate)))
+        trusting.open_root(is_expected=False)
+        trusting.write(f"{DAY}/part-1.parquet", parquet(1, 2))
+        trusting.finish("a")
+        assert [file.row_count for file in files.listed_files("a")] == [2]
 
 
 def test_what_is_wrong_with_a_bucket_is_said_with_a_way_out(files: BucketFiles) -> None:

@@ -142,7 +142,6 @@ def storage_options(access: S3Access | None) -> dict[str, str] | None:
         "AWS_SECRET_ACCESS_KEY": access.secret_key,
         "AWS_CONDITIONAL_PUT": "etag",
         "AWS_ALLOW_HTTP": "true" if (access.endpoint or "").startswith("http://") else "false",
-        "SSL_CERT_FILE": access.ca_file,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -33,11 +33,15 @@ _CONNECTS_WITHIN_S, _ANSWERS_WITHIN_S = 5, 60
 _WAYS_OUT = (
     (("NO_SUCH_BUCKET", "NoSuchBucket"), "Create the bucket, or correct lake_dir."),
     (
-        ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "Forbidden", "403", "InvalidAccessKeyId"),
+        ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "Forbidden", "status 403", "InvalidAccessKeyId"),
         "Check lake_s3_key_id and `tocsin admin secret lake_s3_secret_key`; the key must be allowed to list, read,"
         " write and delete objects there.",
     ),
-    (("StorageFull", "QuotaExceeded", "507"), "Make room in the bucket; the next run goes on."),
+    (("StorageFull", "QuotaExceeded", "status 507"), "Make room in the bucket; the next run goes on."),
+    (
+        ("PermanentRedirect", "PERMANENT_REDIRECT", "AuthorizationHeaderMalformed", "status 301"),
+        "Check lake_s3_region.",
+    ),
     (("NETWORK_CONNECTION", "curlCode", "timed out"), "Check lake_s3_endpoint; the next run goes on."),
 )
 
@@ -203,7 +207,8 @@ class BucketFiles:
             raise
         except OSError as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            ways_out = [way_out for signs, way_out in _WAYS_OUT if any(sign in reason for sign in signs)]
+            answer = reason.rpartition("AWS Error")[2]  # before it, there are names
+            ways_out = [way_out for signs, way_out in _WAYS_OUT if any(sign in answer for sign in signs)]
             raise Unavailable(" ".join([f"The lake at {self.root} fails: {reason}.", *ways_out[:1]])) from error
 
     @property

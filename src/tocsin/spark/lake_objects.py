@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from uuid import uuid4
 
 import pyarrow as pa
@@ -37,6 +40,9 @@ _DATE = "date"
 _FILE = StructType([StructField("file", StringType())])
 _GROUP_BYTES = 32 * 2**20
 _ROWS_PER_TASK = 100_000
+_GROUPS_PER_TASK = 64
+_FILES_AHEAD = 8
+_SMALL_FILE_BYTES = 2**22
 _ROWS_PER_BATCH = 2_000
 _UNAVAILABLE = re.compile(rf"^{Unavailable.__module__}\.{Unavailable.__name__}: (.+)$", re.MULTILINE)
 """The line of a task's traceback that says what is wrong with the bucket."""
@@ -85,7 +91,7 @@ def read_objects(session: SparkSession, bucket: Bucket, files: Sequence[SegmentF
     """Return the events of these files, as ``EVENTS``: one row per event. ``LakeSource`` must be registered."""
     if not files:
         return session.createDataFrame([], EVENTS)
-    paths = json.dumps([[file.path, file.group_count, file.row_count] for file in files])
+    paths = json.dumps([[file.path, file.size, file.group_count, file.row_count] for file in files])
     address = json.dumps({"root": bucket.root, **asdict(bucket.access)})
     # Spark shows no option that is called so: it holds the key.
     return session.read.format(LAKE_FORMAT).option("url", address).option("files", paths).load()
@@ -161,11 +167,19 @@ class _DayFile:
             self._pending = []
 
 
-@dataclass(frozen=True)
-class _Groups(InputPartition):
-    """What one task reads: of each file, the row groups from one up to another."""
+class _RowGroup(NamedTuple):
+    """A row group, by its number in a file of so many bytes."""
 
-    parts: tuple[tuple[str, int, int], ...]
+    path: str
+    number: int
+    file_bytes: int
+
+
+@dataclass(frozen=True)
+class _RowGroups(InputPartition):
+    """What one task reads."""
+
+    groups: tuple[_RowGroup, ...]
 
 
 class LakeSource(DataSource):
@@ -189,39 +203,54 @@ class _ObjectReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         address = json.loads(options["url"])
         self._bucket = Bucket(address.pop("root"), S3Access(**address))
-        self._files: list[tuple[str, int, int]] = json.loads(options["files"])
+        self._files: list[tuple[str, int, int, int]] = json.loads(options["files"])
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Cut the files into parts of some ten thousand rows, at row groups."""
-        partitions, parts, row_count = list[_Groups](), list[tuple[str, int, int]](), 0
-        for path, group_count, event_count in self._files:
-            for group in range(group_count):
-                parts.append((path, group, group + 1))
+        """Cut the files at row groups, into parts of not too many rows and files."""
+        partitions, groups, row_count = list[_RowGroups](), list[_RowGroup](), 0
+        for path, size, group_count, event_count in self._files:
+            for number in range(group_count):
+                groups.append(_RowGroup(path, number, size))
                 row_count += event_count // group_count
-                if row_count >= _ROWS_PER_TASK:
-                    partitions.append(_Groups(tuple(parts)))
-                    parts, row_count = [], 0
-        return [*partitions, _Groups(tuple(parts))] if parts else partitions
+                if row_count >= _ROWS_PER_TASK or len(groups) == _GROUPS_PER_TASK:
+                    partitions.append(_RowGroups(tuple(groups)))
+                    groups, row_count = [], 0
+        return [*partitions, _RowGroups(tuple(groups))] if groups else partitions
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of some row groups; runs on an executor."""
         import pyarrow.parquet as pq
 
         files, schema = self._bucket.files(), to_arrow_schema(EVENTS)
-        for path, first, end in cast(_Groups, partition).parts:
-            with files.failing_clearly(), _open_object(files, path) as opened:
+        for group, opened in _opened_ahead(files, cast(_RowGroups, partition).groups):
+            with files.failing_clearly(), opened:
                 parquet = pq.ParquetFile(opened, pre_buffer=True)
-                for batch in parquet.iter_batches(_ROWS_PER_BATCH, row_groups=range(first, end), use_threads=False):
+                for batch in parquet.iter_batches(_ROWS_PER_BATCH, row_groups=[group.number], use_threads=False):
                     yield _as_events(batch, schema)
 
 
-def _open_object(files: BucketFiles, path: str) -> BinaryIO:
+def _opened_ahead(files: BucketFiles, groups: Sequence[_RowGroup]) -> Iterator[tuple[_RowGroup, BinaryIO]]:
+    """Yield each row group with its file, while the files of the next ones are being opened: a bucket answers late."""
+    with ThreadPoolExecutor(_FILES_AHEAD) as pool:
+        opening = deque((group, pool.submit(_open_object, files, group)) for group in groups[:_FILES_AHEAD])
+        for later in (*groups[_FILES_AHEAD:], *[None] * len(opening)):
+            group, opened = opening.popleft()
+            yield group, opened.result()
+            if later is not None:
+                opening.append((later, pool.submit(_open_object, files, later)))
+
+
+def _open_object(files: BucketFiles, group: _RowGroup) -> BinaryIO:
+    """Open the file of a row group; a small one is read at once."""
     try:
-        return files.open(path)
+        opened = files.open(group.path)
+        if group.file_bytes > _SMALL_FILE_BYTES:
+            return opened
+        with files.failing_clearly(), opened:
+            return BytesIO(opened.read())
     except FileNotFoundError as error:
-        raise Unavailable(
-            f"The lake lacks {files.root}/{path}. Ask again: its segment may have been merged."
-        ) from error
+        message = f"The lake lacks {files.root}/{group.path}. Ask again: its segment may have been merged."
+        raise Unavailable(message) from error
 
 
 def _as_events(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -49,7 +49,7 @@ ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
-_AGAIN_AFTER_S = 1.0
+AGAIN_AFTER_S = 1.0
 _ADDRESS_CHANGED = "not sent: the recipient has another address now"
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
@@ -149,8 +149,8 @@ async def _ask_store(ask: Callable[[], T]) -> T:
             fault = fault_of(error)
             if fault is None or not fault.passes:
                 raise
-            _log.warning("worker.store_unavailable", fault=fault.name, says=fault.sentence, again_in_s=_AGAIN_AFTER_S)
-        await asyncio.sleep(_AGAIN_AFTER_S)
+            _log.warning("worker.store_unavailable", fault=fault.name, says=fault.sentence, again_in_s=AGAIN_AFTER_S)
+        await asyncio.sleep(AGAIN_AFTER_S)
 
 
 class MessageAttempt:

@@ -40,7 +40,7 @@ from tocsin.store.upkeep.opening import make_store
 
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05
-_PAUSE_S = 1.0
+PAUSE_S = 1.0
 _IDLE_PAUSE_S = 5.0
 _BEATS_PER_LEASE = 3
 _OWN_IN_HAND = 2
@@ -343,10 +343,8 @@ class Worker:
         return [
             _repeat(queue.failure_reports.report, lambda _: limits.lease_s / _BEATS_PER_LEASE),
             _repeat(queue.lag_reports.report, lambda _: queue.lag_reports.pause_s),
-            _repeat(lambda: queue.replays.advance_all(clock.now_ms()), lambda count: 0.0 if count else _PAUSE_S),
-            _repeat(
-                lambda: queue.handovers.advance(clock.now_ms()), lambda moved: _PAUSE_S if moved else _IDLE_PAUSE_S
-            ),
+            _repeat(lambda: queue.replays.advance_all(clock.now_ms()), lambda count: 0.0 if count else PAUSE_S),
+            _repeat(lambda: queue.handovers.advance(clock.now_ms()), lambda moved: PAUSE_S if moved else _IDLE_PAUSE_S),
         ]
 
     async def _finish_tasks(self) -> None:
@@ -379,8 +377,8 @@ async def _steadily(call: Callable[[], T]) -> T:
         try:
             return await asyncio.to_thread(call)
         except Exception:  # noqa: BLE001  the worker loop's boundary: logged, then asked again
-            _log.exception("worker.store_unavailable", again_in_s=_PAUSE_S)
-        await asyncio.sleep(_PAUSE_S)
+            _log.exception("worker.store_unavailable", again_in_s=PAUSE_S)
+        await asyncio.sleep(PAUSE_S)
 
 
 async def _repeat(work: Callable[[], T], pause_s: Callable[[T], float]) -> None:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,10 +212,16 @@ def postgres_engine(postgres_url: str) -> Iterator[Engine]:
 def _engine_on(url: str) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
     _share_statements(engine)
-    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
+    use_vault(engine, _vault_settings())
     yield engine
     _wait_for_connections(engine)
     engine.dispose()
+
+
+@cache
+def _vault_settings() -> Settings:
+    """Return the settings with the key of the tests; to read them takes longer than most tests of a store."""
+    return Settings(secrets_key=SecretStr(KEY))
 
 
 def _share_statements(engine: Engine) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,6 +31,12 @@ from tocsin.settings import Settings
 Json = Any  # Any: whatever JSON the server answers
 KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
 """The key that seals the secrets of tests."""
+
+_LOOPBACK: dict[str, Any] = {
+    "log_level": "warning",
+    "secrets_key": SecretStr(KEY),
+    "egress_allow": ("127.0.0.0/8",),
+}
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Spares every client the reading of all the authorities that it will not need."""
@@ -92,10 +100,20 @@ class Served:
 
 
 def server_settings(**overrides: Any) -> Settings:
-    """Return the settings of a server whose receivers are on loopback."""
+    """Return the settings of a server whose receivers are on loopback.
+
+    To read the environment takes as long as to start a server, so it is read once while it stays the same.
+    """
     folder = Path(tempfile.gettempdir()) / f"tocsin-{uuid4()}"  # not there: servers of tests share no data folder
-    values = {"data_dir": folder, "secrets_key": SecretStr(KEY), "egress_allow": ("127.0.0.0/8",)} | overrides
-    return Settings(log_level="warning", **values)
+    if overrides:
+        return Settings(**_LOOPBACK | {"data_dir": folder} | overrides)
+    variables = frozenset(one for one in os.environ.items() if one[0].startswith("TOCSIN_"))
+    return _loopback_settings(variables).model_copy(update={"data_dir": folder})
+
+
+@cache
+def _loopback_settings(_variables: frozenset[tuple[str, str]]) -> Settings:
+    return Settings(**_LOOPBACK)
 
 
 @contextmanager

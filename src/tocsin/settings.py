@@ -359,6 +359,11 @@ class RelaySettings(_Group):
         pattern=r"^pulsar(\+ssl)?://[^/@\s]+$",
         description="Pulsar's brokers, `pulsar://host:6650` or `pulsar+ssl://host:6651`. In place of `kafka_servers`.",
     )
+    pulsar_admin_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/@\s]+$",
+        description="Pulsar's administration, `http://host:8080`. Unset: lags of subscriptions are not measured.",
+    )
     pulsar_namespace: str = Field(
         default="public/default",
         pattern=r"^[a-zA-Z0-9._=:-]+/[a-zA-Z0-9._=:-]+$",

@@ -19,7 +19,7 @@ from tocsin.settings import RelaySettings
 class Broker:
     """A broker: the topic there, or with ``per_entity_type`` the first part of its topics; how to open a connection.
 
-    ``group_lags`` measures the lags of the consumer groups of the topics; None where there are none.
+    ``group_lags`` measures the lags of the topics' consumer groups or subscriptions; None where nobody can.
     """
 
     topic: str
@@ -72,7 +72,9 @@ def _kafka(settings: RelaySettings) -> Broker:
 
 def _pulsar(settings: RelaySettings) -> Broker:
     from tocsin.relay.pulsar.options import pulsar_options_of
+    from tocsin.relay.pulsar.subscriptions import SubscriptionLags
     from tocsin.relay.pulsar.target import PulsarTarget
 
     options = pulsar_options_of(settings)
-    return Broker(settings.pulsar_topic, settings.pulsar_topic_per_entity_type, lambda: PulsarTarget(options))
+    measure = SubscriptionLags(options).measure if options.admin_url else None
+    return Broker(settings.pulsar_topic, settings.pulsar_topic_per_entity_type, lambda: PulsarTarget(options), measure)

@@ -1,7 +1,7 @@
 """Measurement, beside a relay, of the lags of its topics' consumer groups; the server takes them from the store.
 
 Only relays know the broker, so neither server nor worker needs its address or the libraries of its client.
-Next: ``relay/kafka/groups.py``, ``store/upkeep/lag.py``.
+Next: ``relay/kafka/groups.py``, ``relay/pulsar/subscriptions.py``, ``store/upkeep/lag.py``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
 import structlog
 from sqlalchemy import Engine
@@ -19,8 +20,19 @@ from tocsin.errors import TocsinError
 from tocsin.model.entity import Document
 from tocsin.store.eventlog.lag_states import ConsumerGroups
 
+MOST_GROUPS = 200
+"""The most groups or subscriptions that are measured, in the order of their names."""
+
 _ENDS_WITHIN_S = 10.0
+_LONGEST_NAME, _DIGEST_LENGTH = 200, 8
 _log = structlog.get_logger("tocsin.relay")
+
+
+def short_name(name: str) -> str:
+    """Return a group's name, of a long one its beginning and a digest."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - _DIGEST_LENGTH - 1]}-{sha256(name.encode()).hexdigest()[:_DIGEST_LENGTH]}"
 
 
 def measure_groups(measure: Callable[[], list[Document]] | None, engine: Engine, relay_name: str, clock: Clock) -> None:

@@ -274,7 +274,7 @@ def _lag_parts(engine: Engine, settings: Settings) -> LagParts:
     lags = ReaderLags(
         engine,
         has_lake=settings.lake_every_s > 0,
-        has_relay=settings.kafka_servers is not None,
+        has_relay=settings.kafka_servers is not None or settings.pulsar_admin_url is not None,
         every_s=settings.event_lag_every_s,
     )
     return LagParts(lags, LagStates(engine), _limits_of(settings))

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 import pytest
+from pulsar import MessageId
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, new_office, reasons_in, wait_until_relayed
 from tests.pulsarbroker import ROOT, Pulsar, assert_in_order, offsets_of, running_pulsar
 from tests.waiting import until
@@ -21,6 +22,7 @@ from tocsin.delivery.wording.event_formats import EVENT_FORMATS
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.selection import EventSelection
+from tocsin.relay.broker import broker_of
 from tocsin.relay.build import restart
 from tocsin.relay.pulsar.options import pulsar_options_of
 from tocsin.relay.pulsar.position_topic import WrittenLog
@@ -91,6 +93,25 @@ def test_the_program_of_the_page_gets_every_event(pulsar: Pulsar, office: Office
         names["client"].close()
     events = EventLog(office.engine).list_events(EventSelection(), limit=999)
     assert handled.keys() == {one.event.id for one in events}
+
+
+def test_lags_of_subscriptions_are_measured(pulsar: Pulsar, office: Office) -> None:
+    with pulsar.client() as client:
+        consumer = client.subscribe(f"persistent://public/default/{office.topic}", "half")
+        with office.relaying():
+            wait_until_relayed(office)
+        reader = client.create_reader(f"persistent://public/default/{office.topic}", MessageId.earliest)
+        for _ in range(2):
+            consumer.acknowledge(consumer.receive(10_000))
+        settings = office.settings.model_copy(update={"pulsar_admin_url": f"http://127.0.0.1:{pulsar.admin_port}"})
+        measure = broker_of(settings).group_lags
+        assert measure is not None
+        until(lambda: [lag["eventCount"] for lag in measure()] == [office.end() - 2, office.end()], within_s=30)
+        first, second = measure()
+        assert reader.has_message_available(), "it is there, but the broker keeps nothing for it"
+    assert [lag["reader"] for lag in (first, second)] == ["subscription half", "subscription tests"]
+    assert {lag["kind"] for lag in (first, second)} == {"subscription"}
+    assert 0 < time.time() * 1000 - second["oldestMs"] < 600_000
 
 
 def test_a_relay_that_is_killed_loses_and_repeats_nothing(pulsar: Pulsar, office: Office) -> None:

@@ -23,6 +23,7 @@ class ReaderKind(StrEnum):
     CONSUMER = "consumer"
     QUEUE = "queue"
     CONSUMER_GROUP = "consumerGroup"
+    SUBSCRIPTION = "subscription"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ CONSUMER = "consumer "
 QUEUE, GROUP = "queue ", "group "
 """What the id of an alert with a queue follows, and the name of a consumer group of a relay's topics."""
 
+SUBSCRIPTION = "subscription "
+"""What the name of a subscription of a relay's topics in Pulsar follows."""
+
 INGEST = "ingest "
 """What the name of the consumer group that reads events of other systems follows, where it measures its own lag."""
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice
 from typing import NamedTuple
 
@@ -31,18 +30,15 @@ from tocsin.chunks import chunks_of
 from tocsin.delivery.wording.broker_headers import OFFSET_HEADER
 from tocsin.flow.eventlog.readers import GROUP
 from tocsin.model.entity import Document
+from tocsin.relay.group_lags import MOST_GROUPS, short_name
 from tocsin.relay.kafka.client import METADATA_TIMEOUT_S, Connection
 from tocsin.relay.kafka.target import KafkaOptions
-
-MOST_GROUPS = 200
-"""The most groups that are measured, in the order of their names."""
 
 _FETCH_BYTES = 65_536
 _FETCH_WAIT_MS = 50
 """Milliseconds until the broker says that a partition has no more: each round waits for that."""
 
 _LOOKS_WITHIN_S = 5.0
-_LONGEST_NAME, _DIGEST_LENGTH = 200, 8
 
 
 class _Partition(NamedTuple):
@@ -216,17 +212,10 @@ def _lag(
         is_read = place in first_unread and record is None
         count += 0 if is_read else max(0, ends[partition] - offset)
         records += [record] if record else []
-    lag: Document = {"reader": f"{GROUP}{_short(name)}", "eventCount": count}
+    lag: Document = {"reader": f"{GROUP}{short_name(name)}", "eventCount": count}
     if records:
         lag["oldestMs"] = min(record.timestamp_ms for record in records)
     log_offsets = [record.log_offset for record in records if record.log_offset is not None]
     if log_offsets:
         lag["logOffset"] = min(log_offsets) - 1
     return lag
-
-
-def _short(name: str) -> str:
-    """Return a group's name, of a long one its beginning and a digest."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - _DIGEST_LENGTH - 1]}-{sha256(name.encode()).hexdigest()[:_DIGEST_LENGTH]}"

@@ -57,6 +57,7 @@ class PulsarOptions:
     topics : names of all topics that it may write to
     token : of the relay, if the broker asks for one
     certificate_file, key_file : of the relay, if the broker asks for a certificate
+    admin_url : address of the broker's administration, if subscriptions are to be measured
     """
 
     name: str
@@ -68,6 +69,7 @@ class PulsarOptions:
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
+    admin_url: str | None = None
 
     @property
     def position_topic(self) -> str:

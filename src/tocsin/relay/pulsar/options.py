@@ -30,6 +30,7 @@ def pulsar_options_of(settings: RelaySettings) -> PulsarOptions:
         ca_file=settings.pulsar_ca_file,
         certificate_file=settings.pulsar_certificate_file,
         key_file=settings.pulsar_key_file,
+        admin_url=settings.pulsar_admin_url,
     )
     if options.position_topic in options.topics:
         raise InvalidSetting(f"Topic {options.position_topic} is that of the relay's position.", field="pulsar_topic")

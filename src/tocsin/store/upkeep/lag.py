@@ -142,12 +142,13 @@ def _largest_by_reader(lags: Iterable[ReaderLag]) -> list[ReaderLag]:
 
 
 def _group_lag(group: Document, measured_at_ms: int) -> ReaderLag:
+    kind = ReaderKind(group.get("kind", ReaderKind.CONSUMER_GROUP))
     return ReaderLag(
         group["reader"],
-        ReaderKind.CONSUMER_GROUP,
+        kind,
         group["eventCount"],
         log_offset=group.get("logOffset"),
-        is_estimate=group["eventCount"] > 0,  # markers of transactions count as well
+        is_estimate=kind is ReaderKind.CONSUMER_GROUP and group["eventCount"] > 0,  # markers of transactions count, too
         oldest_ms=group.get("oldestMs"),
         read_at_ms=measured_at_ms,
     )

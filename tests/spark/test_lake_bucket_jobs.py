@@ -21,6 +21,7 @@ from tocsin.clock import FixedClock
 from tocsin.jobs.backtest import BacktestParts, backtest
 from tocsin.jobs.erasure import ErasureParts, erase
 from tocsin.jobs.lake import LakeParts, grow
+from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.jobs.retention import RetentionParts
 from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import HistoryLocation, register_history
@@ -46,16 +47,26 @@ def lake_at(place: HistoryLocation, spark: SparkSession, company: SmallCompany) 
     return LakeParts(session, EventLog(engine), Lake(engine), place, clock, events_per_segment=100)
 
 
-def test_backtests_and_retention_read_a_bucket(
+def visible_count(lake: LakeParts, company: SmallCompany) -> int:
+    """Return how many events a query by the API sees of what its asker may view."""
+    question = "SELECT count(*) AS n FROM change_events"
+    answer = LakeQueries(lake).answer_from_visible(company.ids["head"], question, QueryLimits(10, 60))
+    return int(answer.records[0]["n"])
+
+
+def test_backtests_queries_and_retention_read_a_bucket(
     spark: SparkSession, sqlite_engine: Engine, place: HistoryLocation
 ) -> None:
     company = build_company(sqlite_engine)
+    company.put("user", {"name": "head", "email": "head@example.com", "isAdmin": True})
     company.alert("texts", [FOLLOWERS_BELL], "fieldChanged == 'description'", resources=("table",))
     lake = lake_at(place, spark, company)
     (alert,) = [stored.to_wire() for stored in Subscriptions(sqlite_engine).list_enabled()]
     before = backtest(backtest_of(company, alert, by="ana"), BacktestParts(lake, sqlite_engine), lambda *_: None)
     assert before["matched"] > 0
+    visible = visible_count(lake, company)
     grow(lake)
+    assert visible_count(lake, company) == visible > 0
     after = backtest(backtest_of(company, alert, by="ana"), BacktestParts(lake, sqlite_engine), lambda *_: None)
     assert {**after, "took": None} == {**before, "took": None}
     parts = RetentionParts(sqlite_engine, lake, youngest_ms=2 * DAY_MS)

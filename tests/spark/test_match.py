@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import cycle, islice
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,12 +15,16 @@ from tests.parity.logged import events_frame
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Has
 from tocsin.conditions.normal_form import normal_form
+from tocsin.conditions.operands import THREAD_KEYS
 from tocsin.flow.match import local
+from tocsin.flow.match.extracted_paths import MOST
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
 from tocsin.logic import Or
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.spark.anchors import number_of
 from tocsin.spark.match import Index, index_of, matches
+from tocsin.spark.schema import EVENTS
 
 pytestmark = pytest.mark.spark
 
@@ -126,7 +131,12 @@ def questions(index: Index) -> tuple[str, ...]:
 
 def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them(spark: SparkSession) -> None:
     few, many = (
-        index_of([plan(str(n), f"tags == 'T{n}' && entity.columns.dataLength > {n} && !isBot()") for n in range(count)])
+        index_of(
+            [
+                plan(str(n), f"tags == 'T{n}' && tier == 'T' && entity.columns.dataLength > {n} && !isBot()")
+                for n in range(count)
+            ]
+        )
         for count in (3, 300)
     )
     assert questions(few) == questions(many)
@@ -140,7 +150,7 @@ def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about(spark: Sp
                 plan(
                     str(n),
                     f"entity.extension.x{n} > 5 && newValue('y{n}').size() == 2 && entity.extension.a.z{n} == true"
-                    f" && entity.columns[{n}].name == 'id'",
+                    f" && entity.columns[{n}].name == 'id' && tags == 'T'",
                 )
                 for n in range(count)
             ]
@@ -242,3 +252,50 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_
     assert sorted((row.subscription_id, row.log_offset) for row in match_rows) == expected_matches(*after)
     assert index.unindexed_ids() == ["b"]
     assert index.with_plans({"a", "b", "d"}, []).table.num_rows == 0
+
+
+def test_a_document_is_read_once_however_many_paths_into_it_are_asked_about(spark: SparkSession) -> None:
+    few, many = (
+        index_of(
+            [plan(str(n), f"entity.columns[{n}].name == 'a' && entity.extension.x{n} > {n}") for n in range(count)]
+        )
+        for count in (1, 8)
+    )
+    assert [len(index.extracted_paths.names) for index in (few, many)] == [2, 16]
+    assert [_parse_count(spark, index) for index in (few, many)] == [1, 1]
+
+
+def test_what_is_extracted_is_what_python_finds_whatever_the_document_is_like(compiling_spark: SparkSession) -> None:
+    values = ["a", 7, -0.0, True, None, {"b": "a"}, ["a", 7], [["a"]], [], {"B": "a", "b": ["a", {"b": "a"}]}, "7"]
+    log = [
+        replace(
+            logged,
+            event=logged.event.model_copy(
+                update={"entity": {"columns": value, "extension": {"X": [value, {"b": value}, "b"], "x": value}}}
+            ),
+        )
+        for logged, value in zip(islice(cycle(LOG), len(values)), values, strict=True)
+    ]
+    log = [replace(logged, offset=offset) for offset, logged in enumerate(log)]
+    entity, extension = "entity.columns", "entity.extension"
+    entity_paths = (entity, f"{entity}.b", f"{entity}.B", f"{entity}[0]", f"{entity}.b.b")
+    paths = (*entity_paths, f"{extension}.X", f"{extension}.X.b", f"{extension}.X[1].b")
+    plans = [plan(f"{path} {test}", f"{path} {test}") for path in paths for test in ("== 'a'", ">= 0", "< 'b'")]
+    index = index_of(plans)
+    assert len(index.extracted_paths.names) == MOST
+    match_rows = matches(events_frame(compiling_spark, log), index).collect()
+    expected = {(p.subscription_id, one.offset) for p in plans for one in log if local.matches(p, one)}
+    assert {(row.subscription_id, row.log_offset) for row in match_rows} == expected
+    assert len(expected) > len(plans)
+
+
+def _parse_count(spark: SparkSession, index: Index) -> int:
+    """Return how many times the plan of ``matches`` reads JSON."""
+    events = spark.createDataFrame(spark.sparkContext.emptyRDD(), EVENTS)
+    plan_text = matches(events, index)._jdf.queryExecution().executedPlan().toString()
+    return len(re.findall(r"from_json|parseJson", plan_text))
+
+
+def test_keys_that_paths_begin_at_differ_in_more_than_case() -> None:
+    keys = THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
+    assert len({key.lower() for key in keys}) == len(keys), "Spark does not tell fields of a struct by case"

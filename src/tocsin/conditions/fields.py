@@ -179,14 +179,23 @@ TAKEN = "at_"
 """Prefix of sets that hold the texts at a path (``flow/match/extracted_paths.py``); no condition names them."""
 
 
+TAKEN_NUMBERS = "numbers_at_"
+"""Prefix of sets that hold the numbers at a path."""
+
+
 def is_taken(name: str) -> bool:
     """Return whether ``name`` is the field of the texts at a path."""
     return name.startswith(TAKEN)
 
 
+def is_set_of_numbers(name: str) -> bool:
+    """Return whether ``name`` is the field of the numbers at a path."""
+    return name.startswith(TAKEN_NUMBERS)
+
+
 def kind_of(name: str) -> Kind:
     """Return what the field, closure, set of changes or of texts at a path ``name`` holds."""
-    if name == PLACE:
+    if name == PLACE or is_set_of_numbers(name):
         return Kind.NUMBER
     return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else FIELDS[name].kind
 

@@ -15,7 +15,7 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.fields import kind_of
+from tocsin.conditions.fields import is_set_of_numbers, kind_of
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -57,7 +57,7 @@ _OPERATORS: Mapping[Operator, Comparison] = {
     Operator.GE: operator.ge,
 }
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
-_CHANGE_LISTS = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
+CHANGE_LISTS = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
 _WHOLE_BEGINS, _WHOLE_ENDS = r"(?s)\A(?:", r")\z"
 
 
@@ -84,12 +84,6 @@ def with_document(events: DataFrame) -> DataFrame:
 def condition(node: Node) -> Column:
     """Return whether ``node`` holds as a Column: true or false, never null. Needs ``with_document``."""
     return ConditionCompiler(F.col(DOCUMENT)).condition(node)
-
-
-def texts_at(path: PathValue) -> Column:
-    """Return the texts at a path into the column ``document``, as an array without nulls."""
-    members = ConditionCompiler(F.col(DOCUMENT)).members(path)
-    return F.array_compact(F.transform(members, lambda member: _as(member, Kind.TEXT)))
 
 
 def whole_pattern(pattern: str) -> str:
@@ -162,7 +156,7 @@ class ConditionCompiler:
 
     def members(self, path: PathValue) -> Column:
         """Return the values at the path: each end, or the members of one that is a list; null among none."""
-        all_members = F.flatten(F.transform(self._ends(path), _elements))
+        all_members = F.flatten(F.transform(self._ends(path), elements_of))
         return F.filter(all_members, lambda member: member.isNotNull() & ~_sure(F.is_variant_null(member)))
 
     def _literal(self, value: Scalar) -> Column:
@@ -223,7 +217,7 @@ class ConditionCompiler:
             case Lowered(value=inner):
                 return F.transform(self._values(inner, kind), F.lower)
             case PathValue():
-                typed = F.array_compact(F.transform(self.members(value), lambda member: _as(member, kind)))
+                typed = F.array_compact(F.transform(self.members(value), lambda member: as_kind(member, kind)))
                 # Two zeros are equal, and alike only after an addition.
                 return F.transform(typed, lambda number: number + F.lit(0.0)) if kind is Kind.NUMBER else typed
             case _:
@@ -238,6 +232,8 @@ class ConditionCompiler:
                 return any_of(_sure(passes(self._literal(constant))) for constant in values)
             case FieldValue(name=name) if kind_of(name) is Kind.TEXTS:
                 return _sure(F.exists(texts_of(name), lambda text: _sure(passes(text))))
+            case FieldValue(name=name) if is_set_of_numbers(name):
+                return _sure(F.exists(F.col(name), lambda number: _sure(passes(number))))
             case FieldValue(name=name):
                 return _sure(passes(column_of(name).cast("double") if kind is Kind.NUMBER else column_of(name)))
             case PathValue():
@@ -264,7 +260,7 @@ class ConditionCompiler:
             case PathValue():
                 return F.size(self.members(value))
             case Lowered(value=PathValue() as path):
-                return F.size(F.filter(self.members(path), lambda member: _as(member, Kind.TEXT).isNotNull()))
+                return F.size(F.filter(self.members(path), lambda member: as_kind(member, Kind.TEXT).isNotNull()))
             case Lowered(value=inner):
                 return self._count(inner)
             case Size():
@@ -273,7 +269,7 @@ class ConditionCompiler:
     def _is_filled(self, value: Value) -> Column:
         """Return whether there is some value other than the empty text."""
         if isinstance(value, PathValue):
-            return F.exists(self.members(value), lambda member: ~_sure(_as(member, Kind.TEXT) == ""))
+            return F.exists(self.members(value), lambda member: ~_sure(as_kind(member, Kind.TEXT) == ""))
         if isinstance(value, FieldValue) and kind_of(value.name) in (Kind.NUMBER, Kind.BOOLEAN):
             return column_of(value.name).isNotNull()
         return F.lit(True) if isinstance(value, Size) else self._some(value, Kind.TEXT, lambda text: text != "")
@@ -312,7 +308,7 @@ class ConditionCompiler:
             return F.lit(False)
 
         def cast_variant(variant: Column) -> Column:
-            return F.lower(_as(variant, members.kind)) if is_lowered else _as(variant, members.kind)
+            return F.lower(as_kind(variant, members.kind)) if is_lowered else as_kind(variant, members.kind)
 
         def equals(variant: Column) -> Column:
             return self._some_constant(cast_variant(variant), members.values, operator.eq)
@@ -334,7 +330,7 @@ class ConditionCompiler:
             raise AssertionError(f"{value} is no path")
 
         def text_of(variant: Column) -> Column:
-            as_text = _as(variant, Kind.TEXT)
+            as_text = as_kind(variant, Kind.TEXT)
             return F.lower(as_text) if isinstance(value, Lowered) else as_text
 
         def container(end: Column) -> Column:
@@ -356,7 +352,7 @@ class ConditionCompiler:
 
     def _members_under(self, ends: Column, key: str | int) -> Column:
         def inside(end: Column) -> Column:
-            return F.transform(_elements(end), lambda element: self._at(element, step_path(key)))
+            return F.transform(elements_of(end), lambda element: self._at(element, step_path(key)))
 
         return F.flatten(F.transform(ends, inside))
 
@@ -367,10 +363,8 @@ class ConditionCompiler:
         """
         if path.root is PathRoot.ENTITY:
             return F.array(self._at(self.document, entity_path(*path.steps[:1]))), path.steps[1:]
-        changes = F.concat(*(self._changes(name) for name in _CHANGE_LISTS))
-        path_name = self._literal(path.change or "")
-        named_changes = F.filter(changes, lambda change: _sure(change["name"] == path_name))
-        return F.transform(named_changes, lambda change: change[path.root.value]), path.steps
+        changes = F.concat(*(self._changes(name) for name in CHANGE_LISTS))
+        return changed_values(changes, self._literal(path.change or ""), path.root), path.steps
 
     def _changes(self, name: str) -> Column:
         described = _at(self.document, f"$.changeDescription.{name}", _CHANGES)
@@ -427,12 +421,18 @@ def _at(variant: Column, path: Column | str, kind: str) -> Column:
     return F.try_variant_get(variant, path, kind)
 
 
-def _elements(end: Column) -> Column:
+def changed_values(changes: Column, name: Column, side: PathRoot) -> Column:
+    """Return the old or new values of those of ``changes`` that have this name, as an array of variants."""
+    named_changes = F.filter(changes, lambda change: _sure(change["name"] == name))
+    return F.transform(named_changes, lambda change: change[side.value])
+
+
+def elements_of(end: Column) -> Column:
     """Return the members of a list, or the one value as a list of one."""
     return F.coalesce(_at(end, "$", "array<variant>"), F.array(end))
 
 
-def _as(member: Column, kind: Kind) -> Column:
+def as_kind(member: Column, kind: Kind) -> Column:
     """Return a variant as a value of this kind; null when it holds another. Nothing is coerced."""
     return F.when(_is_kind(member, kind), _at(member, "$", _TYPES[kind]))
 

@@ -21,9 +21,8 @@ from pyspark.sql.types import ArrayType
 from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.match.extracted_paths import TakenPaths
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
 from tocsin.spark.anchors import anchor_hashes
-from tocsin.spark.conditions import DOCUMENT, texts_at, with_document
+from tocsin.spark.extracted_values import with_extracted_values
 from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
 from tocsin.spark.programs import accepts
 from tocsin.spark.schema import NUMBER, TEXT, struct_of
@@ -60,7 +59,7 @@ class Index:
         subscription, which would have found the event already, the facts that are ``needed`` or ``barred``, of the
         fields in ``facts``, and the residual ``ways`` to evaluate, none when the facts decide
     shapes : the signatures that the numbers in ``table`` refer to
-    extracted_paths : the paths whose texts ``table`` know by a name of their own
+    extracted_paths : the paths whose texts or numbers ``table`` knows by a name of their own
     """
 
     table: pa.Table
@@ -108,7 +107,7 @@ class Index:
     def holds(self) -> Column:
         """Return whether a candidate matches.
 
-        The document is parsed once per candidate, or once per event if paths were extracted.
+        The document is parsed once per candidate that asks it for what was not extracted.
         """
         numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.table["program"]), "shape")).to_pylist())
 
@@ -116,11 +115,14 @@ class Index:
             return accepts(F.col("program"), lambda test: self.shapes.passes(test, document, numbers))
 
         def whole() -> Column:
-            parses = self.reads_document and not self.extracted_paths.names
-            condition = F.exists(F.array(F.try_parse_json("event")), rest) if parses else rest(F.col(DOCUMENT))
+            condition = (
+                F.exists(F.array(F.try_parse_json("event")), rest)
+                if self.reads_candidates_documents
+                else rest(F.lit(None))
+            )
             return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(condition)
 
-        return self._keep("holds", (self.reads_document, bool(self.extracted_paths.names), numbers), whole)
+        return self._keep("holds", (self.reads_candidates_documents, numbers), whole)
 
     def _keep(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
         """Return ``column()``, kept for indexes that come of this one and need the same: it takes many JVM calls."""
@@ -132,7 +134,12 @@ class Index:
     @cached_property
     def reads_document(self) -> bool:
         """Return whether any condition reads the document."""
-        return bool(self.extracted_paths.names) or bool(pc.any(self.table["reads_document"]).as_py())
+        return bool(self.extracted_paths.names) or self.reads_candidates_documents
+
+    @cached_property
+    def reads_candidates_documents(self) -> bool:
+        """Return whether any condition asks the document for what was not extracted."""
+        return bool(pc.any(self.table["reads_document"]).as_py())
 
     def only(self, subscription_ids: Collection[str]) -> Index:
         """Return the index with these subscriptions alone."""
@@ -188,17 +195,16 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     each other. Streaming-safe.
     """
     output_columns = list(dict.fromkeys(("log_offset", *columns)))
-    events_with_texts = _with_texts(events, index.extracted_paths)
-    stating = events_with_texts.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
-    keyed = stating.select("*", F.explode("keys").alias("key"))
+    events_with_values = with_extracted_values(events, index.extracted_paths)
+    stating = events_with_values.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
+    keyed = stating.select("*", F.explode_outer("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     is_candidate = index.candidate
     if SKIPPED in events.columns:
         is_candidate = ~F.coalesce(F.array_contains(SKIPPED, F.col("subscription_id")), F.lit(False)) & is_candidate
     candidates = keyed.join(subscriptions, is_candidate)
-    if index.reads_document:  # what is not asked for is not carried along
-        carried = DOCUMENT if index.extracted_paths.names else "event"
-        candidates = candidates.withColumn(carried, F.when(F.col("reads_document"), F.col(carried)))
+    if index.reads_candidates_documents:  # what is not asked for is not carried along
+        candidates = candidates.withColumn("event", F.when(F.col("reads_document"), F.col("event")))
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
 
 
@@ -225,28 +231,12 @@ def each_once(matched: pa.Table) -> pa.Table:
     return together.rename_columns({"asked_sum": "asked"})
 
 
-def _with_texts(events: DataFrame, paths: TakenPaths) -> DataFrame:
-    """Return ``events`` with their document parsed, and the texts at the extracted paths, if any.
-
-    If many alerts search those texts, their words are added.
-    """
-    if not paths.names:
-        return events
-    texts = [texts_at(path).alias(name) for path, name in paths.names.items()]
-    words = [_words_in(name).alias(words_of(name)) for name in sorted(paths.word_fields)]
-    return with_document(events).select("*", *texts).select("*", *words)
-
-
-def _words_in(texts: str) -> Column:
-    return F.flatten(F.transform(texts, lambda text: F.split(text, BETWEEN_WORDS)))
-
-
 def _table(plans: Sequence[Plan], shapes: Shapes, paths: TakenPaths) -> pa.Table:
     paths.count(plans)
     worded = paths.word_fields
-    cases = (_on_texts(case, paths) for plan in plans for case in plan.cases())
+    cases = (_on_values(case, paths) for plan in plans for case in plan.cases())
     return pa.Table.from_pylist([row for case in cases for row in rows_of(case, shapes, worded)], schema=ROWS)
 
 
-def _on_texts(case: Plan, paths: TakenPaths) -> Plan:
+def _on_values(case: Plan, paths: TakenPaths) -> Plan:
     return replace(case, node=paths.rewritten(case.node)) if case.node is not None and paths.names else case

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import parse_and_check
-from tocsin.conditions.fields import is_taken
-from tocsin.conditions.nodes import FieldValue, Has, Node, TextTest
-from tocsin.flow.match.extracted_paths import MANY, MOST, TakenPaths
+from tocsin.conditions.fields import is_set_of_numbers, is_taken
+from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Node, TextTest
+from tocsin.flow.match.extracted_paths import MANY, MANY_MORE, MOST, TakenPaths
 from tocsin.flow.match.indexing import ways
 from tocsin.flow.match.plan import Plan
 from tocsin.logic import And, Not
@@ -43,6 +43,14 @@ def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> Non
     assert len(after(rarely, times=1_000 * MANY).names) == 1
 
 
+def test_few_questions_are_enough_where_a_document_is_parsed_anyway() -> None:
+    assert after("entity.description == 'a'", times=1).names == {}
+    assert len(after("entity.version > 5", times=1).names) == 1, "no text of it can be looked for before"
+    paths = after(ASKED)
+    paths.count([*[plan("entity.description == 'a'")] * MANY_MORE, plan("entity.displayName == 'a'")])
+    assert len(paths.names) == 2
+
+
 def test_no_more_are_taken_out_than_events_can_bear() -> None:
     paths = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
     assert len(paths.names) == MOST
@@ -69,6 +77,22 @@ def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
     assert both.operands[1] == parse_and_check("entity.description.contains('a')")
 
 
+def test_texts_and_numbers_at_a_path_are_apart_and_any_order_is_asked_of_them() -> None:
+    paths = after("entity.version >= 0.2", "entity.version < '0.2'")
+    assert {kind for _, kind in paths.names} == {Kind.NUMBER, Kind.TEXT}
+    for condition, is_of_numbers in (("entity.version == 0.3", True), ("entity.version > 'a'", False)):
+        node = paths.rewritten(parse_and_check(condition))
+        assert isinstance(node, Compare)
+        assert isinstance(node.left, FieldValue)
+        assert is_set_of_numbers(node.left.name) is is_of_numbers
+
+
+def test_a_test_of_what_changed_still_hangs_from_the_change() -> None:
+    for condition in ("newValue('tags').startsWith('a')", "oldValue('tags') > 5"):
+        (way,) = ways(Plan("p", ("all",), rewritten(condition), 0))
+        assert {anchor.fields for anchor in way.anchors} == {("fieldChanged",)}
+
+
 def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
     paths = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
     (worded,) = paths.word_fields
@@ -84,13 +108,11 @@ def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
 @pytest.mark.parametrize(
     "condition",
     [
-        "entity.version > 5",
         "entity.deleted == true",
         "entity.description.toLowerCase() == 'a'",
         "entity.owners.size() > 1",
         "owners == 'ann'",
-        "entity.version == 5",
     ],
 )
-def test_what_the_texts_cannot_tell_is_left_as_it_is(condition: str) -> None:
+def test_what_the_values_cannot_tell_is_left_as_it_is(condition: str) -> None:
     assert after(condition).names == {}

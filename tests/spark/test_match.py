@@ -17,7 +17,7 @@ from tocsin.conditions.nodes import Has
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.operands import THREAD_KEYS
 from tocsin.flow.match import local
-from tocsin.flow.match.extracted_paths import MOST
+from tocsin.flow.match.extracted_paths import MANY_MORE, MOST
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
 from tocsin.logic import Or
@@ -257,7 +257,11 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_
 def test_a_document_is_read_once_however_many_paths_into_it_are_asked_about(spark: SparkSession) -> None:
     few, many = (
         index_of(
-            [plan(str(n), f"entity.columns[{n}].name == 'a' && entity.extension.x{n} > {n}") for n in range(count)]
+            [
+                plan(f"{n} {copy}", f"entity.columns[{n}].name == 'a' && entity.extension.x{n} > {n}")
+                for n in range(count)
+                for copy in range(MANY_MORE)
+            ]
         )
         for count in (1, 8)
     )
@@ -287,6 +291,15 @@ def test_what_is_extracted_is_what_python_finds_whatever_the_document_is_like(co
     expected = {(p.subscription_id, one.offset) for p in plans for one in log if local.matches(p, one)}
     assert {(row.subscription_id, row.log_offset) for row in match_rows} == expected
     assert len(expected) > len(plans)
+
+
+def test_one_comparison_with_a_number_is_decided_by_the_look_up(compiling_spark: SparkSession) -> None:
+    signs = ("<", "<=", "==", ">=", ">")
+    fields = ("currentVersion", "entity.version", "entity.columns.dataLength")
+    plans = [plan(f"{field} {sign}", f"{field} {sign} {n}") for field in fields for sign in signs for n in (0.2, 80)]
+    index = index_of(plans)
+    assert {len(row["program"]) for row in index.table.to_pylist()} == {0}
+    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
 
 
 def _parse_count(spark: SparkSession, index: Index) -> int:

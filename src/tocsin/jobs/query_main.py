@@ -45,13 +45,14 @@ class QueryPlace:
 
     url: str
     root: str
-    access: dict[str, str | None] | None
     master: str
     memory: str
     conf: dict[str, str]
     py_files: str | None
     scratch: str
     """Folder for Spark's files, which goes with the process."""
+    access: dict[str, str | None] | None = None
+    """How the bucket of the lake is reached; None for a folder."""
 
 
 def main() -> None:

@@ -197,9 +197,7 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     output_columns = list(dict.fromkeys(("log_offset", *columns)))
     events_with_values = with_extracted_values(events, index.extracted_paths)
     stating = events_with_values.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
-    # Spark infers a filter from ``explode``, which would extract the values a second time.
-    explode = F.explode_outer if index.extracted_paths.names else F.explode
-    keyed = stating.select("*", explode("keys").alias("key"))
+    keyed = stating.select("*", F.explode_outer("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     is_candidate = index.candidate
     if SKIPPED in events.columns:

@@ -293,15 +293,6 @@ def test_what_is_extracted_is_what_python_finds_whatever_the_document_is_like(co
     assert len(expected) > len(plans)
 
 
-def test_one_comparison_with_a_number_is_decided_by_the_look_up(compiling_spark: SparkSession) -> None:
-    signs = ("<", "<=", "==", ">=", ">")
-    fields = ("currentVersion", "entity.version", "entity.columns.dataLength")
-    plans = [plan(f"{field} {sign}", f"{field} {sign} {n}") for field in fields for sign in signs for n in (0.2, 80)]
-    index = index_of(plans)
-    assert {len(row["program"]) for row in index.table.to_pylist()} == {0}
-    assert found_matches(compiling_spark, *plans) == expected_matches(*plans)
-
-
 def _parse_count(spark: SparkSession, index: Index) -> int:
     """Return how many times the plan of ``matches`` reads JSON."""
     events = spark.createDataFrame(spark.sparkContext.emptyRDD(), EVENTS)

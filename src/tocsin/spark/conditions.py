@@ -96,20 +96,6 @@ def inner_pattern(pattern: str) -> str:
     return pattern.removeprefix(_WHOLE_BEGINS).removesuffix(_WHOLE_ENDS)
 
 
-def compares_stored(name: str, compared: Operator, number: Column) -> Column:
-    """Return whether the stored field, or some number of the set, ``name`` compares so with ``number``; never null."""
-    if not is_set_of_numbers(name):
-        return _sure(_OPERATORS[compared](column_of(name).cast("double"), number))
-    numbers = F.col(name)
-    match compared:
-        case Operator.EQ:
-            return _sure(F.array_contains(numbers, number))
-        case Operator.LT | Operator.LE:
-            return _sure(_OPERATORS[compared](F.array_min(numbers), number))
-        case Operator.GT | Operator.GE:
-            return _sure(_OPERATORS[compared](F.array_max(numbers), number))
-
-
 def any_of(columns: Iterable[Column]) -> Column:
     """Return whether some of ``columns`` is true; false of none."""
     return _join_balanced(operator.or_, list(columns), neutral=False)

@@ -36,7 +36,6 @@ ROWS = pa.schema(
         pa.field("barred", pa.list_(pa.int64()), nullable=False),
         pa.field("guard_shape", pa.int32(), nullable=False),
         pa.field("guard", pa.string()),
-        pa.field("guard_number", pa.float64()),
         pa.field("program", pa.list_(STEP), nullable=False),
         pa.field("reads_document", pa.bool_(), nullable=False),
     ]
@@ -77,7 +76,6 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
             "barred": _numbers(barred),
             "guard_shape": UNGUARDED if guard is None else guard.shape,
             "guard": None if guard is None else shapes.guard_text(guard),
-            "guard_number": None if guard is None else shapes.guard_number(guard),
             "program": program_of(condition),
             "reads_document": shapes.read_document({test.shape for test in leaves(condition)}),
         }
@@ -124,7 +122,7 @@ def _split_guard(ways: list[list[Condition]], shapes: Shapes) -> tuple[Condition
     not asked again.
     """
     shared = [part for part in ways[0] if all(part in way for way in ways)]
-    tests = [part for part in shared if isinstance(part, ConditionTest) and shapes.can_guard(part)]
+    tests = [part for part in shared if isinstance(part, ConditionTest) and shapes.guard_text(part) is not None]
     guard = min(tests, key=lambda test: not shapes.decides(test.shape), default=None)
     is_asked = guard is not None and shapes.decides(guard.shape)
     remaining = [[part for part in way if not (is_asked and part == guard)] for way in ways]

@@ -16,7 +16,6 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -48,7 +47,6 @@ from tocsin.spark.conditions import (
     ConstantsPlaceholder,
     IndexPlaceholder,
     Placeholder,
-    compares_stored,
     entity_path,
     inner_pattern,
     step_path,
@@ -119,7 +117,7 @@ class ConditionSignature:
         }
 
     def guard(self) -> Column:
-        """Return a necessary condition on ``guard`` or ``guard_number`` for a test to pass; False if it has none.
+        """Return a necessary condition on the column ``guard`` for a test to pass; False if ``has_guard`` is.
 
         It is cheap, because it is evaluated for every event that has the anchor: no closure is computed, no JSON read.
         """
@@ -129,8 +127,6 @@ class ConditionSignature:
                 quick = Test.INCLUDES if test is Test.MATCHES else test
                 compiler = ConditionCompiler(F.lit(None), {_GUARD: guard})
                 return compiler.condition(replace(self.leaf, test=quick, texts=(_GUARD,)))
-            case Compare(operator=operator, left=FieldValue(name=name)) if self.compares_number():
-                return compares_stored(name, operator, F.col("guard_number"))
             case _:
                 return F.contains(F.col("event"), guard) if self._reads_text() else F.lit(False)
 
@@ -141,14 +137,6 @@ class ConditionSignature:
                 return True
             case _:
                 return self._reads_text()
-
-    def compares_number(self) -> bool:
-        """Return whether tests of this signature compare a stored number with a constant, which guards them."""
-        match self.leaf:
-            case Compare(left=FieldValue(name=name), right=Literals(kind=Kind.NUMBER)):
-                return self.slot == "numbers" and kind_of(name) is Kind.NUMBER
-            case _:
-                return False
 
     def decides(self) -> bool:
         """Return whether ``guard`` is sufficient for the test, too."""
@@ -226,15 +214,6 @@ class Shapes:
         shape = self._shapes[test.shape]
         is_lone = len(test.texts) == 1 and shape.has_guard()
         return shape.guard_text(str(test.texts[0])) if is_lone else None
-
-    def guard_number(self, test: ConditionTest) -> float | None:
-        """Return the number that guards ``test``; None when none does."""
-        is_lone = len(test.numbers) == 1 and self._shapes[test.shape].compares_number()
-        return float(test.numbers[0]) if is_lone else None
-
-    def can_guard(self, test: ConditionTest) -> bool:
-        """Return whether ``test`` has a guard."""
-        return self.guard_text(test) is not None or self.guard_number(test) is not None
 
     def decides(self, number: int) -> bool:
         """Return whether a guard of this signature is sufficient for its test."""

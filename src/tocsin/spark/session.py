@@ -28,8 +28,13 @@ own, where the cluster's administrator does."""
 _ENCRYPTED_BLOCKS = {"spark.io.encryption.enabled": "true"}
 """Executors keep blocks in folders that the umask of their machine may open to others."""
 
-_WITHOUT_EXECUTORS = {"spark.python.daemon.module": "tocsin.jobs.worker_daemon"}
-"""Executors get Tocsin with the job, after their daemon has started."""
+_WITHOUT_EXECUTORS = {
+    # Executors get Tocsin with the job, after their daemon has started.
+    "spark.python.daemon.module": "tocsin.jobs.worker_daemon",
+    # By default a page has 16 MB, and each broadcast of a few alerts keeps one for as long as its plan is kept.
+    "spark.buffer.pageSize": "1m",
+}
+"""Settings of a Spark that is this machine's alone."""
 
 BACKGROUND = "background"
 """The scheduler pool of background jobs, which must not delay notifications; also the name of their Spark jobs."""
@@ -68,7 +73,7 @@ _ALWAYS = {
     # Else Spark replaces ``${…}`` in texts by settings, environment variables and Java's properties.
     "spark.sql.variable.substitute": "false",
 }
-"""PipelineSettings that no others override."""
+"""Settings that no others override."""
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """For large expressions over few rows: generated code is slower than interpreting, and takes seconds to compile."""
@@ -88,12 +93,15 @@ _SECRET_BYTES = 32
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """A JVM that has run out of memory goes on with threads that have ended; a new process resumes from the checkpoint."""
 
+_GIVE_MEMORY_BACK = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=5 -XX:MaxHeapFreeRatio=15"
+"""An idle JVM collects nothing and keeps what its busiest minute took; this returns it once a minute has been quiet."""
+
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
 
 
 _READ_BY_JAVA = ("spark.driver.memory", "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
-"""PipelineSettings that say how Java starts: later they would change nothing."""
+"""Settings that say how Java starts: later they would change nothing."""
 
 
 def open_session(
@@ -132,7 +140,7 @@ def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"{logging} {_COMPILE_ALL}",
         "spark.executor.extraJavaOptions": _COMPILE_ALL,
         # Before those of ``extraJavaOptions``, which settings of an administrator may replace.
-        "spark.driver.defaultJavaOptions": _END_WITHOUT_MEMORY,
+        "spark.driver.defaultJavaOptions": f"{_END_WITHOUT_MEMORY} {_GIVE_MEMORY_BACK}",
         "spark.executor.defaultJavaOptions": _END_WITHOUT_MEMORY,
     }
     pools = Path(str(files("tocsin.spark") / "pools.xml"))

@@ -32,7 +32,7 @@ def test_counts_of_several_processes_add_up(store_engine: Engine) -> None:
 
 
 def test_a_store_that_takes_no_counts_keeps_nobody_from_going_on(store_engine: Engine) -> None:
-    """Fault scenario 69."""
+    """Fault scenario 67."""
     with writing(store_engine) as connection:
         connection.execute(text("DROP TABLE ingest_outcome"))
     IngestOutcomes(store_engine).add({("applied", ""): 1})

@@ -59,14 +59,14 @@ def test_another_broker_that_has_the_answer_is_asked(administration: SmallServer
 
 @pytest.mark.parametrize(("status", "body"), [(401, {}), (500, {}), (200, None)])
 def test_what_is_no_answer_says_why(administration: SmallServer, status: int, body: object) -> None:
-    """Fault scenario 68."""
+    """Fault scenario 66."""
     administration.answer("GET", PATH, body, status=status)
     with pytest.raises(BrokerUnavailable, match="subscriptions cannot be read at http"):
         lags(administration, "events", token=None)
 
 
 def test_brokers_that_send_each_other_the_question_end(administration: SmallServer) -> None:
-    """Fault scenario 68."""
+    """Fault scenario 66."""
     administration.headers["Location"] = f"{administration.url}{PATH}"
     administration.answer("GET", PATH, None, status=307)
     with pytest.raises(BrokerUnavailable, match="status 307"):

@@ -57,6 +57,21 @@ def test_another_broker_that_has_the_answer_is_asked(administration: SmallServer
         assert [request.headers["Authorization"] for request in owner.requests] == ["Bearer secret"]
 
 
+def test_the_token_is_not_sent_on_by_another_scheme(administration: SmallServer) -> None:
+    administration.headers["Location"] = f"https://127.0.0.1:1{PATH}"
+    administration.answer("GET", PATH, None, status=307)
+    with pytest.raises(BrokerUnavailable, match="sends on to https: set pulsar_admin_url to it"):
+        lags(administration, "events")
+
+
+def test_a_place_on_the_same_broker_is_asked(administration: SmallServer) -> None:
+    administration.headers["Location"] = "/elsewhere"
+    administration.answer("GET", PATH, None, status=307)
+    with pytest.raises(BrokerUnavailable):
+        lags(administration, "events")
+    assert administration.requests[-1].path == "/elsewhere"
+
+
 @pytest.mark.parametrize(("status", "body"), [(401, {}), (500, {}), (200, None)])
 def test_what_is_no_answer_says_why(administration: SmallServer, status: int, body: object) -> None:
     """Fault scenario 66."""

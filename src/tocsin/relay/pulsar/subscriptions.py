@@ -72,7 +72,10 @@ class SubscriptionLags:
                 answer = http.get(url, headers=headers)
                 if not answer.has_redirect_location:
                     break
-                url = httpx.URL(answer.headers["location"])
+                place = url.join(answer.headers["location"])
+                if place.scheme != url.scheme:  # from https to http, the token would be sent in clear
+                    raise BrokerUnavailable(f"{admin_url} sends on to {place.scheme}: set pulsar_admin_url to it")
+                url = place
             if answer.status_code != HTTPStatus.OK:
                 raise BrokerUnavailable(f"subscriptions cannot be read at {admin_url}: status {answer.status_code}")
             return answer.json()

@@ -12,9 +12,10 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.lakerows import everything, read_rows, rows
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -25,7 +26,7 @@ from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Cut, Extent, ReadingStep, 
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
-from tocsin.spark.lake import HistoryLocation, folder_of, history, log_events, part
+from tocsin.spark.lake import HistoryLocation, folder_of, history, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -61,18 +62,6 @@ def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakePart
     register_source(session, LogSource)
     place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     return LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(1), events_per_segment=10)
-
-
-def rows(events: DataFrame) -> list[object]:
-    return sorted(events.collect(), key=lambda row: row.log_offset)
-
-
-def everything(parts: LakeParts) -> list[object]:
-    return rows(log_events(parts.session, parts.place, 0, parts.log.readable_end()))
-
-
-def read_rows(parts: LakeParts) -> list[object]:
-    return rows(history(parts.session, parts.place, parts.extent()))
 
 
 @ON_BOTH_STORES

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.lakerows import everything, read_rows, rows
 from tests.s3server import BUCKET, S3Server
 from tests.waiting import until
 
@@ -26,7 +27,7 @@ from tocsin.jobs.lake import LakeParts, grow, rewrite_segment, show_history, swe
 from tocsin.jobs.lake_delta import DeltaLog, storage_options
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.lake_files.bucket import BucketFiles
-from tocsin.spark.lake import HistoryLocation, history, lake_events, log_events, register_history
+from tocsin.spark.lake import HistoryLocation, history, lake_events, register_history
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 
@@ -43,18 +44,6 @@ def parts(spark: SparkSession, store_engine: Engine, s3: S3Server, tmp_path: Pat
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     return SmallCompany(store_engine)
-
-
-def rows(events: DataFrame) -> list[object]:
-    return sorted(events.collect(), key=lambda row: row.log_offset)
-
-
-def everything(parts: LakeParts) -> list[object]:
-    return rows(log_events(parts.session, parts.place, 0, parts.log.readable_end()))
-
-
-def read_rows(parts: LakeParts) -> list[object]:
-    return rows(history(parts.session, parts.place, parts.extent()))
 
 
 def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts, s3: S3Server) -> None:

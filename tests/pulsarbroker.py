@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -140,6 +141,14 @@ def fetch() -> None:
     maven = shutil.which("mvn")
     if maven is None:
         pytest.skip("Pulsar's broker is fetched by Maven, and there is no mvn")
+    FILES.parent.mkdir(parents=True, exist_ok=True)
+    with FILES.with_name(f"{FILES.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker of the tests may fetch them
+        if not FILES.is_dir():
+            _fetch(maven)
+
+
+def _fetch(maven: str) -> None:
     fetching = FILES.with_name(f"{FILES.name}.part")
     shutil.rmtree(fetching, ignore_errors=True)
     words = [maven, "-q", "-B", "-f", str(ROOT / "tests" / "pulsarbroker.xml"), "dependency:copy-dependencies"]

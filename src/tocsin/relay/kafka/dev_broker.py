@@ -5,6 +5,8 @@ The files come from Maven through Ivy, which is part of PySpark, so whatever mir
 
 from __future__ import annotations
 
+import fcntl
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -17,6 +19,9 @@ from tocsin.errors import Unavailable
 VERSION = "4.4.0"
 _ARTEFACT = ("org.apache.kafka", "kafka_2.13", VERSION)
 _FETCHED_WITHIN_S = 600
+_PROGRESS = re.compile(r"^\.+ \(\d+kB\)\n", re.MULTILINE)
+"""What Ivy prints for each file, whether it fails or not."""
+
 _CLUSTER_ID = "dG9jc2luLWRldmVsb3BlciQ"  # 16 bytes in base 64, the same for every folder
 _MEMORY = ("-Xmx256m", "-XX:+UseSerialGC")
 _SILENT = "-Dlog4j2.level=ERROR"
@@ -92,7 +97,7 @@ class DevBroker:
 
 
 def fetch(files: Path, *, java: str = "java") -> Path:
-    """Return the folder ``files`` with Kafka's jars, fetched unless they are there.
+    """Return the folder ``files`` with Kafka's jars, fetched unless they are there or another process fetches them.
 
     Raises
     ------
@@ -101,21 +106,38 @@ def fetch(files: Path, *, java: str = "java") -> Path:
     if files.is_dir():
         return files
     files.parent.mkdir(parents=True, exist_ok=True)
-    fetching = files.with_name(f"{files.name}.part")
+    with files.with_name(f"{files.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not files.is_dir():
+            _fetch(files, java)
+    return files
+
+
+def _fetch(files: Path, java: str) -> None:
+    fetching, cache = files.with_name(f"{files.name}.part"), files.with_name(f"{files.name}.part.cache")
     shutil.rmtree(fetching, ignore_errors=True)
+    try:
+        ran = subprocess.run(
+            _fetch_command(fetching, cache, java),
+            capture_output=True,
+            text=True,
+            timeout=_FETCHED_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"Kafka {VERSION} could not be fetched: {error}") from error
+    shutil.rmtree(cache, ignore_errors=True)
+    if ran.returncode or not any(fetching.glob("kafka_*.jar")):
+        why = _PROGRESS.sub("", ran.stderr + ran.stdout).strip()
+        raise Unavailable(f"Kafka {VERSION} could not be fetched: {why[-500:]}")
+    fetching.replace(files)
+
+
+def _fetch_command(fetching: Path, cache: Path, java: str) -> list[str]:
     spark = find_spec("pyspark")
     if spark is None or spark.origin is None:
         raise ModuleNotFoundError("pyspark", name="pyspark")
     jars = Path(spark.origin).parent / "jars" / "*"
     words = [java, "-cp", str(jars), "org.apache.ivy.Main", "-m2compatible", "-error"]
     words += ["-dependency", *_ARTEFACT, "-confs", "default"]
-    words += ["-retrieve", f"{fetching}/[artifact]-[revision].[ext]", "-cache", f"{fetching}.cache"]
-    try:
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=_FETCHED_WITHIN_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable(f"Kafka {VERSION} could not be fetched: {error}") from error
-    shutil.rmtree(f"{fetching}.cache", ignore_errors=True)
-    if ran.returncode or not any(fetching.glob("kafka_*.jar")):
-        raise Unavailable(f"Kafka {VERSION} could not be fetched: {(ran.stderr or ran.stdout).strip()[-500:]}")
-    fetching.replace(files)
-    return files
+    return [*words, "-retrieve", f"{fetching}/[artifact]-[revision].[ext]", "-cache", str(cache)]

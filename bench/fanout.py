@@ -23,8 +23,8 @@ from bench.running import family, open_store, peak_mib, settings_in
 from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import MatchStreamParts, build, notify, pipeline_engine, warm_up
+from tocsin.spark.log_columns import to_arrow
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.sources import to_arrow
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.tables import follow, notification, person
 

@@ -30,9 +30,9 @@ from tocsin.clock import SystemClock
 from tocsin.flow.pipeline import AlertFacts
 from tocsin.jobs.match_stream import build, pipeline_engine
 from tocsin.jobs.resolving import OF_EVENT, Notify, StoreAddress, open_resolving
+from tocsin.spark.log_columns import to_arrow
 from tocsin.spark.match import matches
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.sources import to_arrow
 from tocsin.store.database.engine import open_engine
 
 MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000

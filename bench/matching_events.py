@@ -19,8 +19,8 @@ from sqlalchemy import Engine
 from bench.traffic import Template, templates
 from tocsin.conditions.fields import STORED
 from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.spark.log_columns import to_arrow
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.sources import to_arrow
 
 DEPARTMENT_COUNT = 100
 FILE_COUNT = 8

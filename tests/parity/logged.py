@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tocsin.conditions.fields import derive
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.spark.log_columns import to_arrow
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.sources import to_arrow
 
 
 def event_at_offset(

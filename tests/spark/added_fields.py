@@ -54,9 +54,9 @@ def main() -> None:
     from tocsin.conditions.check import parse_and_check
     from tocsin.conditions.evaluate import holds
     from tocsin.spark.conditions import condition
+    from tocsin.spark.log_columns import to_arrow
     from tocsin.spark.schema import EVENTS
     from tocsin.spark.session import open_session
-    from tocsin.spark.sources import to_arrow
 
     events = [event_at_offset(1, entityType="table", eventType="entityUpdated", facts=_VALUES)]
     events.append(event_at_offset(2, entityType="table", eventType="entityUpdated"))

@@ -14,24 +14,21 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
-import orjson
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
-from tocsin.conditions.fields import STORED, Field, Provenance
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.differences import CONTENT, TextReader
 from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
+from tocsin.spark.log_columns import LogRow, to_arrow
 from tocsin.spark.schema import EVENTS
 
 LOG_FORMAT = "tocsin_log"
@@ -298,8 +295,8 @@ def _texts(connection: Any, url: str) -> TextReader:  # Any: a DB-API connection
     return TextReader(content_of)
 
 
-def _whole(row: tuple[Any, ...], texts: TextReader) -> tuple[int, str, str]:  # Any: a column's value
-    """Return offset, event and derived fields of a row of ``_RANGE``."""
+def _whole(row: tuple[Any, ...], texts: TextReader) -> LogRow:  # Any: a column's value
+    """Return a row of ``_RANGE`` with its event as text."""
     offset, document, derived, snapshot_id, change = row
     return offset, document if snapshot_id is None else texts.text(document, snapshot_id, change), derived
 
@@ -332,26 +329,6 @@ def _sizes(statement: str, url: str) -> str:
     """Return the statement for the offsets and sizes of the events of a range; no large text is read for it."""
     length = "length" if is_sqlite(url) else "octet_length"
     return _with_placeholders(statement.replace(_CONTENT, f"coalesce(document_bytes, {length}(document))"), url)
-
-
-def to_arrow(log_rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
-    """Return rows of the log (offset, event, derived fields) as an Arrow batch of ``EVENTS``: one row per event."""
-    events, derived = [orjson.loads(row[1]) for row in log_rows], [orjson.loads(row[2]) for row in log_rows]
-    columns: dict[str, list[object]] = {
-        "log_offset": [row[0] for row in log_rows],
-        "event_id": [event["id"] for event in events],
-        "event": [row[1] for row in log_rows],
-    }
-    for field in STORED.values():
-        sources = events if field.provenance is Provenance.EVENT else derived
-        columns[field.column] = [_value(field, one.get(field.name)) for one in sources]
-    schema = to_arrow_schema(EVENTS)
-    arrays = [pa.array(columns[field.name], field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _value(field: Field, value: object) -> object:
-    return round(Decimal(str(value)), field.scale) if field.scale and value is not None else value
 
 
 def is_sqlite(url: str) -> bool:

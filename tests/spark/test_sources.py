@@ -71,6 +71,25 @@ def test_planning_waits_for_what_comes_and_no_longer_than_it_may(store_engine: E
     hasty.stop()
 
 
+class CountingReader(LogReader):
+    """Counts how often the end of the log is looked up."""
+
+    look_count = 0
+
+    def _readable_end(self) -> int:
+        self.look_count += 1
+        return super()._readable_end()
+
+
+def test_an_idle_log_is_looked_at_seldom(sqlite_engine: Engine) -> None:
+    SmallCompany(sqlite_engine)
+    end = reader(sqlite_engine).latestOffset({"offset": 0}, ReadMaxRows(1_000))
+    idle = CountingReader({"url": sqlite_engine.url.render_as_string(hide_password=False), "waitMs": "400"})
+    assert idle.latestOffset(end, ReadMaxRows(1_000)) == end
+    idle.stop()
+    assert idle.look_count <= 13, "one every 40 ms, and what checks the position"
+
+
 def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> None:
     SmallCompany(store_engine)
     source = reader(store_engine, maxEventsPerBatch="10", eventsPerPartition="4")

@@ -24,6 +24,7 @@ STEADY_AFTER_S = 60.0
 STARTS_BEFORE_GIVING_UP = 3
 GRACE_S = 10.0
 _LOOK_EVERY_S = 0.1
+_WATCH_EVERY_S = 0.4
 _LONGEST_LINE = 1 << 20
 _TRACEBACK = "Traceback (most recent call last):"
 _NOBODY_LISTENS = ("BrokenPipeError", "ConnectionResetError")
@@ -114,7 +115,7 @@ class _ProcessWatch:
         process = await _start(self._part)
         lines = asyncio.create_task(self._pass_on(process))
         try:
-            return await _exit_of(process)
+            return await _exit_of(process, _WATCH_EVERY_S)
         finally:
             self._is_ending = True
             await _end(process)
@@ -168,10 +169,10 @@ async def _start(part: Part) -> Process:
     )
 
 
-async def _exit_of(process: Process) -> int:
+async def _exit_of(process: Process, look_every_s: float = _LOOK_EVERY_S) -> int:
     # Not process.wait(), which also waits for whatever the process started to close the pipes it inherited.
     while process.returncode is None:
-        await asyncio.sleep(_LOOK_EVERY_S)
+        await asyncio.sleep(look_every_s)
     return process.returncode
 
 

@@ -7,7 +7,7 @@ Next: ``jobs/background.py`` lists the jobs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,8 +33,8 @@ class Memory(Protocol):
     def ran(self, name: str, *, now_ms: int) -> None:
         """Note that this job was done."""
 
-    def ran_at_ms(self, name: str) -> int:
-        """Return when this job was last done; 0 for never."""
+    def run_times_ms(self) -> Mapping[str, int]:
+        """Return when each job was last done; those that never were may be missing."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +59,31 @@ def run_when_due(
     started_ms = clock.now_ms()
     active_jobs = [job for job in jobs if job.every_s > 0]
     while active_jobs and not stopping.wait(look_every_s):
-        for job in active_jobs:
-            try:
-                _do_if_due(job, memory, clock, stopping, started_ms=started_ms)
-            except FAILURES as error:  # the store is away: nobody knows when it was last done
-                _LOG.warning("job_waits", job=job.name, reason=str(error).splitlines()[0])
-                stopping.wait(_AGAIN_AFTER_S)
+        try:
+            _do_what_is_due(active_jobs, memory, clock, stopping, started_ms=started_ms)
+        except FAILURES as error:  # the store is away: nobody knows when they were last done
+            _LOG.warning("jobs_wait", reason=str(error).splitlines()[0])
+            stopping.wait(_AGAIN_AFTER_S)
 
 
-def _do_if_due(job: Job, memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int) -> None:
-    now_ms = clock.now_ms()
-    waits = ((memory.ran_at_ms(job.name), job.every_s), (started_ms, job.after_s))
-    # A time in the future was stored before the clock was set back: the job would wait until then.
-    due_ms = max((since_ms + wait_s * 1000 for since_ms, wait_s in waits if since_ms <= now_ms), default=0)
-    if now_ms >= due_ms and not stopping.is_set():
-        _do(job, stopping)
-        memory.ran(job.name, now_ms=now_ms)
+def _do_what_is_due(
+    jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int
+) -> None:
+    run_times_ms = memory.run_times_ms()
+    for job in jobs:
+        now_ms = clock.now_ms()
+        if now_ms >= _due_ms(job, run_times_ms, started_ms, now_ms) and not stopping.is_set():
+            _do(job, stopping)
+            memory.ran(job.name, now_ms=now_ms)
+
+
+def _due_ms(job: Job, run_times_ms: Mapping[str, int], started_ms: int, now_ms: int) -> float:
+    """Return from when on the job is due.
+
+    A time in the future was stored before the clock was set back, and does not count: the job would wait until then.
+    """
+    waits = ((run_times_ms.get(job.name, 0), job.every_s), (started_ms, job.after_s))
+    return max((since_ms + wait_s * 1000 for since_ms, wait_s in waits if since_ms <= now_ms), default=0)
 
 
 def _do(job: Job, stopping: threading.Event) -> None:

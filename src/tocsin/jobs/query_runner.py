@@ -28,7 +28,7 @@ from tocsin.store.upkeep.stored_settings import with_lake_key
 _DAY_MS = 86_400_000
 _LOOK_EVERY_S = 0.3
 _AGAIN_AFTER_S = 5.0
-_SEEN_EVERY_MS = 3_000
+_SEEN_EVERY_MS = 6_000
 _ASK_EVERY_S = 1.0
 _LOG = structlog.get_logger(__name__)
 

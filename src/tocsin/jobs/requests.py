@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 0.3
 _TELL_EVERY_S = 1.0
 _LOST_AFTER_MS = 60_000
 _AGAIN_AFTER_S = 5.0
-_SEEN_EVERY_MS = 3_000
+_SEEN_EVERY_MS = 6_000
 _LOG = structlog.get_logger(__name__)
 
 ReportProgress = Callable[[int, int], None]

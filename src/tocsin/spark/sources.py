@@ -35,6 +35,9 @@ LOG_FORMAT = "tocsin_log"
 _BYTES_PER_BATCH = 32 * 2**20
 _CONNECTS_WITHIN_S = 10
 _LOOK_EVERY_S = 0.01
+_LOOK_SELDOM_S = 0.04
+_BUSY_FOR_S = 3.0
+"""So long after an event the next one is looked for often: an idle pipeline hardly uses the processor."""
 
 Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
@@ -120,6 +123,7 @@ class LogReader(DataSourceStreamReader):
         self._most_bytes = _number(options, "maxBytesPerBatch", _BYTES_PER_BATCH)
         self._share = _share_of(options)
         self._wait_s = _number(options, "waitMs", 0) / 1000
+        self._busy_until_s = 0.0
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
@@ -140,8 +144,10 @@ class LogReader(DataSourceStreamReader):
         self._check(start)
         max_count = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         until_s = time.monotonic() + self._wait_s
-        while (end := self._following(start, max_count)) == start and time.monotonic() < until_s:
-            time.sleep(_LOOK_EVERY_S)
+        while (end := self._following(start, max_count)) == start and (now_s := time.monotonic()) < until_s:
+            time.sleep(_LOOK_EVERY_S if now_s < self._busy_until_s else _LOOK_SELDOM_S)
+        if end != start:
+            self._busy_until_s = time.monotonic() + _BUSY_FOR_S
         return end
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name

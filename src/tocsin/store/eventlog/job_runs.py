@@ -29,6 +29,12 @@ class ScheduledJobs:
         """Return when somebody was last there for this job (epoch milliseconds); 0 for never."""
         return self._read(name, "seen_at_ms")
 
+    def run_times_ms(self) -> dict[str, int]:
+        """Return when each job was last done (epoch milliseconds); 0 for never."""
+        query = select(scheduled_job.c.name, scheduled_job.c.ran_at_ms)
+        with reading(self._engine) as connection:
+            return {row.name: row.ran_at_ms for row in connection.execute(query)}
+
     def ran_at_ms(self, name: str) -> int:
         """Return when this job was last done (epoch milliseconds); 0 for never."""
         return self._read(name, "ran_at_ms")

@@ -31,6 +31,7 @@ LONGEST_REASON = 2_000
 _HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin lake query'), hashtext(:requester))")
 _ROW = lake_query.c
 _OPEN = _ROW.state.in_([state.value for state in OPEN])
+_ANY_OPEN = select(_ROW.id).where(_OPEN).limit(1)
 
 
 class RequestedQueries:
@@ -88,9 +89,8 @@ class RequestedQueries:
 
     def claim(self, runner: str, *, now_ms: int) -> LakeQuery | None:
         """Claim the next query that is waiting; those that nobody waits for any more, or whose pipeline died, end."""
-        with reading(self._engine) as connection:  # most looks find nothing, and need no turn at writing
-            if connection.execute(select(_ROW.id).where(_OPEN).limit(1)).first() is None:
-                return None
+        if fetch_first(self._engine, _ANY_OPEN) is None:  # so it is nearly always
+            return None
         self._end_abandoned(now_ms)
         free = select(lake_query).where(_ROW.state == JobState.WAITING.value)
         with writing(self._engine) as connection:

@@ -30,6 +30,7 @@ class RequestedJobs(ABC, Generic[Job]):
         self._engine, self.kind = engine, kind
         self._table, self._columns = table, table.c
         self._is_open = table.c.state.in_([state.value for state in OPEN])
+        self._any_open = select(table.c.id).where(self._is_open).limit(1)
 
     @abstractmethod
     def job_of(self, row: Row[*tuple[Any, ...]]) -> Job:  # Any: a column's value
@@ -50,11 +51,13 @@ class RequestedJobs(ABC, Generic[Job]):
         A heartbeat as far in the future dates from before a clock was set back, and counts as lost, too.
         A job that has been claimed ``MOST_TRIES`` times already fails instead.
         """
+        if fetch_first(self._engine, self._any_open) is None:  # so it is nearly always
+            return None
         is_alive = self._columns.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
         is_lost = and_(self._columns.state == JobState.RUNNING.value, ~is_alive)
         free = or_(self._columns.state == JobState.WAITING.value, is_lost)
         query = select(self._table).where(free).order_by(self._columns.requested_at_ms, self._columns.id).limit(1)
-        with reading(self._engine) as connection:  # most looks find nothing, and need no turn at writing
+        with reading(self._engine) as connection:  # what is open may be another runner's: that needs no turn at writing
             if connection.execute(query).first() is None:
                 return None
         with writing(self._engine) as connection:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, event, select, update
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -23,6 +26,19 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.addresses import Routes
 
 DESTINATION = "11111111-1111-1111-1111-111111111111"
+
+
+@contextmanager
+def counted_statements(engine: Engine) -> Iterator[list[str]]:
+    """Note the statements that an engine executes."""
+    statements = list[str]()
+
+    def note(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield statements
+    event.remove(engine, "before_cursor_execute", note)
 
 
 @pytest.fixture
@@ -142,6 +158,27 @@ def test_with_a_wrong_key_a_destination_waits(
     assert Routes(engine_with_wrong_key).of(plain_id)[DESTINATION].waits_because is None
     assert Routes(store_engine).of(alert_id)[DESTINATION].waits_because is None
     engine_with_wrong_key.dispose()
+
+
+def test_routes_of_many_alerts_are_those_of_each_in_as_many_statements_as_of_one(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine
+) -> None:
+    sealed, stale, odd = (create(writes, name) for name in ("sealed", "stale", "odd"))
+    plain = [create(writes, f"plain{number}", enabled=bool(number)) for number in range(3)]
+    subscriptions.keep_secrets(sealed, {DESTINATION: {"secretKey": "k"}})
+    subscriptions.keep_secrets(stale, {DESTINATION: {"secretKey": "k", "endpoint": "https://example.com/other"}})
+    with store_engine.begin() as connection:
+        strange = entity.update().where(entity.c.id == odd).values(document='{"id": "o", "destinations": 1}')
+        connection.execute(strange)
+    routes, ids = Routes(store_engine), [sealed, stale, *plain, "gone"]
+    with counted_statements(store_engine) as of_one:
+        routes.of_all([sealed])
+    with counted_statements(store_engine) as of_many:
+        read_together = routes.of_all([*ids, odd])
+    assert read_together == {one: routes.of(one) for one in ids}
+    assert read_together[sealed][DESTINATION].destination.config.secret_key == "k"
+    assert read_together[stale][DESTINATION].waits_because is not None
+    assert len(of_many) == len(of_one)
 
 
 def _stored_secrets(engine: Engine) -> str:

@@ -56,27 +56,50 @@ T = TypeVar("T")
 IsHeld = Callable[[], Awaitable[bool]]
 """Says whether the message is still this worker's to send."""
 
-Reading = tuple[float, asyncio.Future[dict[str, Route]]]
+RoutesOfAlerts = Mapping[str, dict[str, Route]]
+Reading = tuple[float, asyncio.Future[RoutesOfAlerts]]
 
 
 class RouteBook:
-    """Where messages lead, read from the store at most once a second per subscription."""
+    """Where messages lead, read from the store at most once a second per subscription.
+
+    What messages that begin in the same turn of the loop ask is read together: those of one claim do.
+    """
 
     def __init__(self, stored: StoredRoutes, steady: Steady) -> None:
         self._stored, self._steady = stored, steady
         self._readings: dict[str, Reading] = {}
+        self._next: tuple[set[str], asyncio.Future[RoutesOfAlerts]] | None = None
 
     async def routes(self, dispatch: Dispatch) -> Routes:
         """Return where each reason of the message leads now."""
         keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
-        return {(alert, destination): (await self._of(alert)).get(destination) for alert, destination in keys}
+        readings = {alert: self._reading(alert) for alert, _ in keys}
+        routes = {alert: await self._of(alert, reading) for alert, reading in readings.items()}
+        return {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
 
-    async def _of(self, subscription_id: str) -> dict[str, Route]:
+    def _reading(self, subscription_id: str) -> asyncio.Future[RoutesOfAlerts]:
+        """Return the reading, done or to come, that has the routes of a subscription."""
         now_s, reading = self._steady(), self._readings.get(subscription_id)
-        if reading is None or now_s - reading[0] > ROUTE_AGE_S:
-            reading = (now_s, asyncio.ensure_future(_ask_store(lambda: self._stored.of(subscription_id))))
-            self._readings[subscription_id] = reading
-        return await asyncio.shield(reading[1])
+        if reading is not None and now_s - reading[0] <= ROUTE_AGE_S:
+            return reading[1]
+        if self._next is None:
+            wanted_ids = set[str]()
+            self._next = wanted_ids, asyncio.ensure_future(self._read(wanted_ids))
+        wanted_ids, coming = self._next
+        wanted_ids.add(subscription_id)
+        self._readings[subscription_id] = now_s, coming
+        return coming
+
+    async def _read(self, wanted_ids: set[str]) -> RoutesOfAlerts:
+        self._next = None  # begins in the next turn of the loop: nothing more is added
+        return await _ask_store(lambda: self._stored.of_all(wanted_ids))
+
+    async def _of(self, subscription_id: str, reading: asyncio.Future[RoutesOfAlerts]) -> dict[str, Route]:
+        routes = (await asyncio.shield(reading)).get(subscription_id)
+        if routes is None:  # it cannot be read, which is its own messages' failure
+            return await _ask_store(lambda: self._stored.of(subscription_id))
+        return routes
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ Next: ``delivery/channels``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Engine
 
 from tocsin.delivery.dispatch import RenderingAccount, Route, Share
@@ -30,8 +32,29 @@ class Routes:
         Where its secrets cannot be opened, or are being changed, all its destinations wait.
         """
         subscription, waits_because = self._find_subscription(subscription_id)
-        if subscription is None:
-            return {}
+        return {} if subscription is None else self._routes_of(subscription, waits_because)
+
+    def of_all(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route]]:
+        """Return what ``of`` does for each of these, with as many statements as for one.
+
+        Those whose document means nothing to this version are left out.
+        """
+        parsed, unparsable = self._subscriptions.for_sending(subscription_ids)
+        gone = {one: dict[str, Route]() for one in subscription_ids if one not in unparsable}
+        return gone | {alert.id: self._routes_of(alert, waits_because) for alert, waits_because in parsed}
+
+    def is_open(self, destination_key: tuple[str, str]) -> bool:
+        """Return whether a destination, by the ids of its alert and its own, may send now."""
+        subscription_id, destination_id = destination_key
+        subscription, waits_because = self._find_subscription(subscription_id)
+        if subscription is None or waits_because is not None:
+            return False
+        return any(
+            destination.id == destination_id and _why_closed(subscription, destination) is None
+            for destination in subscription.destinations
+        )
+
+    def _routes_of(self, subscription: EventSubscription, waits_because: str | None) -> dict[str, Route]:
         template, problem = self._template_of(subscription)
         return {
             destination.id: Route(
@@ -51,17 +74,6 @@ class Routes:
             )
             for destination in subscription.destinations
         }
-
-    def is_open(self, destination_key: tuple[str, str]) -> bool:
-        """Return whether a destination, by the ids of its alert and its own, may send now."""
-        subscription_id, destination_id = destination_key
-        subscription, waits_because = self._find_subscription(subscription_id)
-        if subscription is None or waits_because is not None:
-            return False
-        return any(
-            destination.id == destination_id and _why_closed(subscription, destination) is None
-            for destination in subscription.destinations
-        )
 
     def _reaches_recipient(self, subscription: EventSubscription, destination: Destination) -> bool:
         """Return whether what is sent to a person reaches that person: a bot may be of anybody's workspace."""

@@ -15,11 +15,12 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, sel
 
 from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
 from tocsin.delivery.channels.masking import with_secrets
+from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.subscription import EventSubscription, alert_of, bot_key_of
+from tocsin.model.subscription import Destination, EventSubscription, alert_of, bot_key_of
 from tocsin.store.database.alert_tables import alert_editor, alert_incident, mute
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, fetch_rows, fetch_value, reading, writing
@@ -111,15 +112,34 @@ class Subscriptions:
     def with_secrets(self, subscription_id: str) -> EventSubscription | None:
         """Return the subscription with that id for sending, with secrets in clear."""
         subscription = self.find(subscription_id)
-        if subscription is None:
-            return None
-        secrets = self.secrets_of(subscription_id)
-        document = subscription.to_wire()
-        for destination in document.get("destinations", ()):
-            config = destination.get("config", {})
-            destination["config"] = with_secrets(config, secrets.get(destination["id"], {}))
-        clear = EventSubscription.model_validate(document)
-        return subscription.model_copy(update={"destinations": clear.destinations})
+        return None if subscription is None else _with_clear(subscription, self.secrets_of(subscription_id))
+
+    def for_sending(
+        self, subscription_ids: Collection[str]
+    ) -> tuple[list[tuple[EventSubscription, str | None]], Collection[str]]:
+        """Return those of these subscriptions that exist, with secrets in clear, and which cannot be parsed.
+
+        Where secrets cannot be opened, or are being changed, they stay masked, and it is said why.
+        """
+        parsed, unparsable = self._parse(subscription_ids)
+        columns = (
+            destination_secret.c.subscription_id,
+            destination_secret.c.destination_id,
+            destination_secret.c.document,
+        )
+        sealed_by_alert: dict[str, dict[str, Document]] = {}
+        clear = list[tuple[EventSubscription, str | None]]()
+        with reading(self._engine) as connection:
+            for alert, destination, text in rows_by_key(connection, select(*columns), columns[0], subscription_ids):
+                sealed_by_alert.setdefault(alert, {})[destination] = from_text(text)
+            for subscription in (one for one in parsed if one.id in subscription_ids):
+                sealed = sealed_by_alert.get(subscription.id, {})
+                try:
+                    secrets = {one: vault_of(connection).open(document) for one, document in sealed.items()}
+                    clear.append((_with_clear(subscription, secrets), None))
+                except (StaleSecrets, WrongKey) as unreadable:
+                    clear.append((subscription, unreadable.message))
+        return clear, unparsable.keys()
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -220,6 +240,19 @@ class Subscriptions:
             (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})))
             for row in alerts
         ]
+
+
+def _with_clear(subscription: EventSubscription, secrets: dict[str, Document]) -> EventSubscription:
+    """Return a subscription with these secrets, by destination id, in place of their masks."""
+    destinations = []
+    for destination in subscription.destinations:
+        document = destination.to_wire()
+        config = document.get("config", {})
+        clear = with_secrets(config, secrets.get(destination.id, {}))
+        destinations.append(
+            destination if clear == config else Destination.model_validate({**document, "config": clear})
+        )
+    return subscription.model_copy(update={"destinations": type(subscription.destinations)(destinations)})
 
 
 def sealed_columns(connection: Connection, secrets: Document) -> Document:

@@ -11,17 +11,19 @@ from sqlalchemy import Engine, event, select, update
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
+from tocsin.delivery.dispatch import Route
 from tocsin.errors import WrongKey
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
-from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, UNREADABLE, Subscriptions, UnreadableError
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.documents import to_text
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import destination_secret, entity
-from tocsin.store.database.vault import new_key, reseal, use_vault
+from tocsin.store.database.vault import Vault, new_key, reseal, use_vault
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.addresses import Routes
 
@@ -163,22 +165,86 @@ def test_with_a_wrong_key_a_destination_waits(
 def test_routes_of_many_alerts_are_those_of_each_in_as_many_statements_as_of_one(
     subscriptions: Subscriptions, writes: Writes, store_engine: Engine
 ) -> None:
-    sealed, stale, odd = (create(writes, name) for name in ("sealed", "stale", "odd"))
+    sealed, stale = (create(writes, name) for name in ("sealed", "stale"))
     plain = [create(writes, f"plain{number}", enabled=bool(number)) for number in range(3)]
     subscriptions.keep_secrets(sealed, {DESTINATION: {"secretKey": "k"}})
     subscriptions.keep_secrets(stale, {DESTINATION: {"secretKey": "k", "endpoint": "https://example.com/other"}})
-    with store_engine.begin() as connection:
-        strange = entity.update().where(entity.c.id == odd).values(document='{"id": "o", "destinations": 1}')
-        connection.execute(strange)
     routes, ids = Routes(store_engine), [sealed, stale, *plain, "gone"]
     with counted_statements(store_engine) as of_one:
         routes.of_all([sealed])
     with counted_statements(store_engine) as of_many:
-        read_together = routes.of_all([*ids, odd])
+        read_together = routes.of_all(ids)
     assert read_together == {one: routes.of(one) for one in ids}
-    assert read_together[sealed][DESTINATION].destination.config.secret_key == "k"
-    assert read_together[stale][DESTINATION].waits_because is not None
+    read_sealed, read_stale = routes_of(read_together[sealed]), routes_of(read_together[stale])
+    assert read_sealed[DESTINATION].destination.config.secret_key == "k"
+    assert read_stale[DESTINATION].waits_because is not None
     assert len(of_many) == len(of_one)
+
+
+DOCUMENTS_OF_NO_ALERT = ('{"id": "o", "destinations": 1}', "[]", "{", '{"id": "o", "destinations": [{"id": 1}]}')
+TEXTS_OF_NO_SECRET = ("{", "[]", "{}")
+
+
+@pytest.mark.parametrize("text", DOCUMENTS_OF_NO_ALERT)
+def test_an_alert_whose_document_means_nothing_keeps_no_other_from_being_sent(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine, text: str
+) -> None:
+    plain, odd = create(writes, "plain"), create(writes, "odd")
+    subscriptions.keep_secrets(plain, {DESTINATION: {"secretKey": "k"}})
+    with store_engine.begin() as connection:
+        connection.execute(update(entity).where(entity.c.id == odd).values(document=text))
+    assert_that_only_one_fails(Routes(store_engine), plain, odd)
+
+
+@pytest.mark.parametrize("text", TEXTS_OF_NO_SECRET)
+def test_an_alert_whose_secrets_mean_nothing_keeps_no_other_from_being_sent(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine, text: str
+) -> None:
+    plain, odd = create(writes, "plain"), create(writes, "odd")
+    for alert in (plain, odd):
+        subscriptions.keep_secrets(alert, {DESTINATION: {"secretKey": "k"}})
+    of_alert = destination_secret.c.subscription_id == odd
+    with store_engine.begin() as connection:
+        connection.execute(update(destination_secret).where(of_alert).values(document=text))
+    assert_that_only_one_fails(Routes(store_engine), plain, odd)
+
+
+def test_an_alert_whose_secrets_do_not_fit_keeps_no_other_from_being_sent(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine
+) -> None:
+    plain, odd = create(writes, "plain"), create(writes, "odd")
+    subscriptions.keep_secrets(plain, {DESTINATION: {"secretKey": "k"}})
+    subscriptions.keep_secrets(odd, {DESTINATION: {"secretKey": ["k"]}})
+    assert_that_only_one_fails(Routes(store_engine), plain, odd)
+
+
+def test_an_alert_with_secrets_of_another_key_waits_and_keeps_no_other_from_being_sent(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine
+) -> None:
+    plain, odd = create(writes, "plain"), create(writes, "odd")
+    for alert in (plain, odd):
+        subscriptions.keep_secrets(alert, {DESTINATION: {"secretKey": "k"}})
+    sealed_elsewhere = to_text(Vault(lambda: [new_key()]).seal({"secretKey": "k"}))
+    of_alert = destination_secret.c.subscription_id == odd
+    with store_engine.begin() as connection:
+        connection.execute(update(destination_secret).where(of_alert).values(document=sealed_elsewhere))
+    routes = Routes(store_engine).of_all([plain, odd])
+    assert routes_of(routes[plain])[DESTINATION].waits_because is None
+    assert "secrets_key" in (routes_of(routes[odd])[DESTINATION].waits_because or "")
+
+
+def routes_of(outcome: dict[str, Route] | UnreadableError) -> dict[str, Route]:
+    assert isinstance(outcome, dict), outcome
+    return outcome
+
+
+def assert_that_only_one_fails(routes: Routes, plain: str, odd: str) -> None:
+    """Assert that one alert is read, and the other is not, for the reason for which it is not read alone."""
+    outcomes = routes.of_all([plain, odd])
+    assert routes_of(outcomes[plain])[DESTINATION].destination.config.secret_key == "k"
+    with pytest.raises(UNREADABLE) as alone:
+        routes.of(odd)
+    assert type(outcomes[odd]) is alone.type
 
 
 def _stored_secrets(engine: Engine) -> str:

@@ -41,6 +41,7 @@ from tocsin.model.message import (
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
+from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, UnreadableError
 from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import fault_of
 from tocsin.store.outbox.addresses import Routes as StoredRoutes
@@ -56,7 +57,7 @@ T = TypeVar("T")
 IsHeld = Callable[[], Awaitable[bool]]
 """Says whether the message is still this worker's to send."""
 
-RoutesOfAlerts = Mapping[str, dict[str, Route]]
+RoutesOfAlerts = Mapping[str, dict[str, Route] | UnreadableError]
 Reading = tuple[float, asyncio.Future[RoutesOfAlerts]]
 
 
@@ -72,10 +73,10 @@ class RouteBook:
         self._next: tuple[set[str], asyncio.Future[RoutesOfAlerts]] | None = None
 
     async def routes(self, dispatch: Dispatch) -> Routes:
-        """Return where each reason of the message leads now."""
+        """Return where each reason of the message leads now; raise why the alert of one cannot be read."""
         keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
         readings = {alert: self._reading(alert) for alert, _ in keys}
-        routes = {alert: await self._of(alert, reading) for alert, reading in readings.items()}
+        routes = {alert: _readable((await asyncio.shield(read))[alert]) for alert, read in readings.items()}
         return {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
 
     def _reading(self, subscription_id: str) -> asyncio.Future[RoutesOfAlerts]:
@@ -95,11 +96,11 @@ class RouteBook:
         self._next = None  # begins in the next turn of the loop: nothing more is added
         return await _ask_store(lambda: self._stored.of_all(wanted_ids))
 
-    async def _of(self, subscription_id: str, reading: asyncio.Future[RoutesOfAlerts]) -> dict[str, Route]:
-        routes = (await asyncio.shield(reading)).get(subscription_id)
-        if routes is None:  # it cannot be read, which is its own messages' failure
-            return await _ask_store(lambda: self._stored.of(subscription_id))
-        return routes
+
+def _readable(routes: dict[str, Route] | UnreadableError) -> dict[str, Route]:
+    if isinstance(routes, UNREADABLE):
+        raise routes
+    return routes
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_key_of
 from tocsin.model.template import Template
-from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, ForSending, Subscriptions, UnreadableError
 from tocsin.store.catalogue.alerts.templates import Templates
 
 
@@ -34,14 +34,18 @@ class Routes:
         subscription, waits_because = self._find_subscription(subscription_id)
         return {} if subscription is None else self._routes_of(subscription, waits_because)
 
-    def of_all(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route]]:
-        """Return what ``of`` does for each of these, with as many statements as for one.
+    def of_all(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route] | UnreadableError]:
+        """Return, for each of these, what ``of`` returns, or what it raises because this one cannot be read.
 
-        Those whose document means nothing to this version are left out.
+        They are read together. Only a template, and whose workspace a bot is of, take a statement of their own.
         """
-        parsed, unparsable = self._subscriptions.for_sending(subscription_ids)
-        gone = {one: dict[str, Route]() for one in subscription_ids if one not in unparsable}
-        return gone | {alert.id: self._routes_of(alert, waits_because) for alert, waits_because in parsed}
+        routes: dict[str, dict[str, Route] | UnreadableError] = {one: {} for one in subscription_ids}
+        for alert, outcome in self._subscriptions.for_sending(subscription_ids).items():
+            try:
+                routes[alert] = self._routes_of(*outcome) if isinstance(outcome, ForSending) else outcome
+            except UNREADABLE as error:
+                routes[alert] = error
+        return routes
 
     def is_open(self, destination_key: tuple[str, str]) -> bool:
         """Return whether a destination, by the ids of its alert and its own, may send now."""

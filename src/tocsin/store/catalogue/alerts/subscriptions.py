@@ -7,15 +7,15 @@ Its secrets are stored separately and encrypted, in ``destination_secret``. Next
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
 from tocsin.catalogue.naming.past_names import PastRenaming, with_past_names
 from tocsin.delivery.channels.masking import with_secrets
-from tocsin.errors import StaleSecrets, WrongKey
+from tocsin.errors import StaleSecrets, TocsinError, WrongKey
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -62,6 +62,18 @@ _IS_REUSED = exists().where(
     entity.c.fqn == _RENAMING.old_fqn,
     entity.c.id != _RENAMING.entity_id,
 )
+
+
+UnreadableError = TocsinError | ValueError | LookupError | TypeError | AttributeError
+UNREADABLE = (TocsinError, ValueError, LookupError, TypeError, AttributeError)
+"""What reading one alert raises where its document or its secrets mean nothing to this version."""
+
+
+class ForSending(NamedTuple):
+    """A subscription with its secrets in clear, or masked, and why its destinations wait."""
+
+    subscription: EventSubscription
+    waits_because: str | None
 
 
 class Subscriptions:
@@ -114,32 +126,25 @@ class Subscriptions:
         subscription = self.find(subscription_id)
         return None if subscription is None else _with_clear(subscription, self.secrets_of(subscription_id))
 
-    def for_sending(
-        self, subscription_ids: Collection[str]
-    ) -> tuple[list[tuple[EventSubscription, str | None]], Collection[str]]:
-        """Return those of these subscriptions that exist, with secrets in clear, and which cannot be parsed.
+    def for_sending(self, subscription_ids: Collection[str]) -> dict[str, ForSending | UnreadableError]:
+        """Return those of these subscriptions that exist, with secrets in clear, or why one cannot be read, by id.
 
         Where secrets cannot be opened, or are being changed, they stay masked, and it is said why.
         """
-        parsed, unparsable = self._parse(subscription_ids)
-        columns = (
-            destination_secret.c.subscription_id,
-            destination_secret.c.destination_id,
-            destination_secret.c.document,
-        )
-        sealed_by_alert: dict[str, dict[str, Document]] = {}
-        clear = list[tuple[EventSubscription, str | None]]()
+        outcomes: dict[str, ForSending | UnreadableError] = {}
+        secret = destination_secret.c
+        query = select(secret.subscription_id, secret.destination_id, secret.document)
+        texts_by_alert: dict[str, list[tuple[str, str]]] = {}
+        parsers = self._parsers(*_with_ids(subscription_ids))
         with reading(self._engine) as connection:
-            for alert, destination, text in rows_by_key(connection, select(*columns), columns[0], subscription_ids):
-                sealed_by_alert.setdefault(alert, {})[destination] = from_text(text)
-            for subscription in (one for one in parsed if one.id in subscription_ids):
-                sealed = sealed_by_alert.get(subscription.id, {})
+            for alert, destination, text in rows_by_key(connection, query, secret.subscription_id, subscription_ids):
+                texts_by_alert.setdefault(alert, []).append((destination, text))
+            for alert, parse in (one for one in parsers if one[0] in subscription_ids):
                 try:
-                    secrets = {one: vault_of(connection).open(document) for one, document in sealed.items()}
-                    clear.append((_with_clear(subscription, secrets), None))
-                except (StaleSecrets, WrongKey) as unreadable:
-                    clear.append((subscription, unreadable.message))
-        return clear, unparsable.keys()
+                    outcomes[alert] = _for_sending(connection, parse(), texts_by_alert.get(alert, ()))
+                except UNREADABLE as error:
+                    outcomes[alert] = error
+        return outcomes
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -212,11 +217,8 @@ class Subscriptions:
 
     def _parse(self, subscription_ids: Collection[str] | None) -> tuple[list[EventSubscription], dict[str, str]]:
         """Return subscriptions, and why others cannot be parsed; of a few ids those alone, else all."""
-        is_all = subscription_ids is None or len(subscription_ids) > _MOST_BY_ID
         parsed, unparsable = list[EventSubscription](), dict[str, str]()
-        for subscription_id, parse in self._parsers(
-            *([] if is_all else [entity.c.id.in_(sorted(subscription_ids or ()))])
-        ):
+        for subscription_id, parse in self._parsers(*_with_ids(subscription_ids)):
             try:
                 parsed.append(parse())
             except ValueError as error:  # an older version stored it, or somebody wrote into the database
@@ -240,6 +242,22 @@ class Subscriptions:
             (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})))
             for row in alerts
         ]
+
+
+def _with_ids(subscription_ids: Collection[str] | None) -> list[ColumnElement[bool]]:
+    """Return what limits a reading to these subscriptions, as far as that makes it faster."""
+    is_all = subscription_ids is None or len(subscription_ids) > _MOST_BY_ID
+    return [] if is_all else [entity.c.id.in_(sorted(subscription_ids or ()))]
+
+
+def _for_sending(
+    connection: Connection, subscription: EventSubscription, sealed_texts: Iterable[tuple[str, str]]
+) -> ForSending:
+    try:
+        secrets = {destination: vault_of(connection).open(from_text(text)) for destination, text in sealed_texts}
+        return ForSending(_with_clear(subscription, secrets), None)
+    except (StaleSecrets, WrongKey) as unreadable:
+        return ForSending(subscription, unreadable.message)
 
 
 def _with_clear(subscription: EventSubscription, secrets: dict[str, Document]) -> EventSubscription:

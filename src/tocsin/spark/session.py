@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
+from tocsin.errors import Unavailable
 from tocsin.settings import PipelineSettings
 from tocsin.spark.jvm import start_jvm
 
@@ -29,8 +31,6 @@ _ENCRYPTED_BLOCKS = {"spark.io.encryption.enabled": "true"}
 """Executors keep blocks in folders that the umask of their machine may open to others."""
 
 _WITHOUT_EXECUTORS = {
-    # Executors get Tocsin with the job, after their daemon has started.
-    "spark.python.daemon.module": "tocsin.jobs.worker_daemon",
     # By default a page has 16 MB, and each broadcast of a few alerts keeps one for as long as its plan is kept.
     "spark.buffer.pageSize": "1m",
 }
@@ -63,6 +63,7 @@ _DEFAULTS = {
     "spark.scheduler.mode": "FAIR",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "tocsin.jobs.worker_daemon",
     # Python workers are shared by tasks whose environment is the same; this would be a difference between two kinds.
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # Over TCP, Nagle's algorithm and delayed acknowledgements add 40 ms to each task that reads the log.
@@ -88,7 +89,9 @@ _FAST_CHECKPOINTS = {
 """Files are created as Java creates them; those of other file systems (HDFS, S3) as before."""
 
 _ON_THIS_MACHINE = ("local", "local-cluster")
+_PATH_OF_EXECUTORS = "spark.executorEnv.PYTHONPATH"
 _SECRET_BYTES = 32
+_ENDED = "stopped SparkContext"
 
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """A JVM that has run out of memory goes on with threads that have ended; a new process resumes from the checkpoint."""
@@ -115,22 +118,68 @@ def open_session(
     driver_memory : heap of the driver, in Spark's notation
     conf : further Spark settings; they win over ours, except those that protect this machine
     py_files : the wheel or zip of Tocsin that executors on other machines import
+
+    Raises
+    ------
+    Unavailable : the cluster does not answer
     """
-    if master.startswith("local"):
-        # Python workers of this machine run what we run in; on a cluster its administrator says what.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Python workers run what we run in, at the same path on all machines, unless somebody says otherwise.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if is_on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     configured = _settings_for(master, {"spark.driver.memory": driver_memory, **(conf or {})})
+    if py_files and not runs_tasks_here(master):
+        _let_daemons_import(py_files, configured)
     start_jvm(configured)
     builder = SparkSession.builder
     for key, value in configured.items():
         if key not in _READ_BY_JAVA:
             builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except Py4JError as error:
+        if _ENDED not in str(error):
+            raise
+        raise Unavailable(f"Spark has no connection to {master} or lost it. {no_cluster(master)}") from error
     if py_files:
         session.sparkContext.addPyFile(py_files)
     return session
+
+
+def _let_daemons_import(py_files: str, configured: dict[str, str]) -> None:
+    """Let what forks Python workers import ``py_files``, which reach an executor's working folder with its first task.
+
+    Workers would see them by themselves. Tasks are also planned by Pythons on this machine.
+    """
+    paths = [Path(py_files).name, configured.get(_PATH_OF_EXECUTORS, "")]
+    configured[_PATH_OF_EXECUTORS] = os.pathsep.join(filter(None, paths))
+    if Path(py_files).is_file():
+        paths = [str(Path(py_files).absolute()), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+
+
+def runs_tasks_here(master: str) -> bool:
+    """Return whether tasks run in the driver's own process, with the Python workers that it starts."""
+    return _kind_of(master) == "local"
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Return whether driver and executors are on one machine."""
+    return _kind_of(master) in _ON_THIS_MACHINE
+
+
+def no_cluster(master: str) -> str:
+    """Return what to check where the cluster at ``master`` does not answer, or gives no executors."""
+    return (
+        f"Check that {master} (TOCSIN_SPARK_MASTER) runs and has workers with free cores and memory; that"
+        " spark.authenticate.secret is that of the cluster; and that the workers reach the driver at spark.driver.host."
+        " TOCSIN_SPARK_CONF has Spark's settings."
+    )
+
+
+def _kind_of(master: str) -> str:
+    return master.partition("[")[0]
 
 
 def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
@@ -146,15 +195,14 @@ def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     pools = Path(str(files("tocsin.spark") / "pools.xml"))
     # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.
     shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
-    kind = master.partition("[")[0]
-    local = _ON_LOOPBACK if kind in _ON_THIS_MACHINE else {}
-    embedded = _WITHOUT_EXECUTORS if kind == "local" else _ENCRYPTED_BLOCKS
+    local = _ON_LOOPBACK if is_on_this_machine(master) else {}
+    embedded = _WITHOUT_EXECUTORS if runs_tasks_here(master) else _ENCRYPTED_BLOCKS
     names = {"spark.app.name": "tocsin", "spark.master": master}
     ours = {**names, **_DEFAULTS, **shares, **options, **local, **embedded, **_AUTHENTICATED}
     settings = {**ours, **conf, **_ALWAYS}
-    if kind in _ON_THIS_MACHINE:
+    if is_on_this_machine(master):
         settings |= _AUTHENTICATED
-    if kind == "local-cluster":
+    if _kind_of(master) == "local-cluster":
         settings["spark.authenticate.secret"] = secrets.token_hex(_SECRET_BYTES)
     return settings
 

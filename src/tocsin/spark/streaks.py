@@ -6,10 +6,13 @@ frame that holds the whole history. Both run on executors. Next: ``jobs/streak_s
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +49,8 @@ STATE_CONF = {
 """Settings of the session that keeps streaks."""
 
 _VARIABLE = "streak"
+_PRINTING_PROGRAM = "pyspark.sql.streaming.transform_with_state_driver_worker"
+"""What Spark asks about the state, once, when a stream begins: it prints schemas and functions."""
 _FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
 _REPORT_FIELDS = ("testStatus", "pipelineStatus", "reportedAt")
 
@@ -86,6 +91,10 @@ def streaks(session: SparkSession, checkpoint: str) -> DataFrame:
 class _Keeper(StatefulProcessor):
     """Advances the streak of each entity by its rows of one micro-batch."""
 
+    def __reduce__(self) -> tuple[Callable[[], _Keeper], tuple[()]]:
+        """Be made anew where it is sent to, even in the process beside the driver that prints all it does."""
+        return _keeper, ()
+
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Find the state; Spark calls this in every task."""
         self._state = handle.getValueState(_VARIABLE, STREAK)
@@ -114,6 +123,13 @@ class _Keeper(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _keeper() -> _Keeper:
+    program = getattr(sys.modules["__main__"], "__spec__", None)
+    if program is not None and program.name == _PRINTING_PROGRAM:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # as long as the process lives
+    return _Keeper()
 
 
 def _with_facts(reports: pa.Table) -> pa.Table:

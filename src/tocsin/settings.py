@@ -64,6 +64,9 @@ class StoreSettings(_Group):
     """Where data and keys are, and how the database is used."""
 
     data_dir: Path = Field(Path("tocsin-data"), description="Folder for the SQLite file and checkpoints.")
+    spark_checkpoint_dir: Path | None = Field(
+        None, description="Folder for checkpoints, which executors reach too. Unset: `checkpoints` in `data_dir`."
+    )
     database_url: str | None = Field(
         None, description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`."
     )
@@ -84,8 +87,8 @@ class StoreSettings(_Group):
         return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'tocsin.db'}"
 
     def checkpoint_dir(self) -> Path:
-        """Return the folder where Spark keeps the pipeline's checkpoint."""
-        return self.data_dir.absolute() / "checkpoints"
+        """Return the folder where Spark keeps the pipeline's checkpoints."""
+        return (self.spark_checkpoint_dir or self.data_dir / "checkpoints").absolute()
 
     def lake_socket(self) -> Path:
         """Return the Unix socket on which a running pipeline answers questions to the lake."""

@@ -11,8 +11,10 @@ import json
 import os
 import resource
 import sys
+import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
@@ -21,15 +23,19 @@ from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.executors import check_executors
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
+from tocsin.settings import Settings
 from tocsin.spark.session import interpreting, open_session
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
+
+MASTER = "local-cluster[2,1,1024]"
 
 
 def where(_number: int) -> str:
@@ -62,6 +68,8 @@ def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
 def tell(session: SparkSession, url: str, checkpoint: str) -> int:
     """Process the whole log of one store; return by how much that raised the driver's peak memory (KiB)."""
     engine = open_engine(url)
+    settings = Settings(spark_master=MASTER, database_url=url, spark_checkpoint_dir=Path(checkpoint))
+    check_executors(session.sparkContext, settings, engine, SystemClock(), threading.Event())
     parts = MatchStreamParts(
         session=session,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
@@ -87,9 +95,7 @@ def tell(session: SparkSession, url: str, checkpoint: str) -> int:
 
 def main(wheel: str) -> None:
     """Process the stores that are named on standard input, one after the other, until it ends."""
-    session = open_session(
-        master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(os.environ["TOCSIN_SPARK_CONF"])
-    )
+    session = open_session(master=MASTER, py_files=wheel, conf=json.loads(os.environ["TOCSIN_SPARK_CONF"]))
     for line in sys.stdin:
         grown_kib = tell(session, **json.loads(line))
         places = session.sparkContext.parallelize(range(2), 2).map(where).collect()

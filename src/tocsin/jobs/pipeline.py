@@ -14,6 +14,7 @@ import structlog
 from sqlalchemy import Engine
 
 from tocsin.jobs import background, match_stream, search_stream, streak_stream, supervision
+from tocsin.jobs.executors import check_executors, check_store
 from tocsin.jobs.heartbeat import beating
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.match_stream import MatchStreamParts, build, pipeline_engine, warm_up
@@ -35,11 +36,13 @@ def main(settings: Settings) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
+    check_store(settings)
     engine = pipeline_engine(settings)
     parts = wait_for("pipeline", lambda: build(settings, engine), stopping, passes=may_pass, failures=FAILURES)
     if parts is None:
         return
     try:
+        check_executors(parts.session.sparkContext, settings, engine, parts.clock, stopping)
         _run(settings, parts, engine, stopping)
     finally:
         with unless_spark_has_ended():

@@ -46,6 +46,7 @@ class SourceState:
     is_loaded : whether the first load is complete
     loaded_at_ms : when the first load began: what is older is history
     reconciled_at_ms : when the lists were last compared, all of them
+    mapping : what was mapped in the last comparison; None if that is not known
     last_run : the report of the last run
     """
 
@@ -53,6 +54,7 @@ class SourceState:
     is_loaded: bool = False
     loaded_at_ms: int = 0
     reconciled_at_ms: int = 0
+    mapping: Document | None = None
     last_run: Document = field(default_factory=dict)
 
 
@@ -76,6 +78,9 @@ class SourceRecords(Protocol):
 
     def labels(self) -> set[str]:
         """Return the FQNs of all live tags and glossary terms but those that are not mapped."""
+
+    def shown(self, entity_types: Iterable[str]) -> Iterable[tuple[str, str, str]]:
+        """Return type, id and FQN of what the source brought of these types and does not carry the mark."""
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any, TypeGuard
 from uuid import UUID
 
@@ -15,6 +16,7 @@ import orjson
 
 from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
+from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.list_identity import REFERENCE_FIELDS, REFERENCE_LISTS, SERVER_KEPT
@@ -117,7 +119,7 @@ def request_of(source: SourceDocument, ids: Mapping[str, str], labels: Collectio
     """
     kind = source.kind
     left_out = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ()))
-    upward = {kind.parent_field(source.document)}
+    upward = {kind.parent_field(source.document), *kind.required}
     keys = kind.keys - left_out - (frozenset(kind.upward) - upward)
     if kind.name in ("user", "team"):
         keys &= _PERSONS
@@ -137,6 +139,19 @@ def is_parent_known(source: SourceDocument, ids: Mapping[str, str]) -> bool:
     field = source.kind.parent_field(source.document)
     reference = source.document.get(field) if field else None
     return not isinstance(reference, dict) or str(reference.get("id", "")).lower() in ids
+
+
+def left_parents(source: SourceDocument) -> frozenset[str]:
+    """Return the keys of parents that an entity no longer has, as its full name says: it lies directly under another.
+
+    A document that merely leaves its parent out has none of them.
+    """
+    kind, document = source.kind, source.document
+    field = kind.parent_field(document)
+    reference = document.get(field) if field else {}
+    fqn_above = reference.get("fullyQualifiedName") if isinstance(reference, dict) else None
+    nearer_fields = frozenset(takewhile(lambda key: key != field, (place.field for place in kind.places)))
+    return nearer_fields if nearer_fields and fqn_above == fqn.parent(source.fqn) else frozenset()
 
 
 def digest_of(request: Document) -> str:

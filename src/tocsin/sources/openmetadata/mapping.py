@@ -18,12 +18,21 @@ EVERYTHING = "*"
 MARK: Document = {"tagFQN": UNMAPPED, "source": "Classification", "labelType": "Automated", "state": "Confirmed"}
 
 
+def is_marked(document: Document) -> bool:
+    """Return whether an entity carries the mark of what is not mapped."""
+    return any(label.get("tagFQN") == UNMAPPED for label in document.get("tags") or ())
+
+
 @dataclass(frozen=True)
 class Mapping:
     """What is mapped: FQNs, each with all below it, or ``*``; and whether people are mirrored."""
 
     mapped: tuple[str, ...] = ()
     has_people: bool = False
+
+    def as_document(self) -> Document:
+        """Return it as JSON, in which it is kept."""
+        return {"mapped": sorted(self.mapped), "people": self.has_people}
 
     def covers(self, fqn: str) -> bool:
         """Return whether Tocsin's own policies decide about an entity."""

@@ -72,7 +72,7 @@ class Mirror:
         report = RunReport(self._clock.now_ms(), is_dry=self._options.is_dry)
         self._report, self._writer.remark = report, report.remark
         self._writer.load()
-        state = self._writer.records.state()
+        state = self._hide_unmapped(self._writer.records.state())
         try:
             state = self._follow(state) if state.is_loaded else self._load(state)
         except TocsinError as error:
@@ -81,6 +81,17 @@ class Mirror:
         ended_at_ms = self._clock.now_ms()
         self._save(replace(state, last_run=report.as_document(ended_at_ms=ended_at_ms)))
         return report
+
+    def _hide_unmapped(self, state: SourceState) -> SourceState:
+        """Hide what a mapping that was taken back showed; with another mapping the lists are to be compared."""
+        mapping = self._writer.mapping.as_document()
+        if state.mapping == mapping:
+            return state
+        if not self._options.is_dry:
+            self._writer.hide_unmapped()
+        state = replace(state, mapping=mapping, reconciled_at_ms=0)
+        self._save(state)
+        return state
 
     def _load(self, state: SourceState) -> SourceState:
         """Make the first load, or go on with it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
 from tocsin.catalogue.observations import runs
 from tocsin.catalogue.quality import results
@@ -27,10 +28,18 @@ from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.list_identity import REFERENCE_FIELDS, REFERENCE_LISTS, SERVER_KEPT
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.sources.openmetadata.documents import SourceDocument, check_id, digest_of, is_parent_known, request_of
+from tocsin.sources.openmetadata.documents import (
+    SourceDocument,
+    check_id,
+    digest_of,
+    is_parent_known,
+    left_parents,
+    request_of,
+)
+from tocsin.sources.openmetadata.hiding import hide, hide_below
 from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
-from tocsin.sources.openmetadata.mapping import MARK, Mapping
-from tocsin.sources.records import SourceEntity, SourceRecords
+from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked
+from tocsin.sources.records import GONE, SourceEntity, SourceRecords
 
 _MOST_LEFT_OUT = 6
 """Most values of one document that are left out because they are not valid here."""
@@ -107,7 +116,8 @@ class Writer:
         """Read what earlier runs recorded."""
         self.entities = {row.source_id: row for row in self.records.entities()}
         self.ids = {row.source_id: row.entity_id for row in self.entities.values() if _is_written(row)}
-        self.labels = self.records.labels()
+        unmapped_tags = {fqn for _, _, fqn in self.records.shown(["tag"]) if not self.mapping.covers(fqn)}
+        self.labels = self.records.labels() - unmapped_tags
 
     def bring(self, source: SourceDocument, occasion: Occasion, *, takes_over: bool = False) -> Result:
         """Bring an entity to the state that the source has of it.
@@ -139,6 +149,20 @@ class Writer:
         if row is not None and digest is not None and digest == row.digest:
             return Result.SAME
         return self._write(source, request, occasion, _Intent(row, is_mapped, digest, takes_over))
+
+    def hide_unmapped(self) -> None:
+        """Hide what earlier runs brought and is not mapped any more, whatever the source answers."""
+        rows = {row.entity_id: row for row in self.entities.values()}
+        for entity_type, entity_id, fqn in self.records.shown(MARKED):
+            if not self.mapping.covers(fqn):
+                self._forget_digest(rows[entity_id])
+                work = partial(hide, entity_type=entity_type, entity_id=entity_id, mapping=self.mapping)
+                self.within(work, Occasion(is_history=True), self.clock.now_ms(), None)
+
+    def _forget_digest(self, row: SourceEntity) -> None:
+        """Let the next comparison write an entity, whose mark its digest does not know."""
+        if row.digest != GONE:
+            self.keep(replace(row, digest=None))
 
     def _is_person_wanted(self, source: SourceDocument) -> bool:
         """Return whether a person or team is mirrored; let one that is here stand for it in any case."""
@@ -172,6 +196,8 @@ class Writer:
                 digest=None if work.has_left_out else intent.digest,
             )
         )
+        for row in [row for row in self.entities.values() if row.entity_id in work.hidden_ids]:
+            self._forget_digest(row)
         if source.kind.name in ("tag", "glossaryTerm") and written.document and intent.is_mapped:
             self.labels.add(str(written.document["fullyQualifiedName"]))
         return work.result
@@ -236,11 +262,15 @@ class Writer:
         ------
         InvalidInput : there is something below it that the source did not bring
         """
-        brought_ids = {row.entity_id for row in self.entities.values() if row.is_brought}
+        brought_ids = self.brought_ids()
         below = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
         if any(member.id not in brought_ids and not member.is_deleted for member in below):
             raise InvalidInput(f"{entity.entity_type} {entity.fqn} holds what the source did not bring: it stays")
         return removal.delete(record, entity, recursive=True, hard=False)
+
+    def brought_ids(self) -> set[str]:
+        """Return the ids of what the source brought."""
+        return {row.entity_id for row in self.entities.values() if row.is_brought}
 
     def report(self, row: SourceEntity, report: Document, occasion: Occasion) -> Result:
         """Keep a result of a test or a run of a pipeline."""
@@ -249,6 +279,8 @@ class Writer:
             entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
             if entity is None or entity.is_deleted:
                 return Written({}, None)
+            if not row.is_brought and not self.mapping.covers(entity.fqn):
+                return Written(entity.document, None)
             keep = results.add_result if row.entity_type == "testCase" else runs.add_run
             return keep(record, entity, report)
 
@@ -287,6 +319,7 @@ class _EntityWrite:
     result: Result = Result.SAME
     row_after: SourceEntity | None = None
     has_left_out: bool = False
+    hidden_ids: frozenset[str] = frozenset()
 
     def __call__(self, record: Record) -> Written:
         written = self._bring(record)
@@ -380,6 +413,7 @@ class _EntityWrite:
         old, fields = merge_bot_put(record, old, fields, overrides=False)
         if renames.is_moved(old, fields):
             written = renames.put(record, old, fields)
+            self._hide_below(record, old)
             current = record.transaction.find(old.entity_type, Key.by_id(old.id)) or old
             written = change(record, record.resolver(), current, fields, is_report=True) if current != old else written
         else:
@@ -388,13 +422,19 @@ class _EntityWrite:
             self.result = Result.CHANGED
         return written
 
+    def _hide_below(self, record: Record, old: Stored) -> None:
+        moved = record.transaction.find(old.entity_type, Key.by_id(old.id))
+        if moved is not None and moved.fqn != old.fqn:
+            self.hidden_ids = hide_below(record, moved, self.writer.brought_ids(), self.writer.mapping)
+
     def _fields(self, old: Stored, kind: EntityType) -> Document:
         """Return the entity's fields as the source has them; what the mirror does not manage stays."""
         before = {key: value for key, value in old.document.items() if key not in SERVER_KEPT}
         managed = self.occasion.managed
         if managed is None:
             managed = _MANAGED[kind.name]
-        stays = {key: value for key, value in before.items() if key not in managed or key in _place_keys(kind)}
+        managed_keys = (managed - _place_keys(kind)) | left_parents(self.source)
+        stays = {key: value for key, value in before.items() if key not in managed_keys}
         fields = stays | self.request
         if kind.name in PEOPLE and "email" in before:  # people log in by it
             fields["email"] = before["email"]
@@ -403,7 +443,7 @@ class _EntityWrite:
                 fields[key] = before[key]
         if managed is not _MANAGED[kind.name] and "tags" not in managed and "tags" in before:
             fields["tags"] = before["tags"]
-        if not self.intent.is_mapped and MARK["tagFQN"] not in map(_label_of, fields["tags"]):
+        if not self.intent.is_mapped and not is_marked(fields):
             fields["tags"] = [*fields["tags"], MARK]
         return fields
 
@@ -416,10 +456,6 @@ def _is_usable(record: Record, reference: Document) -> bool:
 
 def _is_same_target(value: object, before: object) -> bool:
     return isinstance(value, dict) and isinstance(before, dict) and value.get("id") == before.get("id")
-
-
-def _label_of(label: Document) -> object:
-    return label.get("tagFQN")
 
 
 def _is_written(row: SourceEntity) -> bool:

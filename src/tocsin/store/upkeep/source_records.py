@@ -5,7 +5,7 @@ Next: ``store/database/source_tables.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 from sqlalchemy import Engine, delete, select
@@ -18,6 +18,7 @@ from tocsin.store.database.source_tables import source_entity, source_state
 from tocsin.store.database.tables import change_event, entity, entity_tag
 
 Row = dict[str, object]
+_IS_SHOWN = entity.c.id.not_in(select(entity_tag.c.entity_id).where(entity_tag.c.tag_fqn == UNMAPPED))
 
 
 class StoredSource:
@@ -61,9 +62,18 @@ class StoredSource:
 
     def labels(self) -> set[str]:
         """Return the FQNs of all live tags and glossary terms but those that are not mapped."""
-        hidden_ids = select(entity_tag.c.entity_id).where(entity_tag.c.tag_fqn == UNMAPPED)
         query = select(entity.c.fqn).where(entity.c.entity_type.in_(SOURCES), ~entity.c.deleted)
-        return set(fetch_values(self._engine, query.where(entity.c.id.not_in(hidden_ids))))
+        return set(fetch_values(self._engine, query.where(_IS_SHOWN)))
+
+    def shown(self, entity_types: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return type, id and FQN of what the source brought of these types and does not carry the mark."""
+        is_brought = (source_entity.c.source == self._source) & source_entity.c.is_brought
+        query = select(entity.c.entity_type, entity.c.id, entity.c.fqn).join(
+            source_entity, source_entity.c.entity_id == entity.c.id
+        )
+        query = query.where(is_brought, entity.c.entity_type.in_(list(entity_types)), _IS_SHOWN)
+        with reading(self._engine) as connection:
+            return [(row[0], row[1], row[2]) for row in connection.execute(query)]
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

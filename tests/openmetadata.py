@@ -115,13 +115,13 @@ class FakeOpenMetadata:
     def _list(self, path: str, query: dict[str, str]) -> tuple[int, Document]:
         if refusal := self._refusal(query):
             return refusal
-        documents = sorted(self.lists.get(path, {}).values(), key=lambda one: one["name"])
+        documents = sorted(self.lists.get(path, {}).values(), key=_place_of)
         after = base64.b64decode(query["after"]).decode() if "after" in query else ""
-        later = [one for one in documents if one["name"] > after]
+        later = [one for one in documents if _place_of(one) > after]
         size = min(int(query.get("limit", 10)), self.page)
         paging: Document = {"total": len(documents)}
         if len(later) > size:
-            paging["after"] = base64.b64encode(later[size - 1]["name"].encode()).decode()
+            paging["after"] = base64.b64encode(_place_of(later[size - 1]).encode()).decode()
         return 200, {"data": later[:size], "paging": paging}
 
     def _events(self, query: dict[str, str]) -> Document:
@@ -148,6 +148,11 @@ class FakeOpenMetadata:
                 fault.times -= 1
                 return fault
         return None
+
+
+def _place_of(document: Document) -> str:
+    """Return where a document is in a list: a name may be there twice."""
+    return f"{document['name']} {document['id']}"
 
 
 @contextmanager

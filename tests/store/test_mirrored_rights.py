@@ -129,9 +129,14 @@ def test_results_of_the_source_do_not_reach_tests_of_ours_that_are_not_mapped(mi
     service = {"name": "air", "serviceType": "Airflow"}
     mirror.writes.create("pipelineService", service, actor=admin)
     ours = mirror.writes.create("pipeline", {"name": "load", "service": "air"}, actor=admin).document
-    there = put(mirror, "services/pipelineServices", 70, "air", serviceType="Airflow")
+    upstream_service = put(mirror, "services/pipelineServices", 70, "air", serviceType="Airflow")
     pipeline = put(
-        mirror, "pipelines", 71, "load", fullyQualifiedName="air.load", service=reference("pipelineService", there)
+        mirror,
+        "pipelines",
+        71,
+        "load",
+        fullyQualifiedName="air.load",
+        service=reference("pipelineService", upstream_service),
     )
     assert mirror.run(Mapping()).errors == []
     status = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}

@@ -79,7 +79,7 @@ class SourceRecords(Protocol):
     def labels(self) -> set[str]:
         """Return the FQNs of all live tags and glossary terms but those that are not mapped."""
 
-    def shown(self, entity_types: Iterable[str]) -> Iterable[tuple[str, str, str]]:
+    def list_shown(self, entity_types: Iterable[str]) -> Iterable[tuple[str, str, str]]:
         """Return type, id and FQN of what the source brought of these types and does not carry the mark."""
 
     def person_at(self, email: str) -> str | None:

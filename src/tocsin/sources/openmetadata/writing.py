@@ -116,7 +116,7 @@ class Writer:
         """Read what earlier runs recorded."""
         self.entities = {row.source_id: row for row in self.records.entities()}
         self.ids = {row.source_id: row.entity_id for row in self.entities.values() if _is_written(row)}
-        unmapped_tags = {fqn for _, _, fqn in self.records.shown(["tag"]) if not self.mapping.covers(fqn)}
+        unmapped_tags = {fqn for _, _, fqn in self.records.list_shown(["tag"]) if not self.mapping.covers(fqn)}
         self.labels = self.records.labels() - unmapped_tags
 
     def bring(self, source: SourceDocument, occasion: Occasion, *, takes_over: bool = False) -> Result:
@@ -152,10 +152,10 @@ class Writer:
 
     def hide_unmapped(self) -> None:
         """Hide what earlier runs brought and is not mapped any more, whatever the source answers."""
-        rows = {row.entity_id: row for row in self.entities.values()}
-        for entity_type, entity_id, fqn in self.records.shown(MARKED):
+        by_entity = {row.entity_id: row for row in self.entities.values()}
+        for entity_type, entity_id, fqn in self.records.list_shown(MARKED):
             if not self.mapping.covers(fqn):
-                self._forget_digest(rows[entity_id])
+                self._forget_digest(by_entity[entity_id])
                 work = partial(hide, entity_type=entity_type, entity_id=entity_id, mapping=self.mapping)
                 self.within(work, Occasion(is_history=True), self.clock.now_ms(), None)
 

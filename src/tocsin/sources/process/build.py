@@ -61,7 +61,7 @@ class MirrorRecords:
 
     def __init__(self, engine: Engine) -> None:
         self._stored = StoredSource(engine, SOURCE)
-        self.forget, self.labels, self.shown = self._stored.forget, self._stored.labels, self._stored.shown
+        self.forget, self.labels, self.list_shown = self._stored.forget, self._stored.labels, self._stored.list_shown
         self.person_at, self.holds_event = self._stored.person_at, self._stored.holds_event
 
     def state(self) -> SourceState:

@@ -65,7 +65,7 @@ class StoredSource:
         query = select(entity.c.fqn).where(entity.c.entity_type.in_(SOURCES), ~entity.c.deleted)
         return set(fetch_values(self._engine, query.where(_IS_SHOWN)))
 
-    def shown(self, entity_types: Iterable[str]) -> list[tuple[str, str, str]]:
+    def list_shown(self, entity_types: Iterable[str]) -> list[tuple[str, str, str]]:
         """Return type, id and FQN of what the source brought of these types and does not carry the mark."""
         is_brought = (source_entity.c.source == self._source) & source_entity.c.is_brought
         query = select(entity.c.entity_type, entity.c.id, entity.c.fqn).join(

@@ -27,7 +27,8 @@ from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.requested_job import JobState
-from tocsin.spark.lake import dated_events, folder_of, history, write_segment
+from tocsin.spark.lake import history
+from tocsin.spark.lake_writing import write_events
 from tocsin.store.catalogue.people.identities import People
 
 EVENT_COUNT, COPIES, DAYS, FOLLOW_COUNT = 1_000_000, 10, 90, 10_000
@@ -110,8 +111,7 @@ def multiply(parts: LakeParts, *, days: int, copies: int = COPIES) -> None:
             f"timestamp_ms - {back_ms} AS timestamp_ms",
         ).select(*events.columns)
         segment_id = parts.lake.stage(after, through, now_ms=1)
-        write_segment(dated_events(moved), folder_of(parts.place.root, segment_id))
-        count = sum(one.event_count for one in first.segments)
+        count = write_events(moved, parts.place, segment_id).event_count
         segment = Segment(segment_id, after, through, count, 0, 2**53)
         if not parts.lake.keep(segment, now_ms=1):
             raise AssertionError("the lake was grown by somebody else")

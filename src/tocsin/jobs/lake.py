@@ -10,34 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Connection, Engine
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 from tocsin.flow.eventlog.lake import UNCUT, Cut, Extent, Segment, Window, worth_merging
-from tocsin.flow.eventlog.position import LogPosition
 from tocsin.lake_files.address import access_of
 from tocsin.settings import Settings
 from tocsin.spark.lake import (
     VIEW,
     HistoryLocation,
     change_events,
-    dated_events,
-    folder_of,
     history,
     history_through,
     lake_events,
-    log_events,
     register_history,
-    write_segment,
 )
-from tocsin.spark.lake_objects import write_objects
+from tocsin.spark.lake_writing import write_events, write_log
 from tocsin.spark.session import session_of
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -141,9 +134,8 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
     while after < end:
         through = min(after + parts.events_per_segment, end)
         position = parts.log.position_at(through)
-        events = log_events(parts.session, parts.place, after, through)
-        segment = _write_segment(parts, events, after, through, end=position)
-        if segment is None:
+        segment = _stage_log(parts, after, through)
+        if not parts.lake.keep(segment, end=position, now_ms=parts.clock.now_ms()):
             _LOG.info(
                 "lake_segment_not_kept", after=after, reason="another process was faster, or the store was replaced"
             )
@@ -183,7 +175,8 @@ def compact(parts: LakeParts) -> int:
     count = 0
     while small := worth_merging(parts.lake.segments(), parts.full):
         events = history(parts.session, parts.place, Extent(small, small[-1].through))
-        if _write_segment(parts, events, small[0].after, small[-1].through, replacing=small) is None:
+        merged = _stage_events(parts, events, small[0].after, small[-1].through)
+        if not parts.lake.keep(merged, replacing=small, now_ms=parts.clock.now_ms()):
             break  # somebody else was faster
         count += len(small)
     return count
@@ -226,21 +219,6 @@ def events_through(parts: LakeParts, cut: Cut) -> DataFrame:
     return history_through(parts.session, parts.place, extent, cut)
 
 
-def _write_segment(
-    parts: LakeParts,
-    events: DataFrame,
-    after: int,
-    through: int,
-    *,
-    end: LogPosition | None = None,
-    replacing: tuple[Segment, ...] = (),
-) -> Segment | None:
-    """Write ``events`` as a segment and commit it to the lake; None when another run was faster."""
-    segment = _stage_segment(parts, events, after, through)
-    is_kept = parts.lake.keep(segment, end=end, replacing=replacing, now_ms=parts.clock.now_ms())
-    return segment if is_kept else None
-
-
 def rewrite_segment(
     parts: LakeParts, events: DataFrame, segment: Segment, *, is_valid: Callable[[Connection], bool]
 ) -> Segment | None:
@@ -249,26 +227,19 @@ def rewrite_segment(
     None as well if ``is_valid`` says, in the transaction of the commit, that the events are no longer those to keep.
     ``events`` has one row per event.
     """
-    written = _stage_segment(parts, events, segment.after, segment.through)
+    written = _stage_events(parts, events, segment.after, segment.through)
     now_ms = parts.clock.now_ms()
     is_kept = parts.lake.keep(written, replacing=(segment,), now_ms=now_ms, is_valid=is_valid)
     return written if is_kept else None
 
 
-def _stage_segment(parts: LakeParts, events: DataFrame, after: int, through: int) -> Segment:
-    """Announce a segment and write its files; it is no part of the lake yet."""
+def _stage_log(parts: LakeParts, after: int, through: int) -> Segment:
+    """Announce a segment and write its files, of the log; it is no part of the lake yet."""
     segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
-    if bucket := parts.place.bucket():
-        return Segment(segment_id, after, through, *write_objects(dated_events(events), bucket, segment_id))
-    folder = folder_of(parts.place.root, segment_id)
-    Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
-    write_segment(dated_events(events), folder)
-    return Segment(segment_id, after, through, *_measure_folder(parts.session, folder))
+    return Segment(segment_id, after, through, *write_log(parts.session, parts.place, segment_id, after, through))
 
 
-def _measure_folder(session: SparkSession, folder: str) -> tuple[int, int, int]:
-    """Return how many events a folder holds, and the times of the earliest and the latest, as written."""
-    files = session.read.schema("timestamp_ms LONG").parquet(folder)
-    row = files.agg(F.count("*"), F.min("timestamp_ms"), F.max("timestamp_ms")).first()
-    count, first_ms, last_ms = row if row is not None else (0, None, None)
-    return int(count), int(first_ms or 0), int(last_ms or 0)
+def _stage_events(parts: LakeParts, events: DataFrame, after: int, through: int) -> Segment:
+    """Announce a segment and write its files, of ``events``; it is no part of the lake yet."""
+    segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
+    return Segment(segment_id, after, through, *write_events(events, parts.place, segment_id))

@@ -40,7 +40,7 @@ from tocsin.jobs.visible_history import visible_rows
 from tocsin.model.entity import Document
 from tocsin.model.query_answer import QueryAnswer
 from tocsin.spark.lake import VIEW, change_events, history_through, register_history
-from tocsin.spark.lake_objects import bucket_fault_of
+from tocsin.spark.lake_objects import lake_fault_of
 from tocsin.spark.lake_sql import TOO_DEEP, LakeSql, refusal_of
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import work_in_background
@@ -146,7 +146,7 @@ def _faults_of_asker() -> Iterator[None]:
     except PySparkException as error:
         if _TOO_LARGE in str(error):
             raise TooLarge("The answer is too large; select fewer rows or columns.") from error
-        if fault := bucket_fault_of(error):
+        if fault := lake_fault_of(error):
             raise fault from error
         if not isinstance(error, ParseException) and not _is_askers(error.getSqlState()):
             raise

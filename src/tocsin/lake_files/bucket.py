@@ -13,21 +13,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tocsin.errors import Unavailable
-from tocsin.lake_files.port import PARQUET, SEGMENT_PREFIX, S3Access, StoredFile, segment_folder
+from tocsin.lake_files.descriptions import description_of
+from tocsin.lake_files.port import PARQUET, SEGMENT_PREFIX, S3Access, SegmentFile, StoredFile, segment_folder
 
 LIST = "_files.json"
 """The object of a segment that lists its files; it is written last."""
 ROOT_MARK = "_tocsin_lake"
 """The object that says that a lake is here, so that a mistyped address is no empty lake."""
 
-_MEASURED = ("log_offset", "timestamp_ms")
 _CHUNK = 2**20
 _CONNECTS_WITHIN_S, _ANSWERS_WITHIN_S = 5, 20
 """Arrow tries three times; other background jobs wait meanwhile."""
@@ -45,41 +44,6 @@ _WAYS_OUT = (
     ),
     (("NETWORK_CONNECTION", "curlCode", "timed out"), "Check lake_s3_endpoint; the next run goes on."),
 )
-
-
-@dataclass(frozen=True)
-class SegmentFile:
-    """One Parquet file of a segment: where it is, its size, and the ranges that readers leave it out by."""
-
-    path: str
-    size: int
-    row_count: int
-    group_count: int
-    first_ms: int
-    last_ms: int
-    first_offset: int
-    last_offset: int
-
-    @property
-    def date(self) -> str:
-        """Return the day of its events, as its folder says."""
-        return PurePosixPath(self.path).parent.name.partition("=")[2]
-
-
-def description_of(path: str, size: int, metadata: pq.FileMetaData) -> SegmentFile:
-    """Return what a list says of a file, by what Parquet wrote at its end."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    offsets, times = ([_range_of(group, name) for group in groups] for name in _MEASURED)
-    return SegmentFile(
-        path,
-        size,
-        metadata.num_rows,
-        len(groups),
-        first_ms=min(low for low, _ in times),
-        last_ms=max(high for _, high in times),
-        first_offset=min(low for low, _ in offsets),
-        last_offset=max(high for _, high in offsets),
-    )
 
 
 @dataclass(frozen=True)
@@ -251,9 +215,3 @@ def _client_of(access: S3Access) -> fs.S3FileSystem:
         request_timeout=_ANSWERS_WITHIN_S,
         allow_delayed_open=True,
     )
-
-
-def _range_of(group: pq.RowGroupMetaData, name: str) -> tuple[int, int]:
-    columns = [group.column(number) for number in range(group.num_columns)]
-    (statistics,) = (column.statistics for column in columns if column.path_in_schema == name)
-    return statistics.min, statistics.max

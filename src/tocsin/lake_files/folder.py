@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tocsin.errors import Unavailable
-from tocsin.lake_files.port import PARQUET, SEGMENT_PREFIX, StoredFile, segment_folder
+from tocsin.lake_files.port import PARQUET, SEGMENT_PREFIX, SegmentFile, StoredFile, segment_folder
 from tocsin.private_files import private_file, private_folder
 
 _CHUNK = 2**20
 _WRITTEN = "_SUCCESS"
-"""The file that Spark writes last."""
+"""The file that says that a segment is complete, as Spark calls it; it is written last."""
+_UNLISTED = "_temporary"
+"""The folder of a segment with files that do not count yet; Spark and other readers pass it over."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,42 @@ class FolderFiles:
         with private_file(target) as file:
             shutil.copyfileobj(content, file, _CHUNK)
 
+    def create(self, path: str) -> Any:  # Any: see private_file
+        """Open a new file for its owner alone, which ``list_files`` will put in its place."""
+        target = self._temporary_path(self.root / path)
+        private_folder(target.parent)
+        return private_file(target)
+
+    def list_files(self, segment_id: str, files: Sequence[SegmentFile]) -> None:
+        """Put the files in their places: the segment is complete then."""
+        with self.failing_clearly():
+            for file in files:
+                target = self.root / file.path
+                private_folder(target.parent)
+                self._temporary_path(target).rename(target)
+            self.finish(segment_id)
+        self.remove_strays(segment_id)
+
+    @contextmanager
+    def failing_clearly(self) -> Iterator[None]:
+        """Say that the lake fails, and why.
+
+        Raises
+        ------
+        Unavailable : the disk does not do what it is asked in the block
+        """
+        try:
+            yield
+        except OSError as error:
+            raise Unavailable(f"The lake at {self.root} fails: {error.strerror}.") from error
+
     def finish(self, segment_id: str) -> None:
         """Write the file that says that a segment is complete."""
         self.write(f"{segment_folder(segment_id)}/{_WRITTEN}", io.BytesIO())
 
     def remove_strays(self, segment_id: str) -> None:
-        """Do nothing: Spark leaves none beside a complete segment."""
+        """Remove what attempts that were given up have left of a complete segment."""
+        shutil.rmtree(self._folder(segment_id) / _UNLISTED, ignore_errors=True)
 
     def remove_segment(self, segment_id: str) -> None:
         """Remove all files of a segment; it may be missing."""
@@ -79,6 +112,10 @@ class FolderFiles:
 
     def _folder(self, segment_id: str) -> Path:
         return self.root / segment_folder(segment_id)
+
+    def _temporary_path(self, path: Path) -> Path:
+        """Return where the file of a path is before it counts; its name has no ending that readers know."""
+        return path.parent.parent / _UNLISTED / path.stem
 
     def _description_of(self, path: Path) -> StoredFile:
         state = path.stat()

@@ -6,8 +6,11 @@ relative to the lake's root. Next: ``lake_files/folder.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import BinaryIO, NamedTuple, Protocol
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 SEGMENT_PREFIX = "segment="
 """What the name of a segment's folder begins with."""
@@ -42,6 +45,25 @@ class StoredFile(NamedTuple):
     changed_ms: int
 
 
+@dataclass(frozen=True)
+class SegmentFile:
+    """One Parquet file of a segment: where it is, its size, and the ranges that readers leave it out by."""
+
+    path: str
+    size: int
+    row_count: int
+    group_count: int
+    first_ms: int
+    last_ms: int
+    first_offset: int
+    last_offset: int
+
+    @property
+    def date(self) -> str:
+        """Return the day of its events, as its folder says."""
+        return PurePosixPath(self.path).parent.name.partition("=")[2]
+
+
 class LakeFiles(Protocol):
     """The files of one lake.
 
@@ -65,6 +87,15 @@ class LakeFiles(Protocol):
 
     def write(self, path: str, content: BinaryIO) -> None:
         """Write a file for its owner alone, in the place of an earlier one."""
+
+    def create(self, path: str) -> Any:  # Any: a stream of Python's or Arrow's
+        """Open a new file for writing; it is no part of its segment before ``list_files`` names it."""
+
+    def list_files(self, segment_id: str, files: Sequence[SegmentFile]) -> None:
+        """Make a segment of files that were created for it: it is complete then."""
+
+    def failing_clearly(self) -> AbstractContextManager[None]:
+        """Turn an ``OSError`` in the block into ``Unavailable``."""
 
     def finish(self, segment_id: str) -> None:
         """Note that a segment whose files were copied here is complete."""

@@ -1,4 +1,4 @@
-"""Reader and writer of the event history on Spark: Parquet by date for the lake, the log for later events.
+"""Reader of the event history on Spark: Parquet by date for the lake, the log for later events.
 
 A segment of the lake is a folder ``segment=<id>`` with one folder ``date=YYYY-MM-DD`` per day of events (UTC). The
 store decides which segments count (``store/eventlog/lake.py``); other files in the folder are ignored.
@@ -27,9 +27,10 @@ from tocsin.spark.streaks import is_report, with_streak_facts
 VIEW = "change_events"
 """What the whole history is called in SQL."""
 
-_DATE = "date"
-_STORED = StructType([*EVENTS.fields, StructField(_DATE, DateType())])
-_ROW_GROUP_BYTES = 32 * 1024 * 1024
+DATE = "date"
+"""The column of an event's day (UTC), by which a segment is cut into folders."""
+
+_STORED = StructType([*EVENTS.fields, StructField(DATE, DateType())])
 _SHARE = 5_000
 _CHANGE = "array<struct<name:string,oldValue:string,newValue:string>>"
 _DESCRIBED = (
@@ -53,21 +54,12 @@ def folder_of(root: str, segment_id: str) -> str:
 
 
 def dated_events(events: DataFrame) -> DataFrame:
-    """Return ``EVENTS`` as a segment's files hold them: with their ``date``, each day together, in offset order.
+    """Return ``EVENTS`` as they are written into a segment: with their ``date``, each day together, in offset order.
 
     One row per event; needs the columns of ``EVENTS`` and adds ``date``. Shuffles once, by day.
     """
     day = F.to_date(F.timestamp_millis("timestamp_ms"))
-    return events.withColumn(_DATE, day).repartition(_DATE).sortWithinPartitions(_DATE, "log_offset")
-
-
-def write_segment(events: DataFrame, folder: str) -> None:
-    """Write ``events``, as ``dated_events`` gives them, into this segment's folder; what a former try left is replaced.
-
-    One row per event, in one folder per ``date``.
-    """
-    writer = events.write.mode("overwrite").partitionBy(_DATE)
-    writer.option("compression", "zstd").option("parquet.block.size", _ROW_GROUP_BYTES).parquet(folder)
+    return events.withColumn(DATE, day).repartition(DATE).sortWithinPartitions(DATE, "log_offset")
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,7 @@ def lake_events(
         return _within(read_objects(session, bucket, files_within), window)
     folders = [folder_of(place.root, segment.id) for segment in segments]
     events = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
-    day = F.col(_DATE)  # folders of other days are not even listed
+    day = F.col(DATE)  # folders of other days are not even listed
     if window.since_ms is not None:
         events = events.where(day >= F.lit(to_datetime(window.since_ms).date()))
     if window.until_ms is not None:

@@ -178,7 +178,7 @@ class LogReader(DataSourceStreamReader):
         return next(_cuts(self._open(), self._url, OffsetRange(after, through), self._statement(), limits))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
-        return _ranges(after, through, self._share)
+        return ranges_of(after, through, self._share)
 
     def _position_at(self, start: Offset, end: int) -> Offset:
         """Return the position at ``end``; ``start`` as it is when that is no further."""
@@ -195,7 +195,7 @@ class LogReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
-        return _read(self._url, cast(OffsetRange, partition), self._statement())
+        return read_range(self._url, cast(OffsetRange, partition), self._statement())
 
     def stop(self) -> None:
         """Close the planning connection."""
@@ -258,11 +258,11 @@ class PartReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Cut the part into ranges of ``eventsPerPartition`` offsets."""
         # Where there is no range, Spark would ask for a partition that says nothing.
-        return list(_ranges(self._after, self._through, self._share)) or [OffsetRange(self._after, self._through)]
+        return list(ranges_of(self._after, self._through, self._share)) or [OffsetRange(self._after, self._through)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
-        return _read(self._url, cast(OffsetRange, partition), self._statement)
+        return read_range(self._url, cast(OffsetRange, partition), self._statement)
 
 
 def _share_of(options: Mapping[str, str]) -> int:
@@ -274,12 +274,13 @@ def _number(options: Mapping[str, str], name: str, default: int) -> int:
     return int(options.get(name.lower(), options.get(name, default)))
 
 
-def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
+def ranges_of(after: int, through: int, share: int) -> list[OffsetRange]:
+    """Cut the offsets above one, through another, into ranges of ``share`` offsets."""
     cuts = [*range(after, through, share), through]
     return [OffsetRange(one, another) for one, another in pairwise(cuts)]
 
 
-def _read(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
+def read_range(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
     """Yield the events of a range a few megabytes at a time, however large they are."""
     marked, after = _with_placeholders(statement, url), offset_range.after
     with closing(connect(url)) as connection:

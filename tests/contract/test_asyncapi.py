@@ -30,7 +30,7 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.ingest.records import RefusedRecord, TopicRecord
 from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
-from tocsin.model.message import Delivered, Entry, Outcome
+from tocsin.model.message import CarriedEvent, Delivered, Entry, Outcome
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.relay.records import RecordForm, records_of
 from tocsin.server.asyncapi.document import asyncapi_document
@@ -175,7 +175,7 @@ class _Receiver(Recorder):
 
 
 def _message_of(events: list[ChangeEvent], *, is_array: bool) -> Dispatch:
-    entries = tuple(Entry(f"n{number}", number, event) for number, event in enumerate(events))
+    entries = tuple(Entry(f"n{number}", number, CarriedEvent.of(event)) for number, event in enumerate(events))
     return replace(dispatch(), entries=entries, batch_size=1_000, sends_arrays=is_array)
 
 

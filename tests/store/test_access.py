@@ -21,7 +21,7 @@ from tocsin.flow.resolve.only_visible import only_visible
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import Entry, Message, OutcomeReason
+from tocsin.model.message import CarriedEvent, Entry, Message, OutcomeReason
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import reasons_of
 from tocsin.model.people import SYSTEM, Actor
@@ -378,7 +378,7 @@ def _dispatch_of(
     message = Message("d", subscription_id, "to", "Email", target, 0, 0, 0)
     kind = ReasonKind.OWNER if recipient_id else ReasonKind.EXTERNAL
     reason = Reason(kind=kind, subscription_id=subscription_id, subscription_name="hook", destination_id="to")
-    return Dispatch(message, (Entry("n", 1, event, (reason,), recipient_id),))
+    return Dispatch(message, (Entry("n", 1, CarriedEvent.of(event), (reason,), recipient_id),))
 
 
 def _of_alert(dispatch: Dispatch, alert: str) -> tuple[Entry, ...]:

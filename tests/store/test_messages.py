@@ -234,6 +234,18 @@ def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
     assert not dispatches[0].first.recipient_gone
 
 
+def test_messages_about_the_same_event_share_it(store_engine: Engine) -> None:
+    add_messages(store_engine, 3)
+    with writing(store_engine) as connection:
+        ids = [some_id(f"event d/{number}") for number in range(2)]
+        connection.execute(update(notification).where(notification.c.event_id == ids[1]).values(event_id=ids[0]))
+    messages = Messages(store_engine)
+    first, second, third = (one.first.carried for one in messages.dispatches(claim(messages)))
+    assert first is second
+    assert third is not first
+    assert [first.as_wire(), third.as_wire()] == [first.event.as_wire(), third.event.as_wire()]
+
+
 @pytest.mark.parametrize(("deleted", "is_gone"), [(False, False), (True, True), (None, True)])
 def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, is_gone: bool) -> None:
     add_messages(store_engine, 1)

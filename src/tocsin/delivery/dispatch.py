@@ -119,7 +119,7 @@ class Dispatch:
     @property
     def event(self) -> ChangeEvent:
         """Return the event of the first notification."""
-        return self.first.event
+        return self.first.carried.event
 
 
 def selections(dispatch: Dispatch, most_entries: int) -> Iterator[tuple[Entry, ...]]:

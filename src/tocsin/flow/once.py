@@ -18,7 +18,7 @@ from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.pipeline import MATCHING, Batch, Context, Lookups, alert_facts_of, notifications_of, run
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.model.message import Entry, Message
+from tocsin.model.message import CarriedEvent, Entry, Message
 from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
 
@@ -77,7 +77,7 @@ def _with_message(scheduled: ScheduledNotification, event: ChangeEvent) -> Notif
     if scheduled.message_id is None:
         return Notified(scheduled)
     draft = scheduled.draft
-    entry = Entry(scheduled.id, draft.event.offset, event, draft.reasons.in_order, draft.recipient_id)
+    entry = Entry(scheduled.id, draft.event.offset, CarriedEvent.of(event), draft.reasons.in_order, draft.recipient_id)
     return Notified(scheduled, _message(scheduled, scheduled.message_id), entry)
 
 

@@ -5,12 +5,15 @@ Next: ``delivery/dispatch.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
+
+import orjson
 
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.change import ChangeEvent
-from tocsin.model.entity import WireModel
+from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 
@@ -118,6 +121,40 @@ class Message:
         return self.destination_id if own_address_of(self.target) is None else f"{self.channel} {self.target}"
 
 
+class CarriedEvent:
+    """An event that messages carry, one object for all of them: its JSON, and a model of it once that is asked for.
+
+    ``payloads`` holds what senders have made of it, by a key that says all that this depends on beside the event.
+    """
+
+    def __init__(self, event_id: str, text: str) -> None:
+        self.id = event_id
+        self._text = text
+        self.payloads: dict[tuple[str, ...], tuple[bytes, str | None]] = {}
+
+    @classmethod
+    def of(cls, event: ChangeEvent) -> CarriedEvent:
+        """Return the event of a model."""
+        carried = cls(event.id, "")
+        carried.event = event
+        return carried
+
+    @cached_property
+    def event(self) -> ChangeEvent:
+        """The event as a model."""
+        return ChangeEvent.model_validate_json(self._text)
+
+    def as_wire(self) -> Document:
+        """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""
+        wire: Document = orjson.loads(self._text) if self._text else self.event.as_wire()
+        return wire
+
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, CarriedEvent) and self.event == value.event
+
+    __hash__ = None  # type: ignore[assignment]  # events have none
+
+
 @dataclass(frozen=True)
 class Entry:
     """A notification as its message carries it: its event, at its offset in the log, and its reasons.
@@ -129,12 +166,21 @@ class Entry:
 
     notification_id: str
     log_offset: int
-    event: ChangeEvent
+    carried: CarriedEvent
     reasons: tuple[Reason, ...] = ()
     recipient_id: str | None = None
     recipient_gone: bool = False
     incidents: tuple[OpenIncident, ...] = ()
     in_brief: bool = False
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event as a model."""
+        return self.carried.event
+
+    def with_event(self, event: ChangeEvent) -> Entry:
+        """Return the notification with another form of its event: mostly it is the same."""
+        return self if event is self.carried.event else replace(self, carried=CarriedEvent.of(event))
 
 
 class DroppedReason(WireModel):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tocsin.delivery.dispatch import Dispatch, Share
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
-from tocsin.model.message import Entry, Message
+from tocsin.model.message import CarriedEvent, Entry, Message
 from tocsin.model.notification import Reason, ReasonKind
 
 NOW_MS = 1_760_000_000_000
@@ -59,7 +59,9 @@ def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.co
         due_at_ms=NOW_MS,
         created_at_ms=NOW_MS,
     )
-    return Dispatch(claimed, (Entry("n", 42, event or change_event(), fields.pop("reasons", (OWNER,))),), **fields)
+    return Dispatch(
+        claimed, (Entry("n", 42, CarriedEvent.of(event or change_event()), fields.pop("reasons", (OWNER,))),), **fields
+    )
 
 
 SHARES_OF_FIVE = {"s": Share(5)}

@@ -47,7 +47,7 @@ def test_an_alert_that_gathers_by_asset_shows_as_many_of_each() -> None:
     entries = zip(message.entries, assets, strict=True)
     by_asset = replace(
         message,
-        entries=tuple(replace(one, event=one.event.model_copy(update={"entity_id": asset})) for one, asset in entries),
+        entries=tuple(one.with_event(one.event.model_copy(update={"entity_id": asset})) for one, asset in entries),
     )
     assert [one.event.entity_id for one in next(selections(by_asset, 20))] == ["orders", "revenue"]
 

@@ -76,7 +76,7 @@ def render_entry(template: Template, entry: Entry, place: MessagePlace) -> RichT
 
 def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
-    wire, text = as_default(entry.event.as_wire()), event_text(entry.event, entry.reasons)
+    wire, text = as_default(entry.carried.as_wire()), event_text(entry.event, entry.reasons)
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},
         "entity": wire.get("entity"),

@@ -131,7 +131,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     """Return what a message says that shows these of its notifications, and of each so many changes."""
     sections: list[Section] = []
     for entry in entries:
-        event, template_text = entry.event, dispatch.texts.get(entry.notification_id)
+        event, template_text = entry.carried.event, dispatch.texts.get(entry.notification_id)
         text = event_text(event, entry.reasons, dispatch.failure)
         owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
         lines, body = ([], template_text.body) if template_text else (text.lines, ())

@@ -411,7 +411,7 @@ def _log_attempt(log: Any, finished: Finished, *, is_recorded: bool) -> None:  #
     say(
         "delivery.attempted" if is_recorded else "delivery.lease_lost",
         message=finished.message.id,
-        event_ids=[entry.event.id for entry in finished.entries],
+        event_ids=[entry.carried.id for entry in finished.entries],
         offsets=[entry.log_offset for entry in finished.entries],
         subscription=finished.message.subscription_id,
         destination=finished.message.destination_id,

@@ -249,7 +249,7 @@ REPLAY: Shape[Replay] = {
 def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
     events = caller.visibility.visible_events([one.event for one in letter.entries])
     pairs = zip(letter.entries, events, strict=True)
-    entries = tuple(replace(entry, event=event) for entry, event in pairs if event is not None)
+    entries = tuple(entry.with_event(event) for entry, event in pairs if event is not None)
     return replace(letter, entries=entries) if entries else None
 
 

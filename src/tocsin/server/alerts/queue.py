@@ -190,8 +190,8 @@ def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document
     reasons = [reason_json(one) for one in entry.reasons]
     return {
         "id": dispatch.message.id,
-        "idempotencyKey": entry.event.id,
-        "event": form(entry.event.as_wire(), settings.base_url()),
+        "idempotencyKey": entry.carried.id,
+        "event": form(entry.carried.as_wire(), settings.base_url()),
         "reasons": reasons,
     }
 

@@ -16,7 +16,7 @@ from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
-from tocsin.model.message import Entry
+from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
@@ -64,7 +64,7 @@ def entry_of(request: Document, caller: Caller) -> Entry:
     InvalidInput : neither ``eventId`` nor ``resource`` can be used
     NotFound : there is no such event that the caller may see
     """
-    return Entry(NOBODY, 0, _event_of(request, caller))
+    return Entry(NOBODY, 0, CarriedEvent.of(_event_of(request, caller)))
 
 
 def preview(template: Template, entry: Entry, place: MessagePlace) -> tuple[Document, RichText | None]:

@@ -15,7 +15,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
-from tocsin.model.message import Delivered, Entry, Message, Outcome, OutcomeReason
+from tocsin.model.message import CarriedEvent, Delivered, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.people import Actor
 from tocsin.model.subscription import Channel, Destination
 from tocsin.settings import Settings
@@ -111,7 +111,7 @@ def trial_dispatch(
         due_at_ms=now_ms,
         created_at_ms=now_ms,
     )
-    return Dispatch(message, (Entry(NOBODY, 0, event),), texts={NOBODY: text} if text else {})
+    return Dispatch(message, (Entry(NOBODY, 0, CarriedEvent.of(event)),), texts={NOBODY: text} if text else {})
 
 
 def _status(outcome: Outcome, now_ms: int) -> Document:

@@ -96,4 +96,4 @@ def _with_marked_owners(entry: Entry, deleted: Collection[str]) -> Entry:
         return entry
     marked = [one | {"deleted": True} if one["id"] in deleted else one for one in owners]
     document = (entry.event.entity or {}) | {_OWNERS: marked}
-    return replace(entry, event=entry.event.model_copy(update={"entity": document}))
+    return entry.with_event(entry.event.model_copy(update={"entity": document}))

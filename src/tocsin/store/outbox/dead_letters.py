@@ -12,8 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, select, tuple_
 
-from tocsin.model.change import ChangeEvent
-from tocsin.model.message import SUPPRESSED, Entry, Message, MessageStatus
+from tocsin.model.message import SUPPRESSED, CarriedEvent, Entry, Message, MessageStatus
 from tocsin.model.replay import DeadLetter, Selection
 from tocsin.store.database.engine import reading
 from tocsin.store.database.page_bytes import BoundedList
@@ -107,7 +106,7 @@ def _with_notifications(connection: Connection, letters: Sequence[DeadLetter]) -
     query = select(numbered, *EVENT_TEXT).join(change_event, change_event.c.id == numbered.c.event_id)
     entries, counts, texts = defaultdict[str, list[Entry]](list), dict[str, int](), Texts(connection)
     for row in connection.execute(query.where(numbered.c.place <= SHOWN_ENTRIES).order_by(numbered.c.place)):
-        event = ChangeEvent.model_validate_json(texts.of(row))
-        entries[row.message_id].append(Entry(row.id, row.log_offset, event, recipient_id=row.recipient_id))
+        carried_event = CarriedEvent(row.event_id, texts.of(row))
+        entries[row.message_id].append(Entry(row.id, row.log_offset, carried_event, recipient_id=row.recipient_id))
         counts[row.message_id] = row.carried
     return [replace(one, notification_count=counts.get(one.id, 0), entries=tuple(entries[one.id])) for one in letters]

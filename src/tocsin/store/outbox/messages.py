@@ -34,9 +34,8 @@ from sqlalchemy import (
 
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
-from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
-from tocsin.model.message import Delivered, Entry, Message, MessageStatus
+from tocsin.model.message import CarriedEvent, Delivered, Entry, Message, MessageStatus
 from tocsin.model.notification import parse_reasons
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
@@ -131,7 +130,7 @@ class Messages:
         rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
         fitting: list[Dispatch] = []
         with reading(self._engine) as connection:
-            texts = Texts(connection)
+            events = _Events(Texts(connection))
             for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}):
                 rows_by_message[row.message_id].append(row)
             for message in messages:
@@ -140,7 +139,7 @@ class Messages:
                 whole_sizes = _whole(message, sizes, self._shown_bytes)
                 if carried and fits(message, sum(whole_sizes)):
                     entries = tuple(
-                        _entry(row, texts, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
+                        events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
                     )
                     fitting.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
             return with_incidents(connection, with_deleted_owners(connection, fitting))
@@ -260,7 +259,7 @@ _HELD = (
 )
 _CARRIED = (
     select(notification.c.message_id, notification.c.id, notification.c.log_offset, notification.c.reasons)
-    .add_columns(notification.c.recipient_id, *EVENT_TEXT, entity.c.deleted)
+    .add_columns(notification.c.recipient_id, notification.c.event_id, *EVENT_TEXT, entity.c.deleted)
     .join(change_event, change_event.c.id == notification.c.event_id)
     .outerjoin(entity, entity.c.id == notification.c.recipient_id)
     .where(notification.c.message_id.in_(bindparam("ids", expanding=True)))
@@ -315,17 +314,32 @@ def _whole(message: Message, sizes: Sequence[int], shown_bytes: int) -> Sequence
     return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]
 
 
-def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
-    event = ChangeEvent.model_validate_json(texts.of(row))
-    return Entry(
-        notification_id=row.id,
-        log_offset=row.log_offset,
-        event=event.in_brief() if in_brief else event,
-        in_brief=in_brief,
-        reasons=parse_reasons(row.reasons),
-        recipient_id=row.recipient_id,
-        recipient_gone=row.recipient_id is not None and row.deleted is not False,
-    )
+class _Events:
+    """The events of a claim: one object for all messages that carry the same, in brief or not."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._by_id: dict[tuple[str, bool], CarriedEvent] = {}
+
+    def entry(self, row: Row[Any], *, in_brief: bool) -> Entry:
+        """Return a notification with its event."""
+        return Entry(
+            notification_id=row.id,
+            log_offset=row.log_offset,
+            carried=self._event(row, in_brief=in_brief),
+            in_brief=in_brief,
+            reasons=parse_reasons(row.reasons),
+            recipient_id=row.recipient_id,
+            recipient_gone=row.recipient_id is not None and row.deleted is not False,
+        )
+
+    def _event(self, row: Row[Any], *, in_brief: bool) -> CarriedEvent:
+        key = row.event_id, in_brief
+        event = self._by_id.get(key)
+        if event is None:
+            event = CarriedEvent(row.event_id, self._texts.of(row))
+            self._by_id[key] = event = CarriedEvent.of(event.event.in_brief()) if in_brief else event
+        return event
 
 
 def _attempt_row(finished: Finished) -> dict[str, object]:

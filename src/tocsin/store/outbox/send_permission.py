@@ -183,7 +183,8 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
     """Return a notification with what one of its reasons shows at least: each alone would show as much."""
     hidden = set.intersection(*(_hidden_names(entry, viewers(entry, reason)) for reason in entry.reasons))
     reasons = (_reason_for(reason, viewers(entry, reason)) for reason in entry.reasons)
-    return replace(entry, event=event_without(entry.event, hidden), reasons=tuple(dict.fromkeys(reasons)))
+    visible_entry = entry.with_event(event_without(entry.event, hidden))
+    return replace(visible_entry, reasons=tuple(dict.fromkeys(reasons)))
 
 
 def _hidden_names(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:

@@ -72,10 +72,13 @@ def compress_payload(payload: bytes) -> bytes:
 
 
 def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
-    payload, full_event = render_event(
-        entry.event.as_wire(), payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
-    )
-    return _Rendered(entry, payload, full_event)
+    """Return a notification with its event as a payload, which is made once for all messages that carry the event."""
+    event, key = entry.carried, (payload_format, source, str(entry.in_brief))
+    if key not in event.payloads:
+        event.payloads[key] = render_event(
+            event.as_wire(), payload_format, source, limit_bytes=LIMIT_BYTES, in_brief=entry.in_brief
+        )
+    return _Rendered(entry, *event.payloads[key])
 
 
 def _arrays_of(rendered: Sequence[_Rendered], dispatch: Dispatch) -> list[list[_Rendered]]:

@@ -122,7 +122,7 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
     reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
     links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
     return {
-        "Idempotency-Key": body.id if is_array else first.event.id,
+        "Idempotency-Key": body.id if is_array else first.carried.id,
         "X-Tocsin-Offset": str(first.log_offset),
         "X-Tocsin-Reason": _reason_line(reasons),
     } | ({"Link": ", ".join(links)} if links else {})

@@ -177,7 +177,9 @@ def digest(count: int) -> Dispatch:
     sample = dispatch()
     names = ("orders", "revenue", "returns", "refunds")
     events = [change_event(entity={"id": "e", "name": names[place % len(names)]}) for place in range(count)]
-    entries = [replace(sample.first, notification_id=f"n{place}", event=event) for place, event in enumerate(events)]
+    entries = [
+        replace(sample.first, notification_id=f"n{place}").with_event(event) for place, event in enumerate(events)
+    ]
     return replace(sample, entries=tuple(entries))
 
 

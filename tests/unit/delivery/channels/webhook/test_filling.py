@@ -16,7 +16,7 @@ from tocsin.delivery.channels.webhook.render import bodies_of
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.errors import InvalidInput
-from tocsin.model.message import Entry
+from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.subscription import DestinationConfig
 
 SOURCE = "https://tocsin.acme.example"
@@ -25,7 +25,8 @@ NASTY = 'a"b\\c\nd\r\nX-Evil: 1\u2028</script>é/../?&#%{{x}}'
 
 def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
     entries = tuple(
-        Entry(f"n{number}", number, change_event(id=f"e{number}", entity={"name": name})) for number in range(count)
+        Entry(f"n{number}", number, CarriedEvent.of(change_event(id=f"e{number}", entity={"name": name})))
+        for number in range(count)
     )
     return replace(dispatch(), entries=entries, batch_size=50, sends_arrays=count > 1)
 
@@ -87,7 +88,9 @@ def test_a_query_parameter_holds_the_text() -> None:
 )
 def test_a_body_that_cannot_be_made_is_the_default_one_and_says_why(template: str, says: str) -> None:
     """Fault scenario 39."""
-    message = replace(about(), entries=(Entry("n0", 0, change_event(entity={"many": list(range(1_000))})),))
+    message = replace(
+        about(), entries=(Entry("n0", 0, CarriedEvent.of(change_event(entity={"many": list(range(1_000))}))),)
+    )
     filling = fill(message, bodyTemplate=template)
     assert filling.payloads == {}
     assert says in filling.problem

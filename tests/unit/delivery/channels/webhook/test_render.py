@@ -14,7 +14,7 @@ from tests.unit.delivery.events import MESSAGE_ID, change_event, dispatch, updat
 
 from tocsin.delivery.channels.webhook.render import LIMIT_BYTES, Body, bodies_of, compress_payload
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.model.message import Entry
+from tocsin.model.message import CarriedEvent, Entry
 
 SOURCE = "https://tocsin.acme.example"
 FORMATS = ("default", "seed", "tocsin", "openmetadata", "cloudEvents")
@@ -23,7 +23,11 @@ FORMATS = ("default", "seed", "tocsin", "openmetadata", "cloudEvents")
 def message_of(count: int, *, batch_size: int = 50, sends_arrays: bool = True, size: int = 0) -> Dispatch:
     """Return a message of so many events, each with an entity of about ``size`` bytes."""
     entries = tuple(
-        Entry(f"n{number}", number, change_event(id=f"e{number}", entity={"name": "orders", "description": "x" * size}))
+        Entry(
+            f"n{number}",
+            number,
+            CarriedEvent.of(change_event(id=f"e{number}", entity={"name": "orders", "description": "x" * size})),
+        )
         for number in range(count)
     )
     return replace(dispatch(), entries=entries, batch_size=batch_size, sends_arrays=sends_arrays)
@@ -48,6 +52,17 @@ def test_an_alert_that_sends_arrays_sends_one_of_one_event_too(payload_format: s
     assert events(body) == [events(alone)]
 
 
+def test_an_event_that_many_messages_carry_is_rendered_once_per_format() -> None:
+    first = message_of(1, sends_arrays=False)
+    second = replace(dispatch(), entries=first.entries)
+    for payload_format in FORMATS:
+        (body_of_first,), (body_of_second,) = bodies(first, payload_format), bodies(second, payload_format)
+        assert body_of_first.payload is body_of_second.payload
+    assert len({bodies(first, payload_format)[0].payload for payload_format in FORMATS}) == len(FORMATS)
+    narrowed = replace(first, entries=(first.first.with_event(change_event(id="e0", entity={})),))
+    assert events(bodies(narrowed)[0])["entity"] == {}
+
+
 def test_an_array_holds_as_many_events_as_the_alert_says() -> None:
     requests = bodies(message_of(25, batch_size=10))
     assert [[one["id"] for one in events(body)] for body in requests] == [
@@ -60,7 +75,7 @@ def of_types(*types: str, **fields: Any) -> Dispatch:
     """Return a message about entities of these types, whose arrays hold one type each."""
     full_message = message_of(len(types), **fields)
     entries = [
-        replace(entry, event=entry.event.model_copy(update={"entity_type": kind}))
+        entry.with_event(entry.event.model_copy(update={"entity_type": kind}))
         for entry, kind in zip(full_message.entries, types, strict=True)
     ]
     return replace(full_message, entries=tuple(entries), sends_types_apart=True)
@@ -110,7 +125,7 @@ def test_events_that_gathered_before_arrays_were_switched_off_go_out_one_by_one(
 def test_every_event_is_in_one_array_within_the_limits(sizes: list[int], batch_size: int) -> None:
     full_message = message_of(len(sizes), batch_size=batch_size)
     entries = [
-        replace(entry, event=entry.event.model_copy(update={"entity": {"name": "x" * size}}))
+        entry.with_event(entry.event.model_copy(update={"entity": {"name": "x" * size}}))
         for entry, size in zip(full_message.entries, sizes, strict=True)
     ]
     requests = bodies(replace(full_message, entries=tuple(entries)))

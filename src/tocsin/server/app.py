@@ -123,6 +123,7 @@ def build_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.parts = parts
     install_errors(app, did_you_mean)

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.paths import API
+from tocsin.server.http.planned_routes import PlannedRoute
 
 COLLECTION = "{collection:collection}"
 """How a route's path names any collection of the catalogue, those of two words included."""
@@ -82,7 +83,11 @@ def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Seque
             raise TypeError(f"{prefix}: only plain routes can be laid out, not {route!r}")
         options = {name: getattr(route, name) for name in _KEPT}
         into.add_api_route(
-            prefix + route.path, route.endpoint, dependencies=[*dependencies, *route.dependencies], **options
+            prefix + route.path,
+            route.endpoint,
+            dependencies=[*dependencies, *route.dependencies],
+            route_class_override=PlannedRoute,
+            **options,
         )
 
 

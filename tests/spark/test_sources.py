@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from importlib.machinery import ModuleSpec
 from random import Random
+from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
@@ -229,3 +233,19 @@ def test_a_reader_whose_driver_has_ended_prints_no_traceback(capsys: pytest.Capt
     assert capsys.readouterr().err == ""
     sources._unless_nobody_listens(ValueError, ValueError("a bug"), None)
     assert "a bug" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "is_printed"), [(BrokenPipeError(32, "pipe"), False), (ValueError("a bug"), True)])
+def test_a_planning_process_prints_no_traceback_for_a_driver_that_has_ended(
+    error: Exception, is_printed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = ModuleType("__main__")
+    daemon.__spec__ = ModuleSpec("pyspark.daemon", None)
+    monkeypatch.setitem(sys.modules, "__main__", daemon)
+    LogSource({}).schema()
+    with suppress(BrokenPipeError, ValueError):
+        try:
+            raise error
+        finally:
+            vars(daemon)["traceback"].print_exc()
+    assert ("a bug" in capsys.readouterr().err) is is_printed

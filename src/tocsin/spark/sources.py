@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -62,6 +63,9 @@ _LOGIN = re.compile(r"^(?P<scheme>\w+://)(?P<user>[^:/@]*)(?::(?P<password>[^@]*
 _READERS_PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
 """What Spark runs a stream's reader in, beside the driver."""
 
+_PLANNING_PROGRAM = "pyspark.daemon"
+"""What forks the processes that make a source and plan its tasks; it prints what ends them."""
+
 
 @dataclass(frozen=True)
 class OffsetRange(InputPartition):
@@ -88,10 +92,12 @@ class LogSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of ``EVENTS``."""
+        _end_quietly()
         return EVENTS
 
     def reader(self, schema: StructType) -> PartReader:
         """Return the reader of one part."""
+        _end_quietly()
         return PartReader(dict(self.options))
 
     def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802  # Spark's name
@@ -102,10 +108,19 @@ class LogSource(DataSource):
 
 
 def _end_quietly() -> None:
-    """Let the process of a stream's reader end without a traceback when its driver ends while it answers."""
-    program = getattr(sys.modules["__main__"], "__spec__", None)
+    """Let a process that plans beside the driver end without a traceback when its driver ends while it answers."""
+    main = sys.modules["__main__"]
+    program = getattr(main, "__spec__", None)
     if program is not None and program.name == _READERS_PROGRAM:
         sys.excepthook = _unless_nobody_listens
+    elif program is not None and program.name == _PLANNING_PROGRAM:
+        vars(main)["traceback"] = SimpleNamespace(format_exc=traceback.format_exc, print_exc=_print_error)
+
+
+def _print_error() -> None:
+    kind, error, trace = sys.exc_info()
+    if kind is not None and error is not None:
+        _unless_nobody_listens(kind, error, trace)
 
 
 def _unless_nobody_listens(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test soak check format lint types imports bench bench-compare bench-short bench-growth truth zip wheel requirements clean python java official-client client-checks
+.PHONY: help up test soak check format lint types imports bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -69,6 +69,9 @@ bench-growth: $(INSTALLED) ## Measure how costs grow with what a store holds; BE
 
 truth: $(INSTALLED) ## Replay real changes four ways and compare who was notified with who must be; TRUTH_ARGS="--changes 300"
 	@PYTHONPATH=src:. $(BIN)/python -m truth $(TRUTH_ARGS)
+
+cluster: $(INSTALLED) ## Try docs/cluster.md on this machine: PostgreSQL, a Spark master, two workers, the pipeline
+	@PYTHONPATH=src:. $(BIN)/python -m tests.acceptance.cluster_trial
 
 official-client: $(OFFICIAL_CLIENTS:%=.%/.installed) ## Get OpenMetadata's own clients to test with: 1.13 and 2.0 (530 MB)
 

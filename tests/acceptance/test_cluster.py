@@ -98,6 +98,7 @@ def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
     assert outcome["grown_kib"] < 32 * 1024, "a hundred thousand rows would be more"
 
 
+@pytest.mark.soak
 def test_executors_of_their_own_tell_the_same(
     sqlite_engine: Engine, tmp_path: Path, wheel: Path, cluster: Cluster
 ) -> None:

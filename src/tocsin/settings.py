@@ -18,6 +18,7 @@ from tocsin.lake_settings import LakeSettings
 from tocsin.source_settings import SourceSettings
 
 _MOST_PROCESSES = 4
+_MOST_WORKER_PROCESSES = 8
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
@@ -280,10 +281,17 @@ class WorkerSettings(_Group):
     worker_claim_limit: Count = Field(384, description="Maximum messages a worker claims at once.")
     worker_lease_s: Positive = Field(90.0, description="Seconds until the claims of a worker without heartbeat expire.")
     worker_poll_s: Positive = Field(0.2, description="Seconds between two looks for due messages.")
+    worker_processes: int | None = Field(
+        None, ge=1, le=64, description="Most processes of a worker. Unset: one per core, at most eight."
+    )
     destination_concurrency: Count = Field(8, description="Maximum parallel requests to one destination.")
     event_lag_limit: Count = Field(10_000, description="Unread events of a reader beyond which `EventLag` tells.")
     event_lag_limits: dict[str, int] = Field({}, description="Limits of single readers, as JSON; 0: not watched.")
     event_lag_every_s: NotNegative = Field(10.0, description="Seconds between two measurements of lag; 0: never.")
+
+    def worker_process_count(self) -> int:
+        """Return of how many processes a worker is at most; each has a part of what a destination gets at once."""
+        return min(self.worker_processes or min(_cores(), _MOST_WORKER_PROCESSES), self.destination_concurrency)
 
 
 class AlertSettings(_Group):

@@ -223,6 +223,18 @@ def test_a_claim_walks_the_index_of_open_messages(store_engine: Engine) -> None:
     assert Messages(store_engine).due_destinations(LATER_MS) == ["open"]
 
 
+def test_further_processes_of_a_worker_claim_webhooks_only(store_engine: Engine) -> None:
+    add_messages(store_engine, 2, destination_id="hook")
+    add_messages(store_engine, 3, destination_id="chat")
+    with writing(store_engine) as connection:
+        connection.execute(update(message).where(message.c.destination_id == "chat").values(channel="Slack"))
+    further = Messages(store_engine, webhooks_only=True)
+    assert further.due_destinations(LATER_MS) == ["hook"]
+    assert Messages(store_engine).due_destinations(LATER_MS) == ["chat", "hook"]
+    assert claim(further, shares={"chat": 8}) == []  # also where a destination has become one of another channel
+    assert [one.channel for one in claim(further)] == ["Webhook"] * 2
+
+
 def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
     add_messages(store_engine, 2)
     messages = Messages(store_engine)

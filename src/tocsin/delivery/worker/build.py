@@ -21,6 +21,7 @@ from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
 from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
+from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
@@ -35,23 +36,23 @@ from tocsin.store.upkeep.opening import open_store
 
 
 @asynccontextmanager
-async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
-    """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
+async def build(settings: Settings, place: Place | None = None) -> AsyncIterator[WorkerParts]:
+    """Yield the parts of a worker for a process at ``place``, over an existing store; close them afterwards."""
     with open_store(settings) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
             setup = SenderSetup(settings, key)
             openers = {name.value: open_sender(setup) for name, open_sender in SENDERS.items()}
             senders = {name: await stack.enter_async_context(opener) for name, opener in openers.items()}
-            yield parts_of(settings, engine, senders)
+            yield parts_of(settings, engine, senders, place or only_place())
 
 
-def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
+def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], place: Place) -> WorkerParts:
     """Return the parts of a worker over an open store and open senders, by channel."""
     people, routes = People(engine), Routes(engine)
     return WorkerParts(
         queue=QueueParts(
-            messages=Messages(engine),
+            messages=Messages(engine, webhooks_only=not place.is_first),
             sessions=Sessions(engine),
             replays=Replays(engine),
             handovers=Handovers(engine, routes.is_open),
@@ -75,5 +76,6 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
             poll_s=settings.worker_poll_s,
         ),
         intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
+        place=place,
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
     )

@@ -30,9 +30,12 @@ from tocsin.delivery.worker.build import build
 from tocsin.delivery.worker.lanes import Lanes
 from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
 from tocsin.delivery.worker.parts import WorkerParts
+from tocsin.delivery.worker.processes import work_in
+from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
+from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.database.startup import wait_for
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
@@ -59,18 +62,30 @@ class Ended(NamedTuple):
 
 
 def main(settings: Settings) -> None:
-    """Run one worker in this process until SIGINT or SIGTERM, then finish messages in flight.
+    """Run a worker until SIGINT or SIGTERM, then finish messages in flight: in one process, and more when needed.
 
     At its start it waits for an unavailable store.
     """
-    wait_for("worker", lambda: make_store(settings), threading.Event())
     _tune_collector()
-    uvloop.run(_until_signalled(settings))
+    limit, prepare, work = settings.worker_process_count(), partial(_prepare, settings), partial(_work, settings)
+    if limit == 1:
+        prepare()
+        work(only_place())
+    else:
+        work_in(limit, work, prepare)
 
 
-async def run(settings: Settings, stop: asyncio.Event) -> None:
-    """Run one worker until ``stop`` is set; return once what was in flight is recorded or given back."""
-    async with build(settings) as parts:
+def _prepare(settings: Settings) -> None:
+    wait_for("worker", lambda: make_store(settings), threading.Event())
+
+
+def _work(settings: Settings, place: Place) -> None:
+    uvloop.run(_until_signalled(settings, place))
+
+
+async def run(settings: Settings, stop: asyncio.Event, place: Place | None = None) -> None:
+    """Run one process of a worker until ``stop`` is set; return once all in flight is recorded or given back."""
+    async with build(settings, place) as parts:
         await Worker(parts).run(stop)
 
 
@@ -80,12 +95,12 @@ def _tune_collector() -> None:
     gc.set_threshold(*_COLLECT_AFTER)
 
 
-async def _until_signalled(settings: Settings) -> None:
+async def _until_signalled(settings: Settings, place: Place) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stop.set)
-    await run(settings, stop)
+    await run(settings, stop, place)
 
 
 class Worker:
@@ -107,7 +122,9 @@ class Worker:
         self._claim_unknown = False
         self._stopping = False
         self._last_served = ""
-        self._lanes = Lanes(parts.limits.per_destination, parts.intervals_s, steady=parts.time.steady)
+        self._place = parts.place
+        share = partial(parts.place.share, parts.limits.per_destination)
+        self._lanes = Lanes(share, parts.intervals_s, steady=parts.time.steady)
         self._pauses = Pauses()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -129,9 +146,19 @@ class Worker:
     async def _claim_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             self._recorded_count, self._has_failed = 0, False
-            claimed_count = await self._claim()
+            claimed_count = await self._claim() if self._place.may_begin() else 0
+            self._look_at_processes(stop)
             if claimed_count < self._parts.limits.claim:
                 await self._until_half_is_recorded(claimed_count, stop)
+
+    def _look_at_processes(self, stop: asyncio.Event) -> None:
+        """Keep to this process's share, ask for another process while webhooks pile up, and end if it is idle."""
+        limits, now_s = self._parts.limits, self._parts.time.steady()
+        self._place.settle(limits.per_destination, self._lanes.busiest)
+        webhooks = self._leases.per_channel[Channel.WEBHOOK.value]
+        self._place.look_for_more(webhooks, limits.claim // 2, now_s)
+        if self._place.is_to_end(len(self._leases), now_s):
+            stop.set()
 
     async def _until_half_is_recorded(self, claimed_count: int, stop: asyncio.Event) -> None:
         """Return when half as much as the last claim is recorded, or the time to look again has come.
@@ -218,7 +245,7 @@ class Worker:
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
         messages, now_ms, pauses = self._parts.queue.messages, self._parts.time.clock.now_ms(), self._pauses
-        due = messages.due_destinations(now_ms, replayed=True) if limit > 0 else []
+        due = messages.due_destinations(now_ms, replayed=True) if limit > 0 and self._place.is_first else []
         shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
         if not shares:
             return []
@@ -337,8 +364,10 @@ class Worker:
 
         Messages of replays are collected, and those of cancelled ones taken back; shared messages that wait at one
         destination move into the queue of another that sends; destinations that deliver nothing and readers of the log
-        that lag are reported.
+        that lag are reported. Of the processes of a worker, the first does it.
         """
+        if not self._place.is_first:
+            return []
         queue, clock, limits = self._parts.queue, self._parts.time.clock, self._parts.limits
         return [
             _repeat(queue.failure_reports.report, lambda _: limits.lease_s / _BEATS_PER_LEASE),

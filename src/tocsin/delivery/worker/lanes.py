@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Container, Mapping
 from weakref import WeakValueDictionary
 
@@ -21,14 +22,15 @@ _Place = tuple[str, asyncio.Task[None] | None]
 class Lanes:
     """So many lanes per destination, and per own address; a message has one for as long as it is sent.
 
+    ``limit`` says how many there are now; where they are to be fewer, those in use remain until they are free.
     ``intervals_s`` gives, by channel, the least seconds between two messages to one address, from whichever alerts.
     """
 
     def __init__(
-        self, limit: int, intervals_s: Mapping[str, float] | None = None, *, steady: Steady = steady_s
+        self, limit: Callable[[], int], intervals_s: Mapping[str, float] | None = None, *, steady: Steady = steady_s
     ) -> None:
         self._limit = limit
-        self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
         self._waiting: dict[str, _Place] = {}
         self._turns = _Turns(intervals_s or {}, steady)
 
@@ -37,12 +39,21 @@ class Lanes:
         place = (message.destination_id, None if is_probe else asyncio.current_task())
         self._waiting[message.id] = place
         try:
-            async with self._free.setdefault(message.lane, asyncio.Semaphore(self._limit)):
+            lane = self._lane(message.lane)
+            await lane.enter()
+            try:
                 await self._turns.turn(message)
                 self._leave(message.id, place)
                 await send()
+            finally:
+                lane.leave()
         finally:
             self._leave(message.id, place)
+
+    @property
+    def busiest(self) -> int:
+        """How many messages that destination gets at once now which gets most."""
+        return max((lane.busy_count for lane in list(self._lanes.values())), default=0)
 
     def withdraw(self, paused: Container[str]) -> list[str]:
         """Cancel the tasks that wait for a lane of a paused destination; return the ids of their messages."""
@@ -60,9 +71,47 @@ class Lanes:
         """Let everybody pass without waiting for a turn: the worker ends and begins nothing more."""
         self._turns.over.set()
 
+    def _lane(self, name: str) -> _Lane:
+        lane = self._lanes.get(name)
+        if lane is None:
+            self._lanes[name] = lane = _Lane(self._limit)
+        return lane
+
     def _leave(self, message_id: str, place: _Place) -> None:
         if self._waiting.get(message_id) is place:
             del self._waiting[message_id]
+
+
+class _Lane:
+    """The places of one destination; who comes first is first, and how many there are may change."""
+
+    def __init__(self, limit: Callable[[], int]) -> None:
+        self._limit = limit
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.busy_count = 0
+
+    async def enter(self) -> None:
+        """Return with a place, once there is one."""
+        if not self._waiting and self.busy_count < self._limit():
+            self.busy_count += 1
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():  # it was given the place at the same time
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Leave the place to the next."""
+        self.busy_count -= 1
+        while self._waiting and self.busy_count < self._limit():
+            place = self._waiting.popleft()
+            if not place.done():
+                self.busy_count += 1
+                place.set_result(None)
 
 
 class _Turns:

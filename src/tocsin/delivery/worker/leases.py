@@ -20,7 +20,7 @@ ROOM_SHARES = 8
 
 
 class Leases:
-    """The messages claimed under the present session: how many per destination and lane, and their events' bytes."""
+    """Messages claimed under the present session: how many per destination, lane, channel, and their events' bytes."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
@@ -29,6 +29,7 @@ class Leases:
         self.session_id = ""
         self.per_destination: Counter[str] = Counter()
         self.per_lane: Counter[str] = Counter()
+        self.per_channel: Counter[str] = Counter()
         self.event_bytes: Counter[str] = Counter()
         self._bytes: dict[str, int] = {}
 
@@ -40,6 +41,7 @@ class Leases:
         self._held.clear()
         self.per_destination.clear()
         self.per_lane.clear()
+        self.per_channel.clear()
         self.event_bytes.clear()
         self._bytes.clear()
         self.session_id = session_id
@@ -63,6 +65,7 @@ class Leases:
             self._held[message.id] = message
             self.per_destination[message.destination_id] += 1
             self.per_lane[message.lane] += 1
+            self.per_channel[message.channel] += 1
             if size := sizes.get(message.id, 0):
                 self._bytes[message.id] = size
                 self.event_bytes[message.lane] += size
@@ -75,6 +78,7 @@ class Leases:
 
     def _forget(self, message: Message) -> None:
         self.event_bytes[message.lane] -= self._bytes.pop(message.id, 0)
+        self.per_channel[message.channel] -= 1
         for counts, name in ((self.per_destination, message.destination_id), (self.per_lane, message.lane)):
             counts[name] -= 1
             if not counts[name]:

@@ -14,6 +14,7 @@ from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.worker.failure_reports import FailureReports
 from tocsin.delivery.worker.lag_reports import LagReports
+from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
@@ -27,7 +28,7 @@ from tocsin.store.outbox.sessions import Sessions
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a worker takes on.
+    """How much a process of a worker takes on; ``per_destination`` is what all of them share.
 
     ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON; in
     memory they are four times as large.
@@ -90,4 +91,5 @@ class WorkerParts:
     time: WorkerTime = field(default_factory=WorkerTime)
     limits: Limits = field(default_factory=Limits)
     intervals_s: Mapping[str, float] = field(default_factory=dict)
+    place: Place = field(default_factory=only_place)
     owner: str = ""

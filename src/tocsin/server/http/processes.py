@@ -7,8 +7,6 @@ workers do neither (``docs/decisions/0041-our-own-supervisor.md``). Next: ``serv
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import socket
 import sys
@@ -16,11 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.context import ForkProcess
 
 import structlog
 
 from tocsin.errors import Conflict, Unavailable
+from tocsin.forks import STOP, end_forks, end_in_words, fork
 
 Serve = Callable[[int], None]
 """Serves until SIGTERM; given the number of its process, from 0."""
@@ -32,7 +32,6 @@ DEATHS_BEFORE_GIVING_UP = 5
 
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 8.0
-_STOP = (signal.SIGINT, signal.SIGTERM)
 _log = structlog.get_logger()
 
 
@@ -49,7 +48,7 @@ def serve_in(count: int, serve: Serve) -> None:
         serve(0)
         return
     stop = threading.Event()
-    before = {number: signal.signal(number, lambda _number, _frame: stop.set()) for number in _STOP}
+    before = {number: signal.signal(number, lambda _number, _frame: stop.set()) for number in STOP}
     family = _Family(serve)
     try:
         for number in range(count):
@@ -78,13 +77,7 @@ class _Family:
         self._early_deaths = 0
 
     def start(self, number: int) -> None:
-        process = multiprocessing.get_context("fork").Process(target=_be_child, args=(self._serve, number))
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # until the child has left our answers to them behind
-        try:
-            process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP)
-        self._running.append(_Child(number, process, time.monotonic()))
+        self._running.append(_Child(number, fork(partial(self._serve, number)), time.monotonic()))
 
     def replace_the_dead(self) -> None:
         for child in [one for one in self._running if not one.process.is_alive()]:
@@ -93,38 +86,12 @@ class _Family:
             self._early_deaths = self._early_deaths + 1 if is_early else 0
             if self._early_deaths >= DEATHS_BEFORE_GIVING_UP:
                 raise Unavailable("The server's processes keep failing; see their output above.")
-            how = _how(child.process.exitcode or 0)
+            how = end_in_words(child.process.exitcode or 0)
             _log.warning("server_process_ended", pid=child.process.pid, how=how, then="restarting")
             self.start(child.number)
 
     def end(self) -> None:
-        """Ask all to stop, and end those that do not."""
-        for ask in (ForkProcess.terminate, ForkProcess.kill):
-            for child in self._running:
-                ask(child.process)
-            give_up_s = time.monotonic() + _GRACE_S
-            for child in self._running:
-                child.process.join(max(0.0, give_up_s - time.monotonic()))
-
-
-def _be_child(serve: Serve, number: int) -> None:
-    for stop in _STOP:
-        signal.signal(stop, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP)
-    threading.Thread(target=_end_with_parent, name="watch", daemon=True).start()
-    serve(number)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent was killed: at once, so that the address is free for the next one."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)
-
-
-def _how(code: int) -> str:
-    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+        end_forks([child.process for child in self._running], grace_s=_GRACE_S)
 
 
 _WAITING = 2048

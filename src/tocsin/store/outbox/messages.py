@@ -37,6 +37,7 @@ from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.channels import WORDED
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Message, MessageStatus
 from tocsin.model.notification import parse_reasons
+from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.statements import Prepared
@@ -68,14 +69,15 @@ _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
 class Messages:
-    """The messages of one store, as workers see them."""
+    """The messages of one store, as workers see them; with ``webhooks_only`` no others are claimed."""
 
-    def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES) -> None:
+    def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES, webhooks_only: bool = False) -> None:
         self._engine, self._shown_bytes = engine, shown_bytes
+        self._live = _WEBHOOKS if webhooks_only else _LIVE
 
     def due_destinations(self, now_ms: int, *, replayed: bool = False) -> list[str]:
         """Return the ids of all destinations for which a message is due and free, in order: live ones or replayed."""
-        which = _REPLAYED if replayed else _LIVE
+        which = _REPLAYED if replayed else self._live
         with reading(self._engine) as connection:
             return [row[0] for row in which.destinations.run(connection, {"now_ms": now_ms})]
 
@@ -99,7 +101,7 @@ class Messages:
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
-        return self._claim_due(session_id, limit, shares, _Due(_LIVE, now_ms, pauses))
+        return self._claim_due(session_id, limit, shares, _Due(self._live, now_ms, pauses))
 
     def claim_replayed(
         self, session_id: str, shares: Mapping[str, int], *, now_ms: int, pauses: Pauses = NO_PAUSES
@@ -204,11 +206,11 @@ def _is_claimable(which: Which) -> ColumnElement[bool]:
     return and_(which, message.c.due_at_ms <= bindparam("now_ms"), UNCLAIMED)
 
 
-def _destinations_of(which: Which) -> Select[tuple[str]]:
-    """Return the query of the destinations of due messages, in order.
+def _destinations_of(which: Which, channel: Channel | None = None) -> Select[tuple[str]]:
+    """Return the query of the destinations of due messages, in order; of a channel's, if one is given.
 
     It goes from destination to destination of the index of these messages: the cost follows the number of destinations,
-    not the number of messages.
+    not the number of messages. So a destination is of the channel of its first message.
     """
     first = select(func.min(message.c.destination_id).label("id")).where(which).cte("d", recursive=True)
     following = (
@@ -219,7 +221,11 @@ def _destinations_of(which: Which) -> Select[tuple[str]]:
     )
     walk = first.union_all(select(following).where(first.c.id.is_not(None)))
     free = exists(literal(1)).where(_is_claimable(which), message.c.destination_id == walk.c.id).correlate(walk)
-    return select(walk.c.id).where(free).order_by(walk.c.id)
+    query = select(walk.c.id).where(free).order_by(walk.c.id)
+    if channel is None:
+        return query
+    of_first = select(message.c.channel).where(which, message.c.destination_id == walk.c.id).limit(1).correlate(walk)
+    return query.where(of_first.scalar_subquery() == channel.value)
 
 
 def _free_of(which: Which) -> Select[Any]:
@@ -247,6 +253,10 @@ def _apart(waiting: Which, which: Which) -> _SeparateClaims:
 
 
 _LIVE = _apart(OPEN_MESSAGE, OPEN_MESSAGE)
+_of_webhooks = _free_of(and_(OPEN_MESSAGE, message.c.channel == Channel.WEBHOOK.value))
+_WEBHOOKS = _SeparateClaims(
+    Prepared(_destinations_of(OPEN_MESSAGE, Channel.WEBHOOK)), Prepared(_of_webhooks), _of_webhooks
+)
 _REPLAYED = _apart(REPLAYED_MESSAGE, and_(REPLAYED_MESSAGE, is_sent()))
 _LASTS = Prepared(select(worker_session.c.id).where(worker_session.c.id == bindparam("id")).with_for_update())
 _THESE = message.c.id.in_(bindparam("ids", expanding=True))

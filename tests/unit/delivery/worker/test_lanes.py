@@ -16,7 +16,7 @@ class Sending:
     """Messages that are sent until ``over`` is set, and which have begun."""
 
     def __init__(self, limit: int, intervals_s: dict[str, float] | None = None) -> None:
-        self.lanes, self.over, self.begun = Lanes(limit, intervals_s), asyncio.Event(), list[str]()
+        self.lanes, self.over, self.begun = Lanes(lambda: limit, intervals_s), asyncio.Event(), list[str]()
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
     async def add(self, name: str, destination_id: str = "d", *, target: str = "", is_probe: bool = False) -> None:
@@ -116,3 +116,40 @@ async def test_each_own_address_has_lanes_of_its_own() -> None:
     assert sending.begun == ["one", "other"]
     await sending.finish()
     assert sorted(sending.begun) == ["elsewhere", "one", "other", "two"]
+
+
+async def test_the_number_of_lanes_may_change() -> None:
+    limit = 3
+    lanes, ends, begun = Lanes(lambda: limit), {name: asyncio.Event() for name in "abcdef"}, list[str]()
+
+    async def send(name: str) -> None:
+        begun.append(name)
+        await ends[name].wait()
+
+    async def give_up(task: asyncio.Task[None]) -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    message = dispatch().message
+    tasks = {
+        name: asyncio.create_task(lanes.through(replace(message, id=name), lambda name=name: send(name)))
+        for name in "abcdef"
+    }
+    await asyncio.sleep(0)
+    assert (begun, lanes.busiest) == (["a", "b", "c"], 3)
+    limit = 1
+    for name in "ab":
+        ends[name].set()
+        await asyncio.gather(tasks[name])
+    assert (begun, lanes.busiest) == (["a", "b", "c"], 1)
+    ends["c"].set()
+    await asyncio.gather(tasks["c"])
+    await asyncio.sleep(0)
+    assert (begun, lanes.busiest) == (["a", "b", "c", "d"], 1)
+    ends["d"].set()
+    await asyncio.gather(tasks["d"])
+    await give_up(tasks["e"])  # it was given the lane, and did not begin: the next one has it
+    await asyncio.sleep(0)
+    assert begun[-1] == "f"
+    await give_up(tasks["f"])
+    assert lanes.busiest == 0

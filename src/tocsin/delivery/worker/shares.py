@@ -1,0 +1,117 @@
+"""Shares of the processes of one worker in what a destination gets at once, and when there are more of them.
+
+Whoever begins waits until all others keep to their smaller shares: together they never exceed a limit.
+Next: ``delivery/worker/processes.py`` starts processes, ``delivery/worker/deliver.py`` is each of them.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+
+MORE_AFTER_S = 0.3
+"""Seconds for which webhooks must have piled up before another process is asked for."""
+
+IDLE_S = 60.0
+"""Seconds without work after which a process other than the first ends."""
+
+_WIDTH = 4
+
+
+class ProcessTable:
+    """How many processes a worker has, and for how many each of them keeps to its share; in memory that they share."""
+
+    def __init__(self, limit: int = 1) -> None:
+        self.limit = limit
+        self._cells = memoryview(mmap.mmap(-1, _WIDTH * (limit + 1))).cast(
+            "I"
+        )  # the count, then a cell of each process
+
+    @property
+    def count(self) -> int:
+        """How many processes there are."""
+        return self._cells[0]
+
+    def add(self) -> int:
+        """Add a process, which has nothing in hand yet; return its number, the lowest that is free."""
+        number = next(number for number in range(self.limit) if not self.share_count_of(number))
+        self._cells[0] += 1
+        self.keep(number, self.count)
+        return number
+
+    def remove(self, number: int) -> None:
+        """Remove a process that has ended."""
+        self.keep(number, 0)
+        self._cells[0] -= 1
+
+    def keep(self, number: int, count: int) -> None:
+        """Note that a process keeps to its share of ``count``."""
+        self._cells[number + 1] = count
+
+    def share_count_of(self, number: int) -> int:
+        """Return the number of processes for which a process keeps to its share; 0 where there is none."""
+        return self._cells[number + 1]
+
+    def all_keep(self) -> bool:
+        """Return whether every process keeps to its share of as many as there are now."""
+        return all(not (kept := self.share_count_of(number)) or kept >= self.count for number in range(self.limit))
+
+
+class Place:
+    """The place of one process among those of its worker; the first always runs, and does what only one may do."""
+
+    def __init__(self, table: ProcessTable, number: int, ask: Callable[[], None] = lambda: None) -> None:
+        self._table, self._number, self._ask = table, number, ask
+        self._began = False
+        self._piled_since_s: float | None = None
+        self._idle_since_s: float | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that always runs."""
+        return not self._number
+
+    def share(self, limit: int) -> int:
+        """Return how much of a limit is this process's now; the first has what cannot be shared equally.
+
+        That its share grows is noted before it is used: who begins meanwhile waits until it shrinks again.
+        """
+        table, count = self._table, self._table.count
+        while table.share_count_of(self._number) > count:
+            table.keep(self._number, count)
+            count = table.count
+        part = limit // count
+        return limit - part * (count - 1) if self.is_first else part
+
+    def settle(self, limit: int, busiest: int) -> None:
+        """Note that this process keeps to its share, if its ``busiest`` destination gets no more than that."""
+        count = self._table.count
+        if self._table.share_count_of(self._number) < count and busiest <= self.share(limit):
+            self._table.keep(self._number, count)
+
+    def may_begin(self) -> bool:
+        """Return whether this process may send by now; from then on it may."""
+        self._began = self._began or self._table.all_keep()
+        return self._began
+
+    def look_for_more(self, webhooks: int, enough: int, now_s: float) -> None:
+        """Ask for another process where so many webhooks have been in hand for a while that another has enough, too."""
+        if webhooks < enough:
+            self._piled_since_s = None
+        elif self._piled_since_s is None:
+            self._piled_since_s = now_s
+        elif now_s - self._piled_since_s >= MORE_AFTER_S and self._table.count < self._table.limit:
+            self._piled_since_s = now_s
+            self._ask()
+
+    def is_to_end(self, in_hand: int, now_s: float) -> bool:
+        """Return whether this process has had nothing to do for so long that it is to end; the first never is."""
+        if in_hand or self._idle_since_s is None:
+            self._idle_since_s = now_s
+        return not self.is_first and now_s - self._idle_since_s >= IDLE_S
+
+
+def only_place() -> Place:
+    """Return the place of a worker's only process."""
+    table = ProcessTable()
+    return Place(table, table.add())

@@ -1,0 +1,60 @@
+"""Forks of a process: they share its memory, start fast, leave its answers to signals behind, and end when it does.
+
+Nothing that processes must not share (connections, threads that work) may be open when they begin.
+Next: ``server/http/processes.py``, ``delivery/worker/processes.py``.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection
+from multiprocessing.context import ForkProcess
+
+STOP = (signal.SIGINT, signal.SIGTERM)
+"""The signals that ask a process to end."""
+
+
+def fork(work: Callable[[], None]) -> ForkProcess:
+    """Return a process that does ``work``; it ends at once when this one is killed."""
+    process = multiprocessing.get_context("fork").Process(target=_be_child, args=(work,))
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP)  # until the child has left our answers to them behind
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP)
+    return process
+
+
+def end_forks(processes: Collection[ForkProcess], *, grace_s: float) -> None:
+    """Ask all to stop, and end those that do not."""
+    for ask in (ForkProcess.terminate, ForkProcess.kill):
+        for process in processes:
+            ask(process)
+        give_up_s = time.monotonic() + grace_s
+        for process in processes:
+            process.join(max(0.0, give_up_s - time.monotonic()))
+
+
+def end_in_words(code: int) -> str:
+    """Return how a process ended, by its exit code."""
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+
+
+def _be_child(work: Callable[[], None]) -> None:
+    for stop in STOP:
+        signal.signal(stop, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP)
+    threading.Thread(target=_end_with_parent, name="watch", daemon=True).start()
+    work()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent was killed: at once, so that what it holds is free for the next one."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)

@@ -19,10 +19,18 @@ from tocsin.flow.match.cascade import Cascades, cascades_of, links_of, with_trig
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import RECOVERY, plan_of
 from tocsin.flow.resolve.counted import SimilarEvents, count_recipients
-from tocsin.flow.resolve.directory import Directory
+from tocsin.flow.resolve.directory import Directory, Portion
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, name_incidents
 from tocsin.flow.resolve.only_visible import Events, only_visible
-from tocsin.flow.resolve.portions import PEOPLE_AT_ONCE, MatchedEvent, PrefetchPortions, ResolvedEvent, resolve_events
+from tocsin.flow.resolve.portions import (
+    PEOPLE_AT_ONCE,
+    Audiences,
+    MatchedEvent,
+    PrefetchPortions,
+    ResolvedEvent,
+    audiences_of,
+    resolve_audiences,
+)
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import (
     AlertAssets,
@@ -42,6 +50,8 @@ from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription
 
 DRAFTS_AT_ONCE = 10_000
+MOST_APART = 1_000
+"""People who share an address; an event with more of them stays whole."""
 
 Rules = Mapping[str, Sequence[RecipientRule]]
 """The recipient rules of each alert."""
@@ -258,10 +268,42 @@ def notifications_of(batch: Batch, context: Context) -> Iterator[list[ScheduledN
     return schedule(drafts_of(run(NOTIFYING, batch, context), context), context)
 
 
-def drafts_of(batch: Batch, context: Context) -> Iterator[list[NotificationDraft]]:
-    """Yield whom a batch notifies, as far as they may view what it is about, a bounded number at a time."""
+def audiences_in(batch: Batch, context: Context, people: Sequence[Portion] | None = None) -> Audiences:
+    """Return the audiences of a batch that ``NOTIFYING`` left; of these portions of the people, if they are named."""
+    directory = context.lookups.directory
+    return audiences_of(batch.events, context.alerts.rules, directory, people or context.people_at_once)
+
+
+def find_divisible(batch: Batch, context: Context, audiences: Audiences, *, most: int) -> dict[int, Sequence[Portion]]:
+    """Return the events of a batch with more than ``most`` recipients, by offset, and the portions of their people.
+
+    Events stay whole whose portions depend on each other: whose alerts ask conditions of people, or wait for incidents
+    and group by them. So do those with many people who share an address.
+    """
+    divisible: dict[int, Sequence[Portion]] = {}
+    if len(audiences) * context.people_at_once <= most:
+        return divisible
+    for event in batch.events:
+        if not _is_whole(event, context.alerts):
+            people = audiences_in(replace(batch, events=[event]), context).portions
+            if len(people) * context.people_at_once > most and len(people[0].apart) <= MOST_APART:
+                divisible[event.head.offset] = people
+    return divisible
+
+
+def _is_whole(event: MatchedEvent, alerts: AlertFacts) -> bool:
+    names = event.answers_by_alert
+    is_grouped = any(by_root(names, alerts.timings)) or not alerts.depending.keys().isdisjoint(names)
+    return is_grouped or any(rule.questions for alert in names for rule in alerts.rules.get(alert, ()))
+
+
+def drafts_of(batch: Batch, context: Context, audiences: Audiences | None = None) -> Iterator[list[NotificationDraft]]:
+    """Yield whom a batch notifies, as far as they may view what it is about, a bounded number at a time.
+
+    ``audiences`` are those of the batch, where the caller has them.
+    """
     lookups = context.lookups
-    drafts = _group(_resolve(batch, context), _find_roots(batch, context))
+    drafts = _group(_resolve(batch, context, audiences), _find_roots(batch, context))
     for drafts_part in chunks_of(drafts, context.drafts_at_once):
         yield only_visible(drafts_part, lookups.policies, lookups.events)
 
@@ -345,13 +387,12 @@ def _with_triggered(
     return with_cascades, triggered
 
 
-def _resolve(batch: Batch, context: Context) -> Iterable[ResolvedEvent]:
+def _resolve(batch: Batch, context: Context, audiences: Audiences | None) -> Iterable[ResolvedEvent]:
     if not batch.events:
         return ()
-    alerts, directory = context.alerts, context.lookups.directory
-    resolved = resolve_events(
-        batch.events, alerts.rules, directory, people_at_once=context.people_at_once, ahead=context.prefetch
-    )
+    if audiences is None:
+        audiences = audiences_in(batch, context)
+    resolved = resolve_audiences(audiences, batch.events, context.alerts.rules, context.prefetch)
     return name_incidents(resolved, batch.held_back) if batch.held_back else resolved
 
 

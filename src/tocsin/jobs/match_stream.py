@@ -27,6 +27,7 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.checkpoint import PlannedRanges
+from tocsin.jobs.event_portions import NotifyPortions, store_portions
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
@@ -56,11 +57,15 @@ from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.outbox.event_portions import EventPortions
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.upkeep.high_water_marks import check_and_warn
 
 QUERY_NAME = MATCH_STREAM
 """Names the query and its checkpoint; a query whose state changes gets a new one."""
+
+MOST_RECIPIENTS = 50_000
+"""So many people are notified of an event in one transaction; with more of them tasks share it."""
 
 _LOG = structlog.get_logger(__name__)
 _ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]|^[\w.]+(?:Error|Exception)(?=:)")
@@ -69,7 +74,10 @@ _ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]|^[\w.]+(?:Error|Exception)(?=:)")
 
 @dataclass(frozen=True)
 class MatchStreamParts:
-    """What the pipeline is made of; ``build`` puts it together."""
+    """What the pipeline is made of; ``build`` puts it together.
+
+    With ``portions`` the tasks share events that have more than ``most_recipients``.
+    """
 
     session: SparkSession
     alerts: CurrentAlerts
@@ -82,6 +90,8 @@ class MatchStreamParts:
     match_limit_s: float = 60.0
     max_event_age_ms: int | None = None
     work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify
+    portions: EventPortions | None = None
+    most_recipients: int = MOST_RECIPIENTS
     unevaluated: Unevaluated = field(default_factory=Unevaluated)
     read_through: ReadThrough = as_committed
 
@@ -102,6 +112,7 @@ def build(settings: Settings, engine: Engine) -> MatchStreamParts:
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(settings.store_url(), settings.sqlite_synchronous),
         progress=Notifications(engine),
+        portions=EventPortions(engine),
         clock=SystemClock(),
         source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
@@ -149,6 +160,7 @@ class _MicroBatch:
         batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
         if self.kept_range is not None and not withheld:
             batch = replace(batch, work=partial(self._by_kept_plan, self.kept_range, batch.work))
+        batch = self._with_portions(batch, self.alerts.index)
         return replace(batch, narrow=lambda index: self._narrow(index, withheld))
 
     def _by_kept_plan(self, kept_range: KeptRange, work: Callable[[Index], int], index: Index) -> int:
@@ -157,12 +169,28 @@ class _MicroBatch:
             return work(index)
         return _totals(kept_range.plan.counts(self.alerts, self.work, kept_range.offsets))["notified"]
 
+    def _with_portions(self, batch: Processing[int], index: Index) -> Processing[int]:
+        """Return a processing that also stores portions: of earlier events before, and its own in the end."""
+
+        def work(remaining: Index) -> int:
+            left_out = set(index.subscription_ids()).difference(remaining.subscription_ids())
+            return self._store_portions(left_out) + batch.work(remaining) + self._store_portions(left_out)
+
+        return replace(batch, work=work)
+
+    def _store_portions(self, left_out: Collection[str]) -> int:
+        keys = [] if self.parts.portions is None else self.parts.portions.pending()
+        if not keys:
+            return 0
+        return store_portions(self.events.sparkSession, NotifyPortions(self.work, keys, left_out))
+
     def _narrow(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
         """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""
         withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.asking()), self.work)
         if not withheld:
             return None
         visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
+        visible = self._with_portions(visible, index)
 
         def work(remaining: Index) -> int:
             return visible.work(remaining) + self._process_withheld(withheld, remaining)
@@ -173,7 +201,7 @@ class _MicroBatch:
         """Match and store what is withheld. Alerts that fail or are slow there lose nothing but this evaluation."""
         concerned = index.only({alert for _, alert in withheld})
         batch = _processing(only_pairs(self.events, withheld), self.alerts, self.work)
-        count, aside = isolating(batch, concerned, limit_s=self.parts.match_limit_s)
+        count, aside = isolating(self._with_portions(batch, concerned), concerned, limit_s=self.parts.match_limit_s)
         unevaluated = {alert.subscription_id for alert in aside}
         self.parts.unevaluated.add(unevaluated, self.alerts)
         record_withheld(
@@ -234,7 +262,8 @@ def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
     """Return what tasks do with the matches of one micro-batch."""
     now_ms = parts.clock.now_ms()
     oldest_ms = None if parts.max_event_age_ms is None else now_ms - parts.max_event_age_ms
-    return parts.work(parts.store, alerts.broadcast(parts.session), now_ms, oldest_ms)
+    work = parts.work(parts.store, alerts.broadcast(parts.session), now_ms, oldest_ms)
+    return work if parts.portions is None else replace(work, most_recipients=parts.most_recipients)
 
 
 def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:

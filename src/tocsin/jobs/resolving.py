@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -28,24 +28,30 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.pipeline import (
     MATCHING,
+    NOTIFYING,
     AlertFacts,
     Batch,
     Context,
     Lookups,
+    audiences_in,
+    drafts_of,
+    find_divisible,
     note_incidents,
-    notifications_of,
     run,
+    schedule,
     withhold,
+    without,
 )
 from tocsin.flow.resolve.only_visible import RememberedEvents
-from tocsin.flow.resolve.portions import MatchedEvent
+from tocsin.flow.resolve.portions import Audiences, MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
-from tocsin.model.match_result import MatchCounts
+from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification_draft import EventHead
 from tocsin.spark.schema import NUMBER, struct_of
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.group_commit import PATIENT
+from tocsin.store.outbox.event_portions import DividedEvent, EventPortions
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -91,6 +97,7 @@ class Resolving:
         self.directory, self.events = SqlDirectory(engine), SqlEvents(engine)
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.notifications, self.preferences = Notifications(engine), SqlPreferences(engine)
+        self.portions = EventPortions(engine)
         self.holding, self.roots = Holding(engine), Roots(engine)
 
     def close(self) -> None:
@@ -128,7 +135,8 @@ class Notify:
 
     ``now_ms`` is the moment at which the micro-batch began; events before ``oldest_ms`` notify nobody, but count as
     matched. ``are_incidents_settled``: ``settle_incidents`` has run on the same matches. ``is_rehearsal``: what is
-    stored is taken back, and no incident is opened.
+    stored is taken back, and no incident is opened. Of an event with more than ``most_recipients`` portions are written
+    down for other tasks (``NotifyPortions``).
     """
 
     store: StoreAddress
@@ -137,6 +145,7 @@ class Notify:
     oldest_ms: int | None = None
     are_incidents_settled: bool = False
     is_rehearsal: bool = False
+    most_recipients: int | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
@@ -144,7 +153,7 @@ class Notify:
         with closing(self.resolving()) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 matched += sum(len(one.answers_by_alert.keys() - {RECOVERY}) for one in events)
-                with _tuned_interpreter():
+                with tuned_interpreter():
                     notified += self._store(events, resolving)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
 
@@ -166,8 +175,8 @@ class Notify:
             if not (self.are_incidents_settled or self.is_rehearsal):
                 _settle(work, last, resolving)
             work = NO_WORK
-        counts = MatchCounts(batch.pairs)
-        parts = _prefetch(notifications_of(batch, context))
+        counts, due = MatchCounts(batch.pairs), self._due(run(NOTIFYING, batch, context), context, resolving)
+        parts = _prefetch(schedule(drafts_of(due.batch, context, due.audiences), context))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
         with suppress(_Rehearsed), resolving.notifications.storing(batch.pairs, last=last) as under_way:
@@ -175,10 +184,49 @@ class Notify:
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.now_ms, triggered=batch.triggered, withheld=batch.withheld)
-            under_way.finish(results, work)
+            under_way.finish([one for one in results if one.pair not in due.divided_pairs], work, due.divided)
             if self.is_rehearsal:
                 raise _Rehearsed
         return counts.row_count
+
+    def _due(self, batch: Batch, context: Context, resolving: Resolving) -> _Due:
+        """Return what this task stores of a batch that ``NOTIFYING`` left, and what it leaves to others."""
+        if self.most_recipients is None or self.is_rehearsal or not batch.events:
+            return _Due(batch)
+        audiences = audiences_in(batch, context)
+        people = find_divisible(batch, context, audiences, most=self.most_recipients)
+        if not people:
+            return _Due(batch, audiences)
+        planned = resolving.portions.pairs_at(people)
+        range_count = max(1, self.most_recipients // context.people_at_once)
+        divided = [
+            DividedEvent(_as_planned(event, planned), batch.triggered, people[event.head.offset], range_count)
+            for event in batch.events
+            if event.head.offset in people
+        ]
+        undivided = without(batch.events, {pair for event in divided for pair in event.pairs})
+        return _Due(replace(batch, events=[event for event in undivided if event.answers_by_alert]), None, divided)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """What a task stores itself, with its audiences if they are looked up, and what is written down in portions."""
+
+    batch: Batch
+    audiences: Audiences | None = None
+    divided: Sequence[DividedEvent] = ()
+
+    @property
+    def divided_pairs(self) -> set[Pair]:
+        """Return the matches whose results come with their portions."""
+        return {pair for event in self.divided for pair in event.pairs}
+
+
+def _as_planned(event: MatchedEvent, planned: Collection[Pair]) -> MatchedEvent:
+    """Return an event with the matches that are in portions already, or with all if none is."""
+    offset, answers = event.head.offset, event.answers_by_alert
+    before = {alert: ways for alert, ways in answers.items() if (offset, alert) in planned}
+    return event._replace(answers_by_alert=before) if before else event
 
 
 def settle_incidents(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -238,7 +286,7 @@ def _prefetch(parts: Iterator[T]) -> Iterator[T]:
 
 
 @contextmanager
-def _tuned_interpreter() -> Iterator[None]:
+def tuned_interpreter() -> Iterator[None]:
     """Do without the search for cycles, and let threads take turns more often.
 
     Among so many tuples the search takes a third of the time, and there are no cycles. The thread that stores waits for

@@ -51,7 +51,16 @@ def resolve_events(
 
     ``rules`` holds the recipient rules of each alert; ``ahead`` may look up a portion while the one before is used.
     """
-    audiences = audiences_of(events, rules, directory, people_at_once)
+    return resolve_audiences(audiences_of(events, rules, directory, people_at_once), events, rules, ahead)
+
+
+def resolve_audiences(
+    audiences: Audiences,
+    events: Sequence[MatchedEvent],
+    rules: Mapping[str, Sequence[RecipientRule]],
+    ahead: PrefetchPortions = iter,
+) -> Iterator[ResolvedEvent]:
+    """Yield the recipients of each event in these audiences, as ``resolve_events`` does."""
     for audience in audiences if len(audiences) == 1 else ahead(iter(audiences)):
         for head, accepted in events:
             event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
@@ -62,23 +71,29 @@ class Audiences:
     """The audiences of some events, one for each portion of the people; each is looked up when it is taken."""
 
     def __init__(
-        self, entity_ids: set[str], rules: Sequence[RecipientRule], directory: Directory, people_at_once: int
+        self,
+        entity_ids: set[str],
+        rules: Sequence[RecipientRule],
+        directory: Directory,
+        people: int | Sequence[Portion],
     ) -> None:
+        """``people`` are portions of them, or how many are in each."""
         self._entity_ids, self._rules, self._directory = entity_ids, rules, directory
         self._reach = reach_of(entity_ids, rules, directory)
-        self._portions = portions({step.node_id for step in self._reach}, rules, directory, people_at_once)
+        node_ids = {step.node_id for step in self._reach}
+        self.portions = portions(node_ids, rules, directory, people) if isinstance(people, int) else people
 
     def __len__(self) -> int:
-        return len(self._portions)
+        return len(self.portions)
 
     def __iter__(self) -> Iterator[IndexedAudience]:
         answering, directory = set[tuple[int, str]](), self._directory
-        for number, portion in enumerate(self._portions, start=1):
+        for number, portion in enumerate(self.portions, start=1):
             theirs = directory if portion is EVERYBODY else directory.of(portion)
             yield IndexedAudience(
                 audience_of(self._entity_ids, self._rules, theirs, reach=self._reach),
                 portion,
-                is_addressed=number == len(self._portions),
+                is_addressed=portion.through is None and number == len(self.portions),
                 answering=answering,
             )
 
@@ -87,13 +102,13 @@ def audiences_of(
     events: Sequence[MatchedEvent],
     rules: Mapping[str, Sequence[RecipientRule]],
     directory: Directory,
-    people_at_once: int,
+    people: int | Sequence[Portion],
 ) -> Audiences:
-    """Return the audiences of these events, as ``resolve_events`` takes them."""
+    """Return the audiences of these events, as ``resolve_events`` takes them; ``people`` as there."""
     alerts = sorted({alert for event in events for alert in event.answers_by_alert})
     all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
-    return Audiences({event.head.entity_id for event in events}, all_rules, standing, people_at_once)
+    return Audiences({event.head.entity_id for event in events}, all_rules, standing, people)
 
 
 def portions(

@@ -125,6 +125,22 @@ match_result = Table(
 who might not view the event: then there is no firing, and only the audit and administrators read the row.
 """
 
+event_portion = Table(
+    "event_portion",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("event", Text, nullable=False),
+    Column("people", Text, nullable=False),
+    Column("counts", Text),
+    Column("new_count", Integer, nullable=False, default=0, server_default="0"),
+)
+"""One row per portion of the recipients of an event that has very many, until the last of them is stored.
+
+``event`` is the event with its alerts, ``people`` the ranges of people, as JSON; both hold ids alone. ``counts`` are
+the notifications of each alert, once they are stored, ``new_count`` those that were not there before.
+"""
+
 mute = Table(
     "mute",
     METADATA,

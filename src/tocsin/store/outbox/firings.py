@@ -20,8 +20,8 @@ from tocsin.model.entity import Document
 from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
 from tocsin.store.database.alert_tables import firing
-from tocsin.store.database.bulk import BulkInsert
-from tocsin.store.database.engine import is_sqlite, reading
+from tocsin.store.database.bulk import BulkInsert, Row
+from tocsin.store.database.engine import inserting, is_sqlite, reading
 from tocsin.store.database.tables import change_event, notification
 
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
@@ -147,6 +147,17 @@ class FiringCounts:
 
     def write(self, connection: Connection) -> None:
         """Store the counts in the caller's transaction."""
+        _FIRINGS.run(connection, self._rows())
+
+    def add_to_stored(self, connection: Connection) -> None:
+        """Add the counts to those that are stored, in the caller's transaction."""
+        insert = inserting(connection, firing)
+        sums = {name: firing.c[name] + insert.excluded[name] for name in _COUNTS}
+        for values in self._rows():
+            row = dict(zip(_FIRINGS.columns, values, strict=True))
+            connection.execute(insert.values(row).on_conflict_do_update(index_elements=list(_KEY), set_=sums))
+
+    def _rows(self) -> list[Row]:
         counts: dict[Pair, list[int]] = {pair: [0, 0, 0] for pair in self._pairs}
         for (offset, reasons, channel, is_person), count in self._notified.items():
             for alert in _alerts_in(reasons):
@@ -154,7 +165,7 @@ class FiringCounts:
                 counted[0] += count
                 counted[1] += count if is_person else 0
                 counted[2] += count if channel == Channel.ACTIVITY_FEED.value else 0
-        _FIRINGS.run(connection, [(*pair, *counted, _OPENED) for pair, counted in sorted(counts.items())])
+        return [(*pair, *counted, _OPENED) for pair, counted in sorted(counts.items())]
 
 
 def _kind(notified: Fired) -> tuple[int, str, str, bool]:

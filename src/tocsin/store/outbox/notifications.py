@@ -6,7 +6,7 @@ Next: ``store/outbox/messages.py`` for what is sent, ``store/outbox/inbox.py`` f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 
@@ -23,6 +23,8 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds, progress_of
 from tocsin.store.outbox import match_results
+from tocsin.store.outbox.event_portions import DividedEvent, EventPortion, has_all, note_stored
+from tocsin.store.outbox.event_portions import plan as plan_portions
 from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
 from tocsin.store.outbox.merging import add_reasons
@@ -44,12 +46,15 @@ class Storing:
     ``resolved`` are those of the matches that have a result already: their notifications are left out.
     """
 
-    def __init__(self, connection: Connection, pairs: Sequence[Pair]) -> None:
+    def __init__(self, connection: Connection, pairs: Sequence[Pair], portion: EventPortion | None = None) -> None:
         self._connection = connection
         self.resolved = match_results.resolved_pairs(connection, pairs)
         withheld = match_results.withheld(connection, pairs) if self.resolved else set[Pair]()
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
+        self._new_count = 0
+        if portion is not None and has_all(connection, portion.key.log_offset):
+            self._known[portion.key.log_offset] = set()  # those of other portions are of other people
 
     def add(self, notifications: Sequence[ScheduledNotification]) -> None:
         """Store notifications and their messages.
@@ -66,14 +71,34 @@ class Storing:
             alone, placed = gather(self._connection, unknown)
             new = [*alone, *placed]
         stored_count = self._store(new, _message_rows(alone))
+        self._new_count += stored_count
         if stored or stored_count < len(new):
             self._firings.add(add_reasons(self._connection, [*new, *stored]))
 
-    def finish(self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK) -> None:
-        """Store what the matches came to: their results and firings, and the incidents that they open and resolve."""
+    def finish(
+        self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK, divided: Sequence[DividedEvent] = ()
+    ) -> None:
+        """Store what the matches came to: their results and firings, and the incidents that they open and resolve.
+
+        Those of ``divided`` events come with their portions, which are written down.
+        """
         self._firings.write(self._connection)
         match_results.keep(self._connection, results)
         incidents.open_and_resolve(self._connection, work)
+        for event in divided:
+            if not event.pairs <= self.resolved:
+                plan_portions(self._connection, event)
+
+    def finish_portion(self, portion: EventPortion, counts: Mapping[str, int], *, now_ms: int) -> None:
+        """Store that a portion of an event is stored, with so many notifications by alert; of the last, the results.
+
+        Raises
+        ------
+        PortionStored : another transaction has stored it
+        """
+        results = note_stored(self._connection, portion, counts, new_count=self._new_count, now_ms=now_ms)
+        self._firings.add_to_stored(self._connection)
+        match_results.keep(self._connection, results)
 
     def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
@@ -110,8 +135,10 @@ class Notifications:
         self._engine = engine
 
     @contextmanager
-    def storing(self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING) -> Iterator[Storing]:
-        """Store the notifications of the matches ``pairs`` in one transaction: all of them or none.
+    def storing(
+        self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING, portion: EventPortion | None = None
+    ) -> Iterator[Storing]:
+        """Store the notifications of the matches ``pairs``, or of a portion, in one transaction: all of them or none.
 
         Raises
         ------
@@ -119,7 +146,7 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             check_holds(connection, last)
-            yield Storing(connection, pairs)
+            yield Storing(connection, pairs, portion)
 
     def add(
         self,

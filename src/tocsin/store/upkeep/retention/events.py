@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, or_, sel
 from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.retention import Expiry
 from tocsin.model.retention import DAY_MS, LegalHold
-from tocsin.store.database.alert_tables import firing, match_result
+from tocsin.store.database.alert_tables import event_portion, firing, match_result
 from tocsin.store.database.engine import is_sqlite, reading, writing
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import change_event
@@ -138,7 +138,7 @@ def _remove(connection: Connection, events: Sequence[ExpiredEvent], readers: Seq
     keep_deleted_states(connection, events)
     remove_notifications(connection, offsets)
     for chunk in chunks_of(offsets):
-        for table in (firing, match_result, status_report, change_event):
+        for table in (firing, match_result, event_portion, status_report, change_event):
             connection.execute(delete(table).where(table.c.log_offset.in_(chunk)))
     forget_entities(connection, {event.entity_id for event in events})
     counts = Counter(map(_kind_of, events))

@@ -33,6 +33,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.event_portions import EventPortions
 from tocsin.store.outbox.notifications import Notifications
 
 MASTER = "local-cluster[2,1,1024]"
@@ -79,6 +80,7 @@ def tell(session: SparkSession, url: str, checkpoint: str) -> int:
         source_options={"url": url, "eventsPerPartition": "3"},
         checkpoint=checkpoint,
         findings=finding_log(engine),
+        portions=EventPortions(engine),
     )
     warm_up(parts)
     memory_kib = peak_kib()

@@ -21,6 +21,7 @@ from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
+from tocsin.flow.pipeline import Context
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
@@ -31,8 +32,10 @@ from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.event_portions import RecipientPortion
 from tocsin.store.outbox.notifications import Notifications, Storing
 
+BETWEEN_PORTIONS = "between-portions"
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
 
 
@@ -65,6 +68,10 @@ class DyingNotify(Notify):
         resolving.notifications = notifications
         return resolving
 
+    def context(self, resolving: Resolving) -> Context:
+        context = super().context(resolving)
+        return replace(context, people_at_once=2) if self.point == BETWEEN_PORTIONS else context
+
 
 class DyingNotifications(Notifications):
     """Ends the pipeline and its own process before rows are written, or after."""
@@ -78,12 +85,15 @@ class DyingNotifications(Notifications):
         die()
 
     @contextmanager
-    def storing(self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING) -> Iterator[Storing]:
+    def storing(
+        self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING, portion: RecipientPortion | None = None
+    ) -> Iterator[Storing]:
         if self._point == "before-write":
             self.die()
-        with super().storing(pairs, last=last) as under_way:
+        with super().storing(pairs, last=last, portion=portion) as under_way:
             yield under_way
-        self.die()
+        if self._point != BETWEEN_PORTIONS or portion is not None:
+            self.die()
 
 
 class DyingProgress:
@@ -113,6 +123,7 @@ def dying_at(point: str, settings: Settings, engine: Engine) -> MatchStreamParts
         "before-write": lambda: work,
         "before-commit": lambda: work,
         "after-write": lambda: work,
+        BETWEEN_PORTIONS: lambda: work | {"most_recipients": 4},
         "after-checkpoint": lambda: {"progress": DyingProgress(real, QUERY_NAME)},
         "nowhere": dict,
     }

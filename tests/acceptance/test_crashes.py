@@ -6,23 +6,32 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select
-from tests.acceptance.crashing_pipeline import POINTS
+from tests.acceptance.crashing_pipeline import BETWEEN_PORTIONS, POINTS
 from tests.company import SmallCompany
 from tests.soak import SOAK
 from tests.spark.conftest import spark, started_spark
-from tests.spark.test_match_stream import expected_notifications, has_caught_up, running, stored_notifications
+from tests.spark.test_match_stream import (
+    expected_notifications,
+    has_caught_up,
+    parts_of,
+    running,
+    stored_notifications,
+)
+from tests.store.test_resolving import followed_by_many
 from tests.waiting import until
 
-from tocsin.jobs.match_stream import QUERY_NAME
+from tocsin.jobs.match_stream import QUERY_NAME, streaming
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import message
+from tocsin.store.outbox.event_portions import EventPortions
 
 __all__ = ["spark", "started_spark"]
 
@@ -68,6 +77,28 @@ def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine
     assert len({row[0] for row in notified.values()}) >= len(KILLS)
     assert {one: at for one, at in creation_times(engine).items() if one in first_written} == first_written
     assert all(json.dumps(row) for row in notified.values())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_are_not_stored(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    """Fault scenario 11."""
+    company = followed_by_many(engine, 30)
+    assert run(tmp_path, BETWEEN_PORTIONS) == -signal.SIGKILL
+    portions = EventPortions(engine)
+    waiting, first_written = portions.pending(), stored_notifications(engine)
+    assert waiting
+    assert first_written
+    parts = parts_of(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME)
+    with streaming(replace(parts, portions=portions)):
+        until(lambda: has_caught_up(engine), within_s=120)
+    notified = stored_notifications(engine)
+    assert notified == expected_notifications(company)
+    assert first_written.items() <= notified.items()
+    assert portions.pending() == []
 
 
 @pytest.mark.spark

@@ -40,7 +40,7 @@ def store(work: Notify, keys: Sequence[PortionKey], left_out: Sequence[str] = ()
     return int(counts.to_pylist()[0]["notified"])
 
 
-def counted(engine: Engine) -> tuple[int, int, int]:
+def row_counts(engine: Engine) -> tuple[int, int, int]:
     with engine.connect() as connection:
         tables = (notification, match_result, event_portion)
         of_notifications, of_results, of_portions = (
@@ -66,9 +66,9 @@ def divided_engine(store_engine: Engine) -> Engine:
 def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
     waiting = EventPortions(divided_engine).pending()
     assert len(waiting) == 3, "46 people and those who share an address, ten at a time, two such in a portion"
-    assert counted(divided_engine) == (0, 0, 3)
+    assert row_counts(divided_engine) == (0, 0, 3)
     counts = [store(dividing(divided_engine), [key]) for key in waiting]
-    assert counted(divided_engine) == (46 + 45, 2, 0)
+    assert row_counts(divided_engine) == (46 + 45, 2, 0)
     assert sum(counts) == 46 + 45
     in_portions = everything(divided_engine)
     assert notified_count(divided_engine, work_of(divided_engine)) >= 0
@@ -81,9 +81,9 @@ def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
 def test_the_last_portion_stores_the_results_whichever_it_is(divided_engine: Engine, order: tuple[int, ...]) -> None:
     waiting = EventPortions(divided_engine).pending()
     for number in order:
-        assert counted(divided_engine)[1] == 0
+        assert row_counts(divided_engine)[1] == 0
         store(dividing(divided_engine), [waiting[number]])
-    assert counted(divided_engine) == (46 + 45, 2, 0)
+    assert row_counts(divided_engine) == (46 + 45, 2, 0)
 
 
 def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_engine: Engine) -> None:
@@ -97,12 +97,12 @@ def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_eng
     assert EventPortions(divided_engine).pending() == [waiting[0], waiting[2]]
     store(work, waiting)
     ended = everything(divided_engine)
-    assert counted(divided_engine) == (46 + 45, 2, 0)
+    assert row_counts(divided_engine) == (46 + 45, 2, 0)
     for _ in range(2):
         store(work, waiting)
         notified_count(divided_engine, work)
     assert everything(divided_engine) == ended
-    assert counted(divided_engine)[2] == 0
+    assert row_counts(divided_engine)[2] == 0
 
 
 def test_two_at_once_store_each_portion_once(divided_engine: Engine) -> None:
@@ -110,7 +110,7 @@ def test_two_at_once_store_each_portion_once(divided_engine: Engine) -> None:
     with ThreadPoolExecutor(4) as tasks:
         counts = list(tasks.map(lambda key: store(work, [key]), [*waiting, *reversed(waiting)]))
     assert sum(counts) == 46 + 45
-    assert counted(divided_engine) == (46 + 45, 2, 0)
+    assert row_counts(divided_engine) == (46 + 45, 2, 0)
     stored = everything(divided_engine)
     assert {row[:2]: row[2] for row in stored[1]} == {row[:2]: row[2] for row in stored[0]}
 
@@ -127,7 +127,7 @@ def test_an_alert_that_is_left_out_notifies_nobody_and_has_its_result(divided_en
     with divided_engine.connect() as connection:
         of_alert = match_result.c.subscription_id == second
         assert set(connection.scalars(select(match_result.c.notified_count).where(of_alert))) == {0}
-    assert counted(divided_engine)[1:] == (2, 0)
+    assert row_counts(divided_engine)[1:] == (2, 0)
 
 
 def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divided_engine: Engine) -> None:
@@ -138,8 +138,8 @@ def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divid
     with divided_engine.begin() as connection:  # as if only the first alert had found ten of them
         connection.execute(match_result.delete())
         connection.execute(firing.delete())
-        some = select(notification.c.id).order_by(notification.c.id).limit(10)
-        connection.execute(notification.delete().where(notification.c.id.not_in(some.scalar_subquery())))
+        ten_ids = select(notification.c.id).order_by(notification.c.id).limit(10)
+        connection.execute(notification.delete().where(notification.c.id.not_in(ten_ids.scalar_subquery())))
         connection.execute(update(notification).values(reasons="[]"))
     notified_count(divided_engine, work)
     store(work, EventPortions(divided_engine).pending())
@@ -150,9 +150,9 @@ def test_a_rehearsal_and_few_recipients_are_not_divided(store_engine: Engine) ->
     followed_by_many(store_engine, FOLLOWERS)
     work = dividing(store_engine)
     notified_count(store_engine, replace(work, is_rehearsal=True))
-    assert counted(store_engine) == (0, 0, 0)
+    assert row_counts(store_engine) == (0, 0, 0)
     notified_count(store_engine, replace(work, most_recipients=60))
-    assert counted(store_engine) == (46 + 45, 2, 0)
+    assert row_counts(store_engine) == (46 + 45, 2, 0)
 
 
 def test_matches_of_an_event_lie_in_its_portions_until_the_last(divided_engine: Engine) -> None:

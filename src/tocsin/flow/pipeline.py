@@ -274,19 +274,19 @@ def audiences_in(batch: Batch, context: Context, people: Sequence[Portion] | Non
     return audiences_of(batch.events, context.alerts.rules, directory, people or context.people_at_once)
 
 
-def find_divisible(batch: Batch, context: Context, audiences: Audiences, *, most: int) -> dict[int, Sequence[Portion]]:
-    """Return the events of a batch with more than ``most`` recipients, by offset, and the portions of their people.
+def find_divisible(batch: Batch, context: Context, audiences: Audiences, *, limit: int) -> dict[int, Sequence[Portion]]:
+    """Return the events of a batch with more than ``limit`` recipients, by offset, and the portions of their people.
 
     Events stay whole whose portions depend on each other: whose alerts ask conditions of people, or wait for incidents
     and group by them. So do those with many people who share an address.
     """
     divisible: dict[int, Sequence[Portion]] = {}
-    if len(audiences) * context.people_at_once <= most:
+    if len(audiences) * context.people_at_once <= limit:
         return divisible
     for event in batch.events:
         if not _is_whole(event, context.alerts):
             people = audiences_in(replace(batch, events=[event]), context).portions
-            if len(people) * context.people_at_once > most and len(people[0].apart) <= MOST_APART:
+            if len(people) * context.people_at_once > limit and len(people[0].apart) <= MOST_APART:
                 divisible[event.head.offset] = people
     return divisible
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.pipeline import Batch, audiences_in, drafts_of, schedule, without
-from tocsin.jobs.resolving import COUNTS, Notify, Resolving, tuned_interpreter
+from tocsin.jobs.resolving import COUNTS, Notify, Resolving, prefetch, tuned_interpreter
 from tocsin.model.match_result import MatchCounts
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.outbox.event_portions import EventPortion, PortionKey, PortionStored
+from tocsin.store.outbox.event_portions import PortionKey, PortionStored, RecipientPortion
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,17 @@ class NotifyPortions:
                     notified += 0 if portion is None else self._store(portion, resolving)
         yield pa.RecordBatch.from_pylist([{"matched": 0, "notified": notified}])
 
-    def _store(self, portion: EventPortion, resolving: Resolving) -> int:
+    def _store(self, portion: RecipientPortion, resolving: Resolving) -> int:
         """Store a portion in one transaction; return how many notifications that is."""
         context, head = self.work.context(resolving), portion.event.head
         pairs = Batch([portion.event]).pairs
         batch = Batch(without([portion.event], {(head.offset, alert) for alert in self.left_out}))
         audiences = audiences_in(batch, context, portion.people)
-        # Before the transaction: on SQLite it holds up the other tasks.
-        parts = list(schedule(drafts_of(batch, context, audiences), context))
+        parts = prefetch(schedule(drafts_of(batch, context, audiences), context))
+        first = next(parts, [])  # before the transaction: on SQLite it holds up the other tasks
         counts, last = MatchCounts(pairs), LogPosition(head.offset, head.event_id)
         with suppress(PortionStored), resolving.notifications.storing(pairs, last=last, portion=portion) as under_way:
-            for notifications in parts:
+            for notifications in chain([first], parts):
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.work.now_ms)

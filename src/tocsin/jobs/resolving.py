@@ -164,7 +164,7 @@ class Notify:
     def context(self, resolving: Resolving) -> Context:
         """Return what the stages of one run share, with rights as they are now."""
         lookups = resolving.lookups(may_claim=True)
-        return Context(self.alerts.value, lookups, self.now_ms, self.oldest_ms, prefetch=_prefetch)
+        return Context(self.alerts.value, lookups, self.now_ms, self.oldest_ms, prefetch=prefetch)
 
     def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
@@ -176,7 +176,7 @@ class Notify:
                 _settle(work, last, resolving)
             work = NO_WORK
         counts, due = MatchCounts(batch.pairs), self._due(run(NOTIFYING, batch, context), context, resolving)
-        parts = _prefetch(schedule(drafts_of(due.batch, context, due.audiences), context))
+        parts = prefetch(schedule(drafts_of(due.batch, context, due.audiences), context))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
         with suppress(_Rehearsed), resolving.notifications.storing(batch.pairs, last=last) as under_way:
@@ -189,14 +189,14 @@ class Notify:
                 raise _Rehearsed
         return counts.row_count
 
-    def _due(self, batch: Batch, context: Context, resolving: Resolving) -> _Due:
+    def _due(self, batch: Batch, context: Context, resolving: Resolving) -> _TaskShare:
         """Return what this task stores of a batch that ``NOTIFYING`` left, and what it leaves to others."""
         if self.most_recipients is None or self.is_rehearsal or not batch.events:
-            return _Due(batch)
+            return _TaskShare(batch)
         audiences = audiences_in(batch, context)
-        people = find_divisible(batch, context, audiences, most=self.most_recipients)
+        people = find_divisible(batch, context, audiences, limit=self.most_recipients)
         if not people:
-            return _Due(batch, audiences)
+            return _TaskShare(batch, audiences)
         planned = resolving.portions.pairs_at(people)
         range_count = max(1, self.most_recipients // context.people_at_once)
         divided = [
@@ -205,11 +205,13 @@ class Notify:
             if event.head.offset in people
         ]
         undivided = without(batch.events, {pair for event in divided for pair in event.pairs})
-        return _Due(replace(batch, events=[event for event in undivided if event.answers_by_alert]), None, divided)
+        return _TaskShare(
+            replace(batch, events=[event for event in undivided if event.answers_by_alert]), None, divided
+        )
 
 
 @dataclass(frozen=True)
-class _Due:
+class _TaskShare:
     """What a task stores itself, with its audiences if they are looked up, and what is written down in portions."""
 
     batch: Batch
@@ -276,7 +278,7 @@ def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:  # Any: a c
     return zip(*columns, strict=True)
 
 
-def _prefetch(parts: Iterator[T]) -> Iterator[T]:
+def prefetch(parts: Iterator[T]) -> Iterator[T]:
     """Yield the parts, each worked out while the one before it is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, parts, None)

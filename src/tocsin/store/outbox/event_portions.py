@@ -55,7 +55,7 @@ class DividedEvent:
 
 
 @dataclass(frozen=True)
-class EventPortion:
+class RecipientPortion:
     """One of the portions of an event, as it is stored."""
 
     key: PortionKey
@@ -79,12 +79,12 @@ class EventPortions:
         query = select(_COLUMN.log_offset, _COLUMN.number).where(_COLUMN.counts.is_(None))
         return [PortionKey(*row) for row in fetch_rows(self._engine, query.order_by(*event_portion.primary_key))]
 
-    def find(self, key: PortionKey) -> EventPortion | None:
+    def find(self, key: PortionKey) -> RecipientPortion | None:
         """Return a portion; None if it is stored."""
         query = select(_COLUMN.event, _COLUMN.people).where(*_is(key), _COLUMN.counts.is_(None))
         for event, people in fetch_rows(self._engine, query):
             head, answers, triggered = orjson.loads(event)
-            return EventPortion(key, MatchedEvent(EventHead(*head), answers), triggered, list(_people_in(people)))
+            return RecipientPortion(key, MatchedEvent(EventHead(*head), answers), triggered, list(_people_in(people)))
         return None
 
     def pairs_at(self, log_offsets: Iterable[int]) -> set[Pair]:
@@ -119,7 +119,7 @@ def has_all(connection: Connection, log_offset: int) -> bool:
 
 
 def note_stored(
-    connection: Connection, portion: EventPortion, counts: Mapping[str, int], *, new_count: int, now_ms: int
+    connection: Connection, portion: RecipientPortion, counts: Mapping[str, int], *, new_count: int, now_ms: int
 ) -> list[MatchResult]:
     """Note that the caller's transaction stores a portion, with so many notifications by alert.
 
@@ -159,5 +159,5 @@ def _people_text(people: Sequence[Portion]) -> str:
 def _people_in(text: str) -> Iterator[Portion]:
     ids, ranges = orjson.loads(text)
     apart = frozenset(ids)
-    for one in ranges:
-        yield Portion(only=apart) if one is None else Portion(after=one[0], through=one[1], apart=apart)
+    for bounds in ranges:
+        yield Portion(only=apart) if bounds is None else Portion(after=bounds[0], through=bounds[1], apart=apart)

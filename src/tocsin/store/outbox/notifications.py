@@ -23,7 +23,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds, progress_of
 from tocsin.store.outbox import match_results
-from tocsin.store.outbox.event_portions import DividedEvent, EventPortion, has_all, note_stored
+from tocsin.store.outbox.event_portions import DividedEvent, RecipientPortion, has_all, note_stored
 from tocsin.store.outbox.event_portions import plan as plan_portions
 from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
@@ -46,7 +46,7 @@ class Storing:
     ``resolved`` are those of the matches that have a result already: their notifications are left out.
     """
 
-    def __init__(self, connection: Connection, pairs: Sequence[Pair], portion: EventPortion | None = None) -> None:
+    def __init__(self, connection: Connection, pairs: Sequence[Pair], portion: RecipientPortion | None = None) -> None:
         self._connection = connection
         self.resolved = match_results.resolved_pairs(connection, pairs)
         withheld = match_results.withheld(connection, pairs) if self.resolved else set[Pair]()
@@ -89,7 +89,7 @@ class Storing:
             if not event.pairs <= self.resolved:
                 plan_portions(self._connection, event)
 
-    def finish_portion(self, portion: EventPortion, counts: Mapping[str, int], *, now_ms: int) -> None:
+    def finish_portion(self, portion: RecipientPortion, counts: Mapping[str, int], *, now_ms: int) -> None:
         """Store that a portion of an event is stored, with so many notifications by alert; of the last, the results.
 
         Raises
@@ -136,7 +136,7 @@ class Notifications:
 
     @contextmanager
     def storing(
-        self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING, portion: EventPortion | None = None
+        self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING, portion: RecipientPortion | None = None
     ) -> Iterator[Storing]:
         """Store the notifications of the matches ``pairs``, or of a portion, in one transaction: all of them or none.
 

@@ -22,11 +22,11 @@ from tests.waiting import until
 from tocsin.cli.lake import answer_of_pipeline
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
-from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Cut, Extent, ReadingStep, Window
+from tocsin.flow.eventlog.lake import ALWAYS, SMALL_SEGMENTS, Cut, Extent, ReadingStep, Window
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
-from tocsin.spark.lake import HistoryLocation, folder_of, history, part
+from tocsin.spark.lake import HistoryLocation, folder_of, history, lake_events, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -170,6 +170,23 @@ def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: 
     steps = list(parts.extent().steps(Window(), 3))
     assert sum(step.event_count for step in steps) == len(everything(parts))
     assert [row for step in steps for row in rows(part(parts.session, parts.place, step))] == everything(parts)
+
+
+def test_the_folders_of_many_days_are_listed_without_a_task_for_each(company: SmallCompany, parts: LakeParts) -> None:
+    day_ms, context = 86_400_000, parts.session.sparkContext
+    for number in range(40):
+        company.clock.advance(day_ms)
+        company.describe("orders", f"text {number}")
+    grow(replace(parts, events_per_segment=1_000))
+    (segment,) = parts.lake.segments()
+    assert len(list(Path(folder_of(parts.place.root, segment.id)).glob("date=*"))) >= 40
+    context.setJobGroup("listing", "the folders of a lake")
+    try:
+        events = lake_events(parts.session, parts.place, [segment], ALWAYS)
+        assert list(context.statusTracker().getJobIdsForGroup("listing")) == []
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    assert rows(events) == everything(parts)
 
 
 def test_the_seeds_audit_runs_unchanged(company: SmallCompany, parts: LakeParts) -> None:

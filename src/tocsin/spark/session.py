@@ -59,6 +59,9 @@ _DEFAULTS = {
     "spark.driver.maxResultSize": "256m",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.python.filterPushdown.enabled": "false",
+    # The lake has a folder per day: a task that lists one costs ten times as much as the driver's look into it.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     # Background jobs wait for cores (pools.xml); threads that set BESIDE are such jobs.
     "spark.scheduler.mode": "FAIR",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.

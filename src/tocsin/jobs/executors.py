@@ -159,7 +159,7 @@ def problem_of_reach(answer: ExecutorReach, asked_ms: tuple[int, int]) -> str | 
     distance_ms = min(0, answer.now_ms - first_ms) or max(0, answer.now_ms - last_ms)
     if abs(distance_ms) > CLOCK_LIMIT_MS:
         return f"its clock differs by {distance_ms / 1000:+.0f} s. Synchronize the clocks of all machines (NTP)."
-    return " ".join(answer.problems) or None
+    return " Also, ".join(answer.problems) or None
 
 
 def problem_of_failure(error: Exception) -> str:

@@ -43,7 +43,8 @@ def main(settings: Settings) -> None:
         return
     try:
         check_executors(parts.session.sparkContext, settings, engine, parts.clock, stopping)
-        _run(settings, parts, engine, stopping)
+        if not stopping.is_set():
+            _run(settings, parts, engine, stopping)
     finally:
         with unless_spark_has_ended():
             parts.session.stop()

@@ -57,6 +57,12 @@ def test_a_clock_that_is_wrong_by_more_than_a_minute_is_a_problem(now_ms: int) -
     assert "clocks" in (problem_of_reach(replace(REACHED, now_ms=now_ms), ASKED_MS) or "")
 
 
+def test_all_that_an_executor_does_not_reach_is_one_message() -> None:
+    problems = ("it does not see a. Set A.", "it does not see b. Set B.")
+    message = problem_of_reach(replace(REACHED, problems=problems), ASKED_MS)
+    assert message == "it does not see a. Set A. Also, it does not see b. Set B."
+
+
 def test_a_task_says_what_it_does_not_reach_and_no_password(tmp_path: Path) -> None:
     marker = tmp_path / "seen"
     marker.touch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 from tests.company import SmallCompany
-from tests.otheraccount import command_lines
+from tests.otheraccount import command_lines, processes_under
 from tests.spark.test_match_stream import expected_notifications, stored_notifications
 from tests.sparkcluster import EXECUTORS_NAME, StandaloneCluster, guided_cluster, is_through
 from tests.waiting import until
@@ -59,6 +61,37 @@ def test_the_guide_leads_to_a_pipeline_that_tells_everything_once(
     assert [line for line in lines if cluster.secret in line] == []
     assert any("tocsin.jobs.worker_daemon" in line for line in lines), "Tocsin's own daemon forks the Python workers"
     assert cluster.unexplained_lines() == []
+
+
+@pytest.mark.soak
+def test_killed_executors_and_a_killed_worker_lose_nothing(postgres_engine: Engine, cluster: StandaloneCluster) -> None:
+    company = SmallCompany(postgres_engine)
+    company.clock.advance(1_000)
+    company.alert("all", MAIL, resources=("table",))
+    with cluster.pipeline(TOCSIN_PIPELINE_MAX_EVENTS_PER_BATCH="50", TOCSIN_PIPELINE_EVENTS_PER_PARTITION="10"):
+        until(lambda: is_through(postgres_engine), within_s=WITHIN_S)
+        for number in range(600):
+            company.describe("orders", f"text {number}")
+            if number in (100, 300):
+                os.kill(_executor_under(cluster.processes[1].pid), signal.SIGKILL)
+            if number == 450:
+                for process_id in processes_under(cluster.processes[2].pid):
+                    os.kill(process_id, signal.SIGKILL)
+        until(lambda: is_through(postgres_engine), within_s=WITHIN_S)
+    assert stored_notifications(postgres_engine) == expected_notifications(company)
+
+
+def _executor_under(pid: int) -> int:
+    """Return the executor of a worker; one that was killed is started again."""
+    backends: list[int] = []
+
+    def is_there() -> bool:
+        lines = {one: Path(f"/proc/{one}/cmdline").read_bytes() for one in processes_under(pid)}
+        backends.extend(process_id for process_id, line in lines.items() if b"CoarseGrainedExecutorBackend" in line)
+        return bool(backends)
+
+    until(is_there)
+    return backends[0]
 
 
 @contextmanager

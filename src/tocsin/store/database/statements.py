@@ -37,7 +37,9 @@ class Prepared:
         return by_driver(connection, text.sql, lambda cursor: cursor.execute(text.sql, text.values(values)))
 
     def run_for(self, connection: Connection, value_rows: Sequence[Row]) -> None:
-        """Run it once for each of the rows."""
+        """Run it once for each of the rows, if there are any."""
+        if not value_rows:
+            return
         if len(value_rows) == 1:
             self.run(connection, value_rows[0])
             return

@@ -10,7 +10,20 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Select,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+    text,
+)
 
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.lake import Window
@@ -34,7 +47,7 @@ LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
 """The columns of which ``logged_event_of`` makes an event."""
 
 
-_TAKE = text(POSTGRESQL_TAKE)
+_TAKE = Prepared(text(POSTGRESQL_TAKE))
 _ANNOUNCE = text(POSTGRESQL_ANNOUNCE)
 _END = text(POSTGRESQL_END)
 _TAKEN = text(POSTGRESQL_TAKEN)
@@ -44,6 +57,20 @@ _INSERT_EVENT = Prepared(
     insert(tables.change_event), [column.name for column in _EVENT if column is not _EVENT.log_offset]
 )
 _INSERT_AT_OFFSET = Prepared(insert(tables.change_event), _EVENT.keys())
+_INSERT_TAKING = Prepared(
+    insert(tables.change_event)
+    .from_select(
+        _EVENT.keys(),
+        select(
+            literal_column("taken.nextval"),
+            *(bindparam(column.name, type_=column.type) for column in _EVENT if column is not _EVENT.log_offset),
+        )
+        .select_from(text(f"({POSTGRESQL_TAKE}) AS taken"))
+        .where(literal_column("taken.held").is_not(None)),
+    )
+    .returning(_EVENT.log_offset)
+)
+"""An announcement, an offset and its event in one round trip."""
 
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
@@ -189,7 +216,10 @@ def _append_sqlite(connection: Connection, event_rows: list[Row]) -> list[int]:
 
 
 def _append_postgresql(connection: Connection, event_rows: list[Row]) -> list[int]:
-    offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(event_rows)}))
+    count: Row = {"count": len(event_rows)}
+    if len(event_rows) == 1:
+        return [int(_INSERT_TAKING.run(connection, event_rows[0] | count).fetchone()[0])]
+    offsets = sorted(row[0] for row in _TAKE.run(connection, count).fetchall())
     numbered = zip(offsets, event_rows, strict=True)
     _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets

@@ -19,6 +19,7 @@ from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.past import RelationChanges
 from tocsin.store.database import tables
 from tocsin.store.database.documents import Row, entity_row, to_text, version_row
+from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.snapshots import VERSION_TEXT, rows_to_store
 from tocsin.store.database.statements import Prepared
 
@@ -34,11 +35,12 @@ _CHANGEABLE = (
 )
 
 _INSERT = Prepared(insert(tables.entity), ("id", "entity_type", "fqn", "name", *_CHANGEABLE))
-_UPDATE = Prepared(
+_update = (
     update(tables.entity)
     .where(tables.entity.c.id == bindparam("new_id"))
     .values({key: bindparam(f"new_{key}") for key in _CHANGEABLE})
 )
+_UPDATE = Prepared(_update)
 _RENAME = (
     update(tables.entity)
     .where(tables.entity.c.id == bindparam("new_id"))
@@ -46,6 +48,10 @@ _RENAME = (
 )
 _VERSION = ("entity_id", "version_tenths", "updated_at_ms", *(column.name for column in VERSION_TEXT))
 _INSERT_VERSION = Prepared(insert(tables.entity_version), _VERSION)
+_UPDATE_WITH_VERSION = Prepared(
+    insert(tables.entity_version).values({key: bindparam(key) for key in _VERSION}).add_cte(_update.cte("changed"))
+)
+"""Both of one change in one round trip: PostgreSQL does what is in a CTE, even if nobody reads it."""
 
 
 class EntityChange(NamedTuple):
@@ -78,12 +84,15 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
                 renamed[change.new.id] = row
     if added:
         _INSERT.run_for(connection, list(added.values()))
-    if changed:
-        _UPDATE.run_for(connection, [_named_new(row, ("id", *_CHANGEABLE)) for row in changed.values()])
+    updates = [_named_new(row, ("id", *_CHANGEABLE)) for row in changed.values()]
+    version_rows = rows_to_store(connection, versions)
+    if len(updates) == len(version_rows) == 1 and not is_sqlite(connection):
+        _UPDATE_WITH_VERSION.run(connection, updates[0] | version_rows[0])
+    else:
+        _UPDATE.run_for(connection, updates)
+        _INSERT_VERSION.run_for(connection, version_rows)
     if renamed:
         connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed.values()])
-    if versions:
-        _INSERT_VERSION.run_for(connection, rows_to_store(connection, versions))
     last = whole(changes)
     projections.write(connection, last)
     note_creators(connection, [change.new for change in changes if change.is_version])

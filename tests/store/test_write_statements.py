@@ -1,0 +1,60 @@
+"""Tests of what a write says to the store: each statement of it is a round trip on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+from tests.store.catalogues import JANE, Company, company
+
+from tocsin.store.database import statements
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    return company(store_engine)
+
+
+def _statements_of(write: Callable[[], object], engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the statements of a write, each by its first words, without begin and commit."""
+    texts: list[str] = []
+    by_driver = statements.by_driver
+
+    def note(connection: Any, sql: str, do: Any) -> Any:  # Any: as ``by_driver`` takes them
+        texts.append(sql)
+        return by_driver(connection, sql, do)
+
+    listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_rest: texts.append(sql))
+    with monkeypatch.context() as patched:
+        patched.setattr(statements, "by_driver", note)
+        event.listen(engine, *listener)
+        write()
+        event.remove(engine, *listener)
+    return [" ".join(sql.split()[:3]) for sql in texts if "BEGIN" not in sql]
+
+
+def test_a_patch_asks_twice_and_writes_its_rows(
+    shop: Company, store_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.patch(("add", "/description", "What was sold"))
+    heads = _statements_of(lambda: shop.patch(("add", "/description", "Sold")), store_engine, monkeypatch)
+    assert heads[0] == "SELECT entity.id, entity.entity_type,"
+    assert heads[1].startswith("SELECT above.fqn,")
+    assert (
+        heads[2:]
+        == {
+            "sqlite": ["UPDATE entity SET", "INSERT INTO entity_version", "INSERT INTO change_event"],
+            "postgresql": ["WITH changed AS", "INSERT INTO change_event"],
+        }[store_engine.dialect.name]
+    )
+
+
+def test_a_put_asks_for_the_parent_as_well(
+    shop: Company, store_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.writes.upsert("table", shop.table(description="What was sold"), actor=JANE)
+    request = shop.table(description="Sold")
+    heads = _statements_of(lambda: shop.writes.upsert("table", request, actor=JANE), store_engine, monkeypatch)
+    assert len(heads) == {"sqlite": 6, "postgresql": 5}[store_engine.dialect.name]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
+from typing import Any, Protocol
 
 import orjson
 
@@ -104,10 +105,10 @@ def check_depth(document: Document) -> None:
     ------
     InvalidInput : the document is nested too deeply
     """
-    level: list[object] = [document]
+    level: list[Any] = [document]  # Any: objects and lists
     for _ in range(DEEPEST):
-        parts = (part for whole in level for part in _parts(whole))
-        level = [part for part in parts if isinstance(part, dict | list)]
+        parts = chain.from_iterable(whole.values() if type(whole) is dict else whole for whole in level)
+        level = [part for part in parts if type(part) is dict or type(part) is list]
         if not level:
             return
     raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels")

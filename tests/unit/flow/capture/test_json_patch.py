@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonpatch
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonpointer import JsonPointerException
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.capture import json_patch
@@ -135,3 +139,30 @@ def test_moves_do_not_nest_a_document_deeper_than_a_body_may_be(times: int) -> N
     copied = [*spread, *nest, {"op": "copy", "from": f"/k{times}", "path": "/y"}]
     with pytest.raises(InvalidInput, match=_TOO_DEEP):
         json_patch.apply("table", _table(), copied)
+
+
+_KEYS = st.sampled_from(["name", "", "a/b", "a~b", "new", "list", "x y"])
+_PATHS = st.one_of(
+    _KEYS.map(lambda key: f"/{key}"),
+    _KEYS.map(lambda key: "/" + key.replace("~", "~0").replace("/", "~1")),
+    st.sampled_from(["", "name", "//", "/list/0", "/list/-", "/missing/x"]),
+)
+_OPERATIONS = st.fixed_dictionaries(
+    {"op": st.sampled_from(["add", "replace", "remove", "ad"]), "path": _PATHS},
+    optional={"value": st.one_of(st.none(), st.integers(), st.just({"k": [1]}))},
+)
+
+
+@given(operations=st.lists(_OPERATIONS, max_size=3))
+def test_a_key_that_is_set_directly_becomes_what_the_library_makes_of_it(operations: list[dict[str, Any]]) -> None:
+    document = {"name": "t", "": 0, "list": [1, 2], "a~b": None, "a/b": 3}
+    outcomes: list[object] = []
+    for apply in (
+        lambda: json_patch.apply_to_copy(document, operations),
+        lambda: jsonpatch.JsonPatch(operations).apply(document),
+    ):
+        try:
+            outcomes.append(apply())
+        except (InvalidInput, jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError):
+            outcomes.append("refused")
+    assert outcomes[0] == outcomes[1] or not isinstance(outcomes[1], dict)

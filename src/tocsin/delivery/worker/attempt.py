@@ -227,8 +227,9 @@ class MessageAttempt:
             answers=await self._answers(permitted, route.destination),
             failure=await self._failure(permitted),
         )
-        links = LinkSigner(self._parts.base_url, self._parts.link_key)
-        sized = replace(sized, buttons=buttons_of(_leading_first(sized, self._routes), links, now_ms=now_ms))
+        if any(entry.incidents for entry in sized.entries):
+            links = LinkSigner(self._parts.base_url, self._parts.link_key)
+            sized = replace(sized, buttons=buttons_of(_leading_first(sized, self._routes), links, now_ms=now_ms))
         worded_dispatch, problem = await self._with_templates(sized)
         outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
         detail = mask_secrets(outcome.detail, route.destination)

@@ -154,7 +154,7 @@ class Worker:
     def _look_at_processes(self, stop: asyncio.Event) -> None:
         """Keep to this process's share, ask for another process while webhooks pile up, and end if it is idle."""
         limits, now_s = self._parts.limits, self._parts.time.steady()
-        self._place.settle(limits.per_destination, self._lanes.busiest)
+        self._place.settle(limits.per_destination, self._lanes.busy_counts)
         webhooks = self._leases.per_channel[Channel.WEBHOOK.value]
         self._place.look_for_more(webhooks, limits.claim // 2, now_s)
         if self._place.is_to_end(len(self._leases), now_s):
@@ -222,7 +222,7 @@ class Worker:
         self._pauses = pauses = replace(messages.pauses(now_ms), full_lanes=room.full_lanes)
         free = limits.in_flight - in_hand.total()
         limit = min(limits.claim, free)
-        due = messages.due_destinations(now_ms) if limit > 0 else []
+        due = list(filter(self._place.may_claim, messages.due_destinations(now_ms))) if limit > 0 else []
         most_each = max(limits.per_destination, min(limits.claim, free // ROOM_SHARES))
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         self._last_served = list(shares)[-1] if shares else self._last_served
@@ -245,7 +245,10 @@ class Worker:
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
         messages, now_ms, pauses = self._parts.queue.messages, self._parts.time.clock.now_ms(), self._pauses
-        due = messages.due_destinations(now_ms, replayed=True) if limit > 0 and self._place.is_first else []
+        is_to_look = limit > 0 and self._place.is_first
+        due = (
+            list(filter(self._place.may_claim, messages.due_destinations(now_ms, replayed=True))) if is_to_look else []
+        )
         shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
         if not shares:
             return []

@@ -51,9 +51,9 @@ class Lanes:
             self._leave(message.id, place)
 
     @property
-    def busiest(self) -> int:
-        """How many messages that destination gets at once now which gets most."""
-        return max((lane.busy_count for lane in list(self._lanes.values())), default=0)
+    def busy_counts(self) -> dict[str, int]:
+        """How many messages are being sent in each lane."""
+        return {name: lane.busy_count for name, lane in self._lanes.items()}
 
     def withdraw(self, paused: Container[str]) -> list[str]:
         """Cancel the tasks that wait for a lane of a paused destination; return the ids of their messages."""

@@ -1,13 +1,15 @@
 """Shares of the processes of one worker in what a destination gets at once, and when there are more of them.
 
-Whoever begins waits until all others keep to their smaller shares: together they never exceed a limit.
+Whoever begins waits until all others keep to their smaller shares, and leaves out destinations of which one of them
+still has more in flight: together they never exceed a limit.
 Next: ``delivery/worker/processes.py`` starts processes, ``delivery/worker/deliver.py`` is each of them.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from zlib import crc32
 
 MORE_AFTER_S = 0.3
 """Seconds for which webhooks must have piled up before another process is asked for."""
@@ -16,6 +18,8 @@ IDLE_S = 60.0
 """Seconds without work after which a process other than the first ends."""
 
 _WIDTH = 4
+_SLOTS = 32
+"""Destinations of which a process has more in flight than its share while another begins; with more, that one waits."""
 
 
 class ProcessTable:
@@ -23,9 +27,8 @@ class ProcessTable:
 
     def __init__(self, limit: int = 1) -> None:
         self.limit = limit
-        self._cells = memoryview(mmap.mmap(-1, _WIDTH * (limit + 1))).cast(
-            "I"
-        )  # the count, then a cell of each process
+        # The count, then of each process a cell and its slots.
+        self._cells = memoryview(mmap.mmap(-1, _WIDTH * (1 + limit * (1 + _SLOTS)))).cast("I")
 
     @property
     def count(self) -> int:
@@ -42,15 +45,41 @@ class ProcessTable:
     def remove(self, number: int) -> None:
         """Remove a process that has ended."""
         self.keep(number, 0)
+        self.hold_back(number, ())
         self._cells[0] -= 1
 
     def keep(self, number: int, count: int) -> None:
         """Note that a process keeps to its share of ``count``."""
-        self._cells[number + 1] = count
+        self._cells[1 + number * (1 + _SLOTS)] = count
 
     def share_count_of(self, number: int) -> int:
         """Return the number of processes for which a process keeps to its share; 0 where there is none."""
-        return self._cells[number + 1]
+        return self._cells[1 + number * (1 + _SLOTS)]
+
+    def hold_back(self, number: int, destinations: Collection[str]) -> bool:
+        """Hold others back from these destinations, and from no more; return whether there is room to say so.
+
+        An entry stays where it is until it goes: who reads meanwhile misses none.
+        """
+        start = 2 + number * (1 + _SLOTS)
+        marks = {_mark_of(name) for name in destinations}
+        for cell in range(start, start + _SLOTS):
+            if self._cells[cell] in marks:
+                marks.remove(self._cells[cell])
+            else:
+                self._cells[cell] = 0
+        free_cells = [cell for cell in range(start, start + _SLOTS) if not self._cells[cell]]
+        if len(marks) > len(free_cells):
+            return False
+        for cell, mark in zip(free_cells, marks, strict=False):
+            self._cells[cell] = mark
+        return True
+
+    def is_held_back(self, number: int, destination: str) -> bool:
+        """Return whether another process than this one has more than its share of a destination in flight."""
+        mark = _mark_of(destination)
+        starts = (2 + other * (1 + _SLOTS) for other in range(self.limit) if other != number)
+        return any(mark in self._cells[start : start + _SLOTS].tolist() for start in starts)
 
     def all_keep(self) -> bool:
         """Return whether every process keeps to its share of as many as there are now."""
@@ -83,11 +112,23 @@ class Place:
         part = limit // count
         return limit - part * (count - 1) if self.is_first else part
 
-    def settle(self, limit: int, busiest: int) -> None:
-        """Note that this process keeps to its share, if its ``busiest`` destination gets no more than that."""
-        count = self._table.count
-        if self._table.share_count_of(self._number) < count and busiest <= self.share(limit):
+    def settle(self, limit: int, busy_counts: Mapping[str, int]) -> None:
+        """Note that this process keeps to its share, but for those destinations that get more at present.
+
+        ``busy_counts`` says how many messages each lane is sending.
+        """
+        count, share = self._table.count, self.share(limit)
+        busy_lanes = [name for name, busy_count in busy_counts.items() if busy_count > share]
+        has_said = self._table.hold_back(self._number, busy_lanes)
+        is_of_destinations = not any(
+            " " in name for name in busy_lanes
+        )  # lanes of own addresses are not claimed by name
+        if has_said and is_of_destinations and self._table.share_count_of(self._number) < count:
             self._table.keep(self._number, count)
+
+    def may_claim(self, destination_id: str) -> bool:
+        """Return whether a destination's messages may be claimed: no other process sends it more than its share."""
+        return self._table.limit == 1 or not self._table.is_held_back(self._number, destination_id)
 
     def may_begin(self) -> bool:
         """Return whether this process may send by now; from then on it may."""
@@ -115,3 +156,8 @@ def only_place() -> Place:
     """Return the place of a worker's only process."""
     table = ProcessTable()
     return Place(table, table.add())
+
+
+def _mark_of(destination: str) -> int:
+    """Return a number for a destination, never 0; two that have the same wait for each other, too."""
+    return crc32(destination.encode()) or 1

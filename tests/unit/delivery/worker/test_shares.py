@@ -12,20 +12,25 @@ LIMIT = 8
 
 
 class Sender:
-    """A process that sends as much as it may to one destination; what it sends ends one by one."""
+    """A process that sends as much as it may to two destinations; what it sends ends one by one."""
 
     def __init__(self, table: ProcessTable) -> None:
         self.number = table.add()
         self.place = Place(table, self.number)
-        self.sending_count = 0
+        self.busy_counts = {"a": 0, "b": 0}
 
-    def send(self) -> None:
-        if self.place.may_begin():
-            self.sending_count = max(self.sending_count, self.place.share(LIMIT))
+    def send(self, name: str) -> None:
+        """Send as much as the share is, if the process may begin and may claim from the destination."""
+        if self.place.may_begin() and self.place.may_claim(name):
+            self.busy_counts[name] = max(self.busy_counts[name], self.place.share(LIMIT))
 
-    def finish(self) -> None:
-        self.sending_count = max(0, self.sending_count - 1)
-        self.place.settle(LIMIT, self.sending_count)
+    def finish(self, name: str) -> None:
+        """End one request."""
+        self.busy_counts[name] = max(0, self.busy_counts[name] - 1)
+
+    def settle(self) -> None:
+        """Look at the shares, as after each claim."""
+        self.place.settle(LIMIT, self.busy_counts)
 
 
 @pytest.mark.parametrize("count", range(1, LIMIT + 1))
@@ -37,11 +42,14 @@ def test_shares_make_up_the_limit_and_nobody_has_none(count: int) -> None:
     assert min(shares) == LIMIT // count
 
 
-@given(st.lists(st.tuples(st.sampled_from(["begin", "end", "send", "finish"]), st.integers(0, 3)), max_size=80))
-def test_together_they_never_send_more_than_the_limit(steps: list[tuple[str, int]]) -> None:
+STEPS = st.sampled_from(["begin", "end", "send", "send", "finish", "settle", "settle"])
+
+
+@given(st.lists(st.tuples(STEPS, st.integers(0, 3), st.sampled_from("ab")), max_size=120))
+def test_together_they_never_send_more_than_the_limit(steps: list[tuple[str, int, str]]) -> None:
     table = ProcessTable(4)
     running = [Sender(table)]
-    for step, which in steps:
+    for step, which, name in steps:
         if step == "begin" and len(running) < 4:
             running.append(Sender(table))
         sender = running[which % len(running)]
@@ -49,22 +57,42 @@ def test_together_they_never_send_more_than_the_limit(steps: list[tuple[str, int
             running.remove(sender)
             table.remove(sender.number)
         elif step == "send":
-            sender.send()
+            sender.send(name)
         elif step == "finish":
-            sender.finish()
-        assert sum(one.sending_count for one in running) <= LIMIT
+            sender.finish(name)
+        elif step == "settle":
+            sender.settle()
+        for destination in "ab":
+            assert sum(one.busy_counts[destination] for one in running) <= LIMIT
 
 
-def test_who_begins_waits_until_the_others_keep_to_their_share() -> None:
+def test_who_begins_waits_for_the_others_and_for_destinations_that_hang() -> None:
     table = ProcessTable(2)
     first = Sender(table)
-    first.send()
+    first.send("a")
     second = Sender(table)
     assert not second.place.may_begin()
-    for _ in range(LIMIT // 2):
-        first.finish()
+    first.settle()
     assert second.place.may_begin()
+    assert (second.place.may_claim("a"), second.place.may_claim("b")) == (False, True)
+    for _ in range(LIMIT // 2):
+        first.finish("a")
+    first.settle()
+    assert second.place.may_claim("a")
     assert first.place.share(LIMIT) == second.place.share(LIMIT) == LIMIT // 2
+
+
+def test_a_process_with_too_many_that_hang_or_an_own_address_lets_others_wait() -> None:
+    table = ProcessTable(2)
+    first, second = Sender(table), Sender(table)
+    first.place.settle(LIMIT, {str(number): LIMIT for number in range(100)})
+    assert not second.place.may_begin()
+    first.place.settle(LIMIT, {"Webhook own:somebody": LIMIT})
+    assert not second.place.may_begin()
+    first.place.settle(LIMIT, {"d": LIMIT})
+    assert second.place.may_begin()
+    table.remove(first.number)
+    assert second.place.may_claim("d")
 
 
 def test_another_process_is_asked_for_while_webhooks_pile_up() -> None:

@@ -234,6 +234,29 @@ def test_rights_secrets_and_people_of_the_source_stay_there(mirror: Mirrored) ->
     assert mirror.catalogue.get("user", Key.by_name("dia")).get("isAdmin") in (None, False)
 
 
+def test_an_event_names_what_changed_and_nothing_that_the_server_works_out(both: Mirrored) -> None:
+    both.run()
+    after = change_table(both, description="Later.")
+    both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    both.run()
+    description = both.events()[-1].change_description
+    assert list(description.paths()) == ["description"]
+
+
+def test_an_owner_known_by_the_address_stays_in_later_runs(both: Mirrored) -> None:
+    dia_here = both.user("dia")
+    person = {"id": table_id(91), "name": "diana", "fullyQualifiedName": "diana", "email": "dia@example.org"}
+    both.fake.put("users", person | {"version": 0.1, "updatedAt": 1, "updatedBy": "admin"})
+    both.fake.lists["tables"][table_id(0)]["owners"] = [reference("user", person)]
+    both.run()
+    after = change_table(both, description="Later.")
+    both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    for is_full in (False, True):
+        both.run(is_full=is_full)
+        assert [owner["id"] for owner in both.table()["owners"]] == [dia_here.id]
+    assert both.table()["description"] == "Later."
+
+
 def test_what_a_person_wrote_and_deleted_here_stays(mirror: Mirrored) -> None:
     mirror.run()
     admin = Actor("11111111-1111-4111-8111-111111111111", "ada", is_admin=True)

@@ -70,13 +70,14 @@ router = APIRouter(prefix="/events", tags=["events"])
 
 
 class EventQuery(QueryParameters):
-    """What may be asked of the log. ``timestamp`` is the first moment, epoch milliseconds."""
+    """What may be asked of the log. ``timestamp`` is the first moment, ``endTs`` the last, epoch milliseconds."""
 
     entity_created: _Csv = Field(default=None, description="Comma list of types; of these, what was created.")
     entity_updated: _Csv = Field(default=None, description="Comma list of types; of these, what was updated.")
     entity_restored: _Csv = Field(default=None, description="Comma list of types; of these, what was restored.")
     entity_deleted: _Csv = Field(default=None, description="Comma list of types; of these, what was deleted.")
     timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS, description="A time, epoch milliseconds.")
+    end_ts: int | None = Field(default=None, ge=0, le=LATEST_MS, description="The last time, epoch milliseconds.")
     event_type: _Csv = None
     event_types: _Csv = Field(default=None, description="Comma list of types of events.")
     entity_type: _Csv = Field(default=None, description="Comma list of types of entities.")
@@ -96,6 +97,7 @@ class EventQuery(QueryParameters):
         return EventSelection(
             kinds=self._kinds(),
             since_ms=self.timestamp,
+            until_ms=self.end_ts,
             entity_id=None if self.entity_id is None else str(self.entity_id),
             user_name=self.user_name,
         )

@@ -37,6 +37,7 @@ MOST_EVENTS = 1_000_000
 
 _TRIES = 5
 _LONGEST_WAIT_S = 120.0
+_LONGEST_DETAIL = 300
 _TIMEOUTS = Timeouts(connect_s=10.0, read_s=60.0, total_s=300.0)
 _UNKNOWN_FIELD = re.compile(r"Invalid field name (\w+)")
 _FOR_GOOD = frozenset({400, 401, 403, 404, 405})
@@ -267,5 +268,7 @@ def _reason_of(status: int | None, reason: OutcomeReason, detail: str) -> str:
             return f"the server answers {status}: check the token and its rights"
         case None:
             return detail or reason.value
+        case 400:
+            return f"the server answers 400: {detail[:_LONGEST_DETAIL]}"
         case _:
             return f"the server answers {status}"

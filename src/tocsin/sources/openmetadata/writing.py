@@ -19,6 +19,7 @@ from tocsin.clock import Clock
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture import removal, renames
 from tocsin.flow.capture.bot_puts import merge_bot_put
+from tocsin.flow.capture.normalize import clean, without_server_keys
 from tocsin.flow.capture.prepare import draft_of
 from tocsin.flow.capture.upsert import change, create
 from tocsin.flow.capture.write import ChangeOrigin, Ids, Record
@@ -115,7 +116,8 @@ class Writer:
     def load(self) -> None:
         """Read what earlier runs recorded."""
         self.entities = {row.source_id: row for row in self.records.entities()}
-        self.ids = {row.source_id: row.entity_id for row in self.entities.values() if _is_written(row)}
+        present = (row for row in self.entities.values() if _is_written(row) or not row.is_brought)
+        self.ids = {row.source_id: row.entity_id for row in present}
         unmapped_tags = {fqn for _, _, fqn in self.records.list_shown(["tag"]) if not self.mapping.covers(fqn)}
         self.labels = self.records.labels() - unmapped_tags
 
@@ -435,7 +437,7 @@ class _EntityWrite:
             managed = _MANAGED[kind.name]
         managed_keys = (managed - _place_keys(kind)) | left_parents(self.source)
         stays = {key: value for key, value in before.items() if key not in managed_keys}
-        fields = stays | self.request
+        fields = stays | without_server_keys(clean(kind, self.request))
         if kind.name in PEOPLE and "email" in before:  # people log in by it
             fields["email"] = before["email"]
         for key in REFERENCE_FIELDS & fields.keys() & before.keys():

@@ -348,6 +348,35 @@ def test_a_soft_deletion_and_a_restore_upstream_are_followed(mirror: Mirrored) -
     assert mirror.table()["deleted"] is False
 
 
+def test_a_deletion_keeps_its_id_and_is_told_once_beside_older_events(both: Mirrored) -> None:
+    both.run()
+    before = both.fake.lists["databaseSchemas"][SCHEMA]
+    for table in [*both.fake.lists["tables"].values(), before]:
+        both.fake.tell("entityCreated", "table" if "columns" in table else "databaseSchema", table, now_ms() - 1000)
+    deleted = both.fake.put("databaseSchemas", before | {"deleted": True, "updatedAt": now_ms()})
+    for number in range(3):
+        table = both.fake.lists["tables"][table_id(number)]
+        both.fake.put("tables", table | {"deleted": True, "updatedAt": now_ms()})
+    event = both.fake.tell("entitySoftDeleted", "databaseSchema", deleted, deleted["updatedAt"])
+    assert both.run().errors == []
+    last = both.events()[-1]
+    assert (last.id, last.entity_id, both.table()["deleted"]) == (event["id"], SCHEMA, True)
+    end = both.end()
+    assert both.run().errors == both.run(is_full=True).errors == []
+    assert both.end() == end
+
+
+def test_what_events_deleted_for_good_is_not_counted_again(mirror: Mirrored) -> None:
+    schema = mirror.fake.lists["databaseSchemas"][SCHEMA]
+    for number in range(3, 12):
+        mirror.fake.put("tables", a_table(number, schema, {"version": 0.1, "updatedAt": 1, "updatedBy": "x"}))
+    mirror.run()
+    for number in range(3, 12):
+        mirror.fake.tell("entityDeleted", "table", mirror.fake.lists["tables"].pop(table_id(number)), now_ms())
+    mirror.run()
+    assert mirror.run(is_full=True).errors == []
+
+
 def test_a_renamed_term_keeps_its_id(mirror: Mirrored) -> None:
     stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False, "description": "d"}
     glossary = {"id": table_id(60), "name": "biz", "fullyQualifiedName": "biz", **stamps}
@@ -358,7 +387,8 @@ def test_a_renamed_term_keeps_its_id(mirror: Mirrored) -> None:
     assert mirror.run(mapping).errors == []
     renamed = term | {"name": "order", "fullyQualifiedName": "biz.order", "description": "new", "updatedAt": now_ms()}
     mirror.fake.put("glossaryTerms", renamed | {"glossary": reference("glossary", glossary)})
-    assert mirror.run(mapping, is_full=True).errors == []
+    report = mirror.run(mapping, is_full=True)
+    assert (report.errors, report.counts["changed"]) == ([], 1)
     document = mirror.catalogue.get("glossaryTerm", Key.by_name("biz.order"))
     assert (document["id"], document["description"]) == (table_id(61), "new")
 

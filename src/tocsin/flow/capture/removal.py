@@ -40,8 +40,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     """
     record.rules.check_removal(record, target)
     is_for_good = hard or not _can_be_soft(target)
-    under = _under(record, target)
-    affected = under if is_for_good else [one for one in under if not one.is_deleted and _can_be_soft(one)]
+    affected = _under(record, target) if is_for_good else list_softly_deleted_below(record, target)
     if affected and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
@@ -56,6 +55,11 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         _delete_one(record, entity, also_gone, deletion, hard=hard)
     written = _delete_one(record, target, also_gone, deletion, hard=hard)
     return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
+
+
+def list_softly_deleted_below(record: Record, target: Stored) -> list[Stored]:
+    """Return what a soft deletion of an entity includes; each has an event, before that of the entity."""
+    return [one for one in _under(record, target) if not one.is_deleted and _can_be_soft(one)]
 
 
 def forget_portion(record: Record, target: Stored, after: str, *, only_check: bool) -> str | None:

@@ -34,6 +34,11 @@ class SourceEvent:
     changes: Document
     entity: Document | None
 
+    @property
+    def is_for_good(self) -> bool:
+        """Whether it says that the entity is there no more."""
+        return self.event_type == "entityDeleted"
+
     def managed_keys(self) -> frozenset[str]:
         """Return the keys of the document that the event decides about: those it carries, and those it took away."""
         removed = (change.get("name") for change in _list(self.changes.get("fieldsDeleted")))

@@ -166,6 +166,8 @@ class Mirror:
         if row is None or event.timestamp_ms < row.updated_at_ms:
             return
         result = self._writer.delete(row, occasion)
+        if event.is_for_good:
+            self._writer.keep(replace(self._writer.entities[row.source_id], digest=GONE))
         self._report.note(result, row.entity_type, row.entity_id)
 
     def _apply_change(self, event: SourceEvent, kind: EntityType, occasion: Occasion) -> None:

@@ -22,7 +22,7 @@ from tocsin.flow.capture.bot_puts import merge_bot_put
 from tocsin.flow.capture.normalize import clean, without_server_keys
 from tocsin.flow.capture.prepare import draft_of
 from tocsin.flow.capture.upsert import change, create
-from tocsin.flow.capture.write import ChangeOrigin, Ids, Record
+from tocsin.flow.capture.write import ChangeOrigin, Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
@@ -37,6 +37,7 @@ from tocsin.sources.openmetadata.documents import (
     left_parents,
     request_of,
 )
+from tocsin.sources.openmetadata.event_ids import ids_with
 from tocsin.sources.openmetadata.hiding import hide, hide_below
 from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
 from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked
@@ -231,7 +232,7 @@ class Writer:
         writes = self.writes.rehearsal() if self.is_dry else self.writes
 
         def with_ids(record: Record) -> Written:
-            record.ids = _first(record.ids, event_id=occasion.event_id)
+            record.ids = ids_with(record.ids, event_id=occasion.event_id)
             return work(record)
 
         return writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
@@ -243,18 +244,23 @@ class Writer:
         ------
         InvalidInput : there is something below it that the source did not bring
         """
-        outcome = Result.SAME
+        outcome, below_ids = Result.SAME, set[str]()
 
         def work(record: Record) -> Written:
-            nonlocal outcome
+            nonlocal outcome, below_ids
             entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
             if entity is None or entity.is_deleted:
                 return Written({}, None)
             outcome = Result.DELETED
+            below_ids = {member.id for member in removal.list_softly_deleted_below(record, entity)}
             return self.delete_within(record, entity)
 
         if row.is_brought:
             self.within(work, occasion, self.clock.now_ms(), None)
+        at_ms = min(occasion.at_ms, self.clock.now_ms())
+        for deleted_row in [row, *(row for row in self.entities.values() if row.entity_id in below_ids)]:
+            newest_ms = max(deleted_row.updated_at_ms, at_ms)  # an older state does not bring it back
+            self.keep(replace(deleted_row, updated_at_ms=newest_ms, digest=None))
         return outcome
 
     def delete_within(self, record: Record, entity: Stored) -> Written:
@@ -268,6 +274,8 @@ class Writer:
         below = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
         if any(member.id not in brought_ids and not member.is_deleted for member in below):
             raise InvalidInput(f"{entity.entity_type} {entity.fqn} holds what the source did not bring: it stays")
+        event_id, skipped = record.ids.event(), 1 + len(removal.list_softly_deleted_below(record, entity))
+        record.ids = ids_with(record.ids, event_id=event_id, skipped=skipped)
         return removal.delete(record, entity, recursive=True, hard=False)
 
     def brought_ids(self) -> set[str]:
@@ -396,7 +404,7 @@ class _EntityWrite:
         if self.source.is_deleted:
             return Written({}, None)
         if record.transaction.find(self.source.kind.name, Key.by_id(self.source.id)) is None:
-            record.ids = _first(record.ids, entity_id=self.source.id)
+            record.ids = ids_with(record.ids, entity_id=self.source.id)
         written = create(record, self.source.kind.name, self.request)
         self.result = Result.CREATED
         entity_id = str(written.document["id"])
@@ -414,20 +422,23 @@ class _EntityWrite:
         fields = self._fields(old, self.source.kind)
         old, fields = merge_bot_put(record, old, fields, overrides=False)
         if renames.is_moved(old, fields):
-            written = renames.put(record, old, fields)
-            self._hide_below(record, old)
-            current = record.transaction.find(old.entity_type, Key.by_id(old.id)) or old
-            written = change(record, record.resolver(), current, fields, is_report=True) if current != old else written
+            written = self._move(record, old, fields)
         else:
             written = change(record, record.resolver(), old, fields, is_report=True)
         if written.event is not None and self.result is Result.SAME:
             self.result = Result.CHANGED
         return written
 
-    def _hide_below(self, record: Record, old: Stored) -> None:
-        moved = record.transaction.find(old.entity_type, Key.by_id(old.id))
-        if moved is not None and moved.fqn != old.fqn:
-            self.hidden_ids = hide_below(record, moved, self.writer.brought_ids(), self.writer.mapping)
+    def _move(self, record: Record, old: Stored, fields: Document) -> Written:
+        """Rename or move an entity with all below it, hide what is not mapped there, and change the rest of it."""
+        moved = renames.put(record, old, fields)
+        current = record.transaction.find(old.entity_type, Key.by_id(old.id))
+        if current is None or current == old:
+            return moved
+        if current.fqn != old.fqn:
+            self.hidden_ids = hide_below(record, current, self.writer.brought_ids(), self.writer.mapping)
+        written = change(record, record.resolver(), current, fields, is_report=True)
+        return written if written.event is not None else moved
 
     def _fields(self, old: Stored, kind: EntityType) -> Document:
         """Return the entity's fields as the source has them; what the mirror does not manage stays."""
@@ -477,13 +488,3 @@ _MANAGED = {
     for name, kind in ENTITY_TYPES.items()
 }
 """Keys that are gone here when a whole document of the source lacks them."""
-
-
-def _first(ids: Ids, *, entity_id: str | None = None, event_id: str | None = None) -> Ids:
-    """Return the same sources of ids, which begin with the given ones."""
-
-    def begin(first: str | None, later: Callable[[], str]) -> Callable[[], str]:
-        waiting = [first] if first else []
-        return lambda: waiting.pop() if waiting else later()
-
-    return Ids(begin(entity_id, ids.entity), begin(event_id, ids.event))

@@ -1,0 +1,162 @@
+"""Test of the page about the mirror, step by step: one Tocsin mirrors another, which speaks OpenMetadata's API."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from tests.acceptance.cli.conftest import WITHIN_S, Shell, shell_in
+from tests.acceptance.cli.test_against_a_server import wait_for
+from tests.prestarted import Prestarted
+
+Json = Any  # Any: JSON of a server
+EMAIL = "ada@example.com"
+SCHEMA = "snow.dwh.marts"
+KINDS = ("services/databaseServices", "databases", "databaseSchemas", "tables", "glossaries", "glossaryTerms")
+TABLES = 40
+
+
+@contextmanager
+def server_of(shell: Shell) -> Iterator[httpx.Client]:
+    """Run ``tocsin serve``; yield a client of its administrator."""
+    created = shell.json("admin", "create-user", "ada", "--email", EMAIL, "--admin")
+    with shell.start("serve") as server:
+        try:
+            wait_for(shell)
+            token = shell.run("login", EMAIL, "--password-stdin", input_text=f"{created['password']}\n").stdout.strip()
+            headers = {"Authorization": f"Bearer {token}"}
+            with httpx.Client(base_url=f"{shell.environment['TOCSIN_SERVER']}/api/v1", headers=headers) as client:
+                yield client
+        finally:
+            server.terminate()
+            printed = server.communicate(timeout=WITHIN_S)[0]
+    assert "Traceback" not in printed
+
+
+@pytest.fixture
+def upstream(tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted) -> Iterator[httpx.Client]:
+    """The server that is mirrored, with a warehouse and a glossary."""
+    with server_of(shell_in(tmp_path_factory.mktemp("upstream"), prestarted)) as client:
+        create(client, "services/databaseServices", name="snow", serviceType="Snowflake", description="The warehouse.")
+        create(client, "databases", name="dwh", service="snow")
+        create(client, "databaseSchemas", name="marts", database="snow.dwh")
+        owner = create(client, "users", name="olga", email="olga@example.com")
+        tables = [a_table(number) for number in range(TABLES)]
+        tables[0] |= {"owners": [{"id": owner["id"], "type": "user"}], "tags": [{"tagFQN": "PII.Sensitive"}]}
+        assert client.put("/tables/bulk", json=tables).json()["numberOfRowsPassed"] == TABLES
+        create(client, "glossaries", name="biz", description="Words.")
+        create(client, "glossaryTerms", name="sale", glossary="biz", description="What is sold.")
+        parent = "biz.sale"
+        create(client, "glossaryTerms", name="return", glossary="biz", parent=parent, description="What comes back.")
+        yield client
+
+
+def a_table(number: int) -> Json:
+    columns = [{"name": "id", "dataType": "BIGINT"}, {"name": "note", "dataType": "VARCHAR", "dataLength": 30}]
+    return {"name": f"t{number}", "databaseSchema": SCHEMA, "columns": columns, "description": f"Table {number}."}
+
+
+def create(client: httpx.Client, collection: str, **fields: Json) -> Json:
+    answer = client.post(f"/{collection}", json=fields)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def patch(client: httpx.Client, path: str, **fields: Json) -> None:
+    operations = [{"op": "add", "path": f"/{key}", "value": value} for key, value in fields.items()]
+    answer = client.patch(path, content=json.dumps(operations), headers={"Content-Type": "application/json-patch+json"})
+    assert answer.is_success, answer.text
+
+
+def entities_of(client: httpx.Client) -> Json:
+    """Return what both servers are to have alike, by id."""
+    entities = {}
+    for collection in KINDS:
+        page = client.get(f"/{collection}?fields=*&include=all&limit=1000").json()
+        for entity in page["data"]:
+            labels = sorted(label["tagFQN"] for label in entity.get("tags") or () if label["labelType"] != "Derived")
+            above = {
+                key: entity[key]["id"] for key in ("service", "databaseSchema", "glossary", "parent") if key in entity
+            }
+            owners = [owner["name"] for owner in entity.get("owners") or () if not owner.get("inherited")]
+            keys = ("name", "fullyQualifiedName", "description", "displayName", "columns", "updatedBy", "deleted")
+            same = {key: entity.get(key) for key in keys}
+            entities[entity["id"]] = same | {"tags": labels, "above": above, "owners": owners}
+    return entities
+
+
+def wait_until_some_are_there(client: httpx.Client, process: Any) -> None:  # Any: the process that writes
+    deadline = time.monotonic() + WITHIN_S
+    while client.get("/tables?limit=0").json()["paging"]["total"] < 5:
+        assert time.monotonic() < deadline, process.communicate(timeout=5)
+        time.sleep(0.01)
+
+
+def test_a_tocsin_mirrors_another_as_the_page_says(
+    upstream: httpx.Client, tmp_path: Any, prestarted: Prestarted
+) -> None:
+    bot = create(upstream, "users", name="mirror-reader", email="mirror@example.com", isBot=True, isAdmin=True)
+    token = upstream.put(f"/users/generateToken/{bot['id']}", json={"JWTTokenExpiry": "Unlimited"}).json()["JWTToken"]
+    address = str(upstream.base_url).removesuffix("/api/v1/")
+    shell = shell_in(tmp_path, prestarted).beside(
+        TOCSIN_OPENMETADATA_URL=address, TOCSIN_OPENMETADATA_MAPPED=json.dumps(["snow", "biz"])
+    )
+    with server_of(shell) as mirror:
+        create(mirror, "users", name="olga", email="olga@example.com")
+        refused = shell.run("source", "openmetadata")
+        assert (refused.returncode, "admin secret openmetadata_token" in refused.stderr) == (2, True)
+        assert shell.json("admin", "secret", "openmetadata_token", input_text=f"{token}\n")["stored"] is True
+        refused = shell.run("source", "openmetadata")
+        assert (refused.returncode, "egress" in refused.stderr) == (1, True), refused.stderr
+        shell = shell.beside(TOCSIN_EGRESS_ALLOW='["127.0.0.0/8"]')
+        rehearsal = shell.json("source", "openmetadata", "--dry-run")
+        assert rehearsal["counts"]["created"] == TABLES + 6
+        assert mirror.get("/tables?limit=0").json()["paging"]["total"] == 0
+        with shell.start("source", "openmetadata") as process:
+            wait_until_some_are_there(mirror, process)
+            process.kill()
+        assert shell.json("source", "status")["loaded"] is False
+        assert shell.json("source", "openmetadata")["errors"] == []
+        status = shell.json("source", "status")
+        assert (status["loaded"], status["brought"], status["lastRun"]["errorCount"]) == (True, TABLES + 6, 0)
+        assert entities_of(mirror) == entities_of(upstream)
+        events = mirror.get("/events?limit=10000&entityCreated=*").json()["data"]
+        created = [event["entityId"] for event in events]
+        assert len(created) == len(set(created))
+        deleted_id = change_everything(upstream)
+        assert entities_of(upstream).keys() == entities_of(mirror).keys() - {deleted_id} | {created_last(upstream)}
+        report = shell.json("source", "openmetadata")
+        counts = {"created": 1, "changed": 2, "deleted": 3, "restored": 1}
+        assert {key: report["counts"].get(key) for key in counts} == counts, report
+        mirrored = entities_of(mirror)
+        assert mirrored.pop(deleted_id)["deleted"] is True, "what is gone there is soft-deleted here"
+        assert mirrored == entities_of(upstream)
+        again = shell.json("source", "openmetadata", "--full")
+        assert (again["errors"], again["counts"].keys() & counts.keys()) == ([], set())
+        status = shell.json("source", "status")
+        assert status["watermark"] == again["startedAt"]
+
+
+def change_everything(upstream: httpx.Client) -> str:
+    """Create, update, delete for good and not, restore and rename; return the id of what is gone for good."""
+    create(upstream, "tables", **a_table(TABLES))
+    patch(upstream, f"/tables/name/{SCHEMA}.t1", description="New words.", displayName="Orders")
+    t2_id = upstream.get(f"/tables/name/{SCHEMA}.t2").json()["id"]
+    assert upstream.delete(f"/tables/{t2_id}").is_success
+    for number in (3, 4):
+        table_id = upstream.get(f"/tables/name/{SCHEMA}.t{number}").json()["id"]
+        assert upstream.delete(f"/tables/{table_id}" + ("?hardDelete=true" if number == 4 else "")).is_success
+        if number == 3:
+            assert upstream.put("/tables/restore", json={"id": table_id}).is_success
+    patch(upstream, "/glossaryTerms/name/biz.sale", name="order")
+    return table_id
+
+
+def created_last(upstream: httpx.Client) -> str:
+    """Return the id of the table that ``change_everything`` creates."""
+    return str(upstream.get(f"/tables/name/{SCHEMA}.t{TABLES}").json()["id"])

@@ -70,6 +70,9 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
     assert kinds("entityCreated=dashboard") == []
     assert kinds("userName=nobody") == []
     assert kinds("timestamp=99999999999999") == []
+    first = administrator.get("/events?limit=1").json()["data"][0]["timestamp"]
+    assert kinds(f"endTs={first - 1}") == []
+    assert len(kinds(f"timestamp={first}&endTs={first}&limit=1")) == 1
     assert ("entityCreated", "user") in kinds("userName=system")
 
 

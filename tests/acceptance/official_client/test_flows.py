@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -10,6 +11,7 @@ from tests.acceptance.official_client.conftest import ENVIRONMENTS, Flow, events
 from tests.acceptance.official_client.indexing import following_index
 from tests.notifying import notify_all
 from tests.serving import Json, Served
+from tests.store.test_mirrored_answers import RECORDED
 
 _RUNS = {
     "name": "runs",
@@ -217,3 +219,9 @@ def test_what_is_written_is_found_and_the_clients_workflows_complete(
         me = administrator.get("/users/loggedInUser").json()["id"]
         notify_all(sqlite_engine)
         assert "till.nightly" in administrator.get(f"/users/{me}/notifications").text
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, indirect=True, ids=lambda folder: folder.name)
+def test_the_recorded_answers_of_the_mirror_are_those_of_the_client(flow: Flow, api_version: str) -> None:
+    recorded = RECORDED / f"{api_version.removesuffix('.0')}.json"
+    assert flow("mirror_answers") == json.loads(recorded.read_text(encoding="utf-8"))

@@ -1,0 +1,120 @@
+"""Flow of answers of an OpenMetadata: its lists and change events, as the client's own models write them.
+
+The models forbid unknown keys, so what they write is an answer of their version. Needs no server.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from metadata.generated.schema.entity.classification.classification import Classification
+from metadata.generated.schema.entity.classification.tag import Tag
+from metadata.generated.schema.entity.data.database import Database
+from metadata.generated.schema.entity.data.databaseSchema import DatabaseSchema
+from metadata.generated.schema.entity.data.glossary import Glossary
+from metadata.generated.schema.entity.data.glossaryTerm import GlossaryTerm
+from metadata.generated.schema.entity.data.table import Table
+from metadata.generated.schema.entity.domains.domain import Domain
+from metadata.generated.schema.entity.services.databaseService import DatabaseService
+from metadata.generated.schema.entity.teams.user import User
+from metadata.generated.schema.type.changeEvent import ChangeEvent
+
+LOADED_MS, CHANGED_MS = 1_700_000_000_000, 1_700_000_100_000
+_COUNTER = iter(range(1, 1000))
+
+
+def run(metadata: Any) -> object:
+    """Return the lists by collection, and the events."""
+    del metadata
+    user = _entity(User, "ana", email="ana@example.org", isAdmin=True)
+    care = _entity(Classification, "Care", description="How to handle it.", provider="user", mutuallyExclusive=False)
+    tag = _entity(Tag, "Fragile", "Care.Fragile", description="With care.", classification=_ref("classification", care))
+    glossary = _entity(Glossary, "Words", description="What we call things.")
+    term = _entity(
+        GlossaryTerm, "Customer", "Words.Customer", description="Who buys.", glossary=_ref("glossary", glossary)
+    )
+    domain = _entity(Domain, "Sales", description="All that sells.", domainType="Aggregate")
+    service = _entity(DatabaseService, "pg", serviceType="Postgres", connection=_CONNECTION)
+    database = _entity(Database, "shop", "pg.shop", service=_ref("databaseService", service), serviceType="Postgres")
+    above = {"service": _ref("databaseService", service), "database": _ref("database", database)}
+    schema = _entity(DatabaseSchema, "public", "pg.shop.public", serviceType="Postgres", **above)
+    above |= {"databaseSchema": _ref("databaseSchema", schema), "serviceType": "Postgres"}
+    labels = [_label("Care.Fragile", "Classification"), _label("Words.Customer", "Glossary")]
+    governed = {"owners": [_ref("user", user)], "domains": [_ref("domain", domain) | {"inherited": True}]}
+    fields = {"description": "What was ordered.", "tableType": "Regular", "columns": _COLUMNS, "tags": labels}
+    orders = _entity(Table, "orders", "pg.shop.public.orders", **above, **governed, **fields, **_SEEN)
+    old = _entity(Table, "old", "pg.shop.public.old", **above, columns=_COLUMNS[:1])
+    lists = {
+        "users": [user],
+        "classifications": [care],
+        "tags": [tag],
+        "glossaries": [glossary],
+        "glossaryTerms": [term],
+        "domains": [domain],
+        "services/databaseServices": [service],
+        "databases": [database],
+        "databaseSchemas": [schema],
+        "tables": [orders, old],
+    }
+    changed = orders | {"description": "All orders.", "version": 0.2, "updatedAt": CHANGED_MS, "updatedBy": "ana"}
+    change = {"previousVersion": 0.1, "fieldsAdded": [], "fieldsDeleted": []}
+    change["fieldsUpdated"] = [{"name": "description", "oldValue": "What was ordered.", "newValue": "All orders."}]
+    events = [
+        _event("entityUpdated", "table", changed, changeDescription=change, incrementalChangeDescription=change),
+        _event("entitySoftDeleted", "table", old | {"deleted": True, "updatedAt": CHANGED_MS + 1, "version": 0.2}),
+    ]
+    return {"lists": lists, "events": events}
+
+
+_CONNECTION = {"config": {"type": "Postgres", "username": "reader", "hostPort": "db:5432", "database": "shop"}}
+_COLUMNS = [
+    {
+        "name": "id",
+        "dataType": "BIGINT",
+        "dataTypeDisplay": "bigint",
+        "constraint": "PRIMARY_KEY",
+        "ordinalPosition": 1,
+    },
+    {"name": "email", "dataType": "VARCHAR", "dataLength": 320, "description": "Where to write.", "tags": []},
+]
+_SEEN = {
+    "usageSummary": {"dailyStats": {"count": 3, "percentileRank": 50.0}, "date": "2026-07-01"},
+    "votes": {"upVotes": 1, "downVotes": 0, "upVoters": [], "downVoters": []},
+    "sourceHash": "c0ffee",
+    "lifeCycle": {"created": {"timestamp": LOADED_MS}},
+    "followers": [],
+}
+
+
+def _id() -> str:
+    return f"10000000-0000-4000-8000-{next(_COUNTER):012d}"
+
+
+def _entity(model: Any, name: str, fqn: str = "", **fields: Any) -> dict[str, Any]:
+    document = {"id": _id(), "name": name, "fullyQualifiedName": fqn or name, "version": 0.1, "deleted": False}
+    stamps = {"updatedAt": LOADED_MS, "updatedBy": "admin", "href": f"http://upstream/api/v1/x/{name}"}
+    return _serialise(model, document | stamps | fields)
+
+
+def _event(event_type: str, entity_type: str, document: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    facts = {"id": _id(), "eventType": event_type, "entityType": entity_type, "entityId": document["id"]}
+    place = {"entityFullyQualifiedName": document["fullyQualifiedName"], "userName": document["updatedBy"]}
+    stamps = {"timestamp": document["updatedAt"], "currentVersion": document["version"], "previousVersion": 0.1}
+    entity = json.dumps(document)  # a text, as upstream's ``ChangeEventHandler`` writes it
+    return _serialise(ChangeEvent, facts | place | stamps | {"entity": entity} | fields)
+
+
+def _serialise(model: Any, document: dict[str, Any]) -> dict[str, Any]:
+    document = {key: value for key, value in document.items() if key in model.model_fields}
+    text = model.model_validate(document).model_dump_json(exclude_unset=True, exclude_none=True, by_alias=True)
+    return dict(json.loads(text))
+
+
+def _ref(entity_type: str, document: dict[str, Any]) -> dict[str, Any]:
+    keys = ("id", "name", "fullyQualifiedName")
+    return {"type": entity_type, "deleted": False, "href": "http://upstream/x"} | {key: document[key] for key in keys}
+
+
+def _label(fqn: str, source: str) -> dict[str, Any]:
+    return {"tagFQN": fqn, "source": source, "labelType": "Manual", "state": "Confirmed", "name": fqn.split(".")[-1]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 import shutil
 import sys
@@ -14,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from pydantic import SecretStr
@@ -23,6 +21,7 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.util import LRUCache
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.quickspark import make_archive, use_home
+from tests.reuse import Databases
 from tests.soak import SOAK
 
 from tocsin.settings import Settings
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
 _TEMPLATE = "tocsin_template"
-_NUMBERS = itertools.count(1)
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
@@ -168,20 +166,20 @@ def started_store_url(started_store: StartedStore, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres_connection(postgres: Cluster) -> Iterator[psycopg.Connection]:
-    """The connection over which the databases of the tests are made and dropped."""
+def postgres_databases(postgres: Cluster) -> Iterator[Databases]:
+    """The databases of the tests, which are used again and again."""
     with postgres.connect() as connection:
-        yield connection
+        databases = Databases(postgres, connection, _TEMPLATE)
+        yield databases
+        databases.close()
 
 
 @pytest.fixture
-def postgres_url(postgres: Cluster, postgres_connection: psycopg.Connection) -> Iterator[str]:
+def postgres_url(postgres_databases: Databases) -> Iterator[str]:
     """Address of a migrated, empty PostgreSQL store of this test's own."""
-    database = f"tocsin_{next(_NUMBERS)}"
-    by_file = " STRATEGY FILE_COPY" if postgres_connection.info.server_version >= 150_000 else ""  # quicker in memory
-    postgres_connection.execute(f"CREATE DATABASE {database} TEMPLATE {_TEMPLATE}{by_file}".encode())
-    yield postgres.url(database)
-    postgres_connection.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
+    url = postgres_databases.take()
+    yield url
+    postgres_databases.give_back(url)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -192,30 +190,35 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store_engine(store_url: str) -> Iterator[Engine]:
+def store_engine(store_url: str, request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine on a migrated, empty store, once on SQLite and once on PostgreSQL."""
-    yield from _engine_on(store_url)
+    is_sqlite = store_url.startswith("sqlite")
+    yield from _engine_on(store_url, None if is_sqlite else request.getfixturevalue("postgres_databases"))
 
 
 @pytest.fixture
 def sqlite_engine(sqlite_url: str) -> Iterator[Engine]:
     """An engine on a migrated, empty SQLite store."""
-    yield from _engine_on(sqlite_url)
+    yield from _engine_on(sqlite_url, None)
 
 
 @pytest.fixture
-def postgres_engine(postgres_url: str) -> Iterator[Engine]:
+def postgres_engine(postgres_url: str, postgres_databases: Databases) -> Iterator[Engine]:
     """An engine on a migrated, empty PostgreSQL store."""
-    yield from _engine_on(postgres_url)
+    yield from _engine_on(postgres_url, postgres_databases)
 
 
-def _engine_on(url: str) -> Iterator[Engine]:
+def _engine_on(url: str, databases: Databases | None) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
     _share_statements(engine)
+    if databases is not None:
+        databases.share_pool(engine, url)
+    pool = engine.pool
     use_vault(engine, _vault_settings())
     yield engine
     _wait_for_connections(engine)
-    engine.dispose()
+    if databases is None or engine.pool is not pool:
+        engine.dispose()
 
 
 @cache
@@ -229,10 +232,10 @@ def _share_statements(engine: Engine) -> None:
 
     SQLAlchemy keeps them by dialect, so that is shared as well; one that has never connected knows too little.
     """
-    with engine.connect():
-        pass
-    dialect, statements = _COMPILED.setdefault(engine.dialect.name, (engine.dialect, LRUCache(_STATEMENTS)))
-    engine.dialect, engine._compiled_cache = dialect, statements
+    if engine.dialect.name not in _COMPILED:
+        with engine.connect():
+            _COMPILED[engine.dialect.name] = (engine.dialect, LRUCache(_STATEMENTS))
+    engine.dialect, engine._compiled_cache = _COMPILED[engine.dialect.name]
 
 
 def _wait_for_connections(engine: Engine) -> None:

@@ -39,9 +39,9 @@ class Cluster:
         """Return the SQLAlchemy address of a database."""
         return f"postgresql+psycopg://tocsin:{self.password}@127.0.0.1:{self.port}/{database}"
 
-    def connect(self) -> psycopg.Connection:
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
         """Return a connection for statements outside any transaction."""
-        return psycopg.connect(f"postgresql://tocsin:{self.password}@127.0.0.1:{self.port}/postgres", autocommit=True)
+        return psycopg.connect(f"postgresql://tocsin:{self.password}@127.0.0.1:{self.port}/{database}", autocommit=True)
 
     def run(self, statement: str) -> None:
         """Run one statement outside any transaction."""
@@ -109,7 +109,7 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
     port = any_free_port()
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200 -c autovacuum=off{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]
     cluster = Cluster(port, password, tuple(control), options, folder)
     cluster.start()

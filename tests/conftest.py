@@ -235,6 +235,7 @@ def _share_statements(engine: Engine) -> None:
     if engine.dialect.name not in _COMPILED:
         with engine.connect():
             _COMPILED[engine.dialect.name] = (engine.dialect, LRUCache(_STATEMENTS))
+        engine.pool.dispose()  # it may get another one
     engine.dialect, engine._compiled_cache = _COMPILED[engine.dialect.name]
 
 

@@ -39,9 +39,9 @@ class Cluster:
         """Return the SQLAlchemy address of a database."""
         return f"postgresql+psycopg://tocsin:{self.password}@127.0.0.1:{self.port}/{database}"
 
-    def connect(self, database: str = "postgres") -> psycopg.Connection:
+    def connect(self) -> psycopg.Connection:
         """Return a connection for statements outside any transaction."""
-        return psycopg.connect(f"postgresql://tocsin:{self.password}@127.0.0.1:{self.port}/{database}", autocommit=True)
+        return psycopg.connect(f"postgresql://tocsin:{self.password}@127.0.0.1:{self.port}/postgres", autocommit=True)
 
     def run(self, statement: str) -> None:
         """Run one statement outside any transaction."""

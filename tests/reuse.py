@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import itertools
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier
 from sqlalchemy import Engine
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import Pool, QueuePool
 from tests.postgres import Cluster
+
+from tocsin.store.database.engine import open_engine
 
 _DELETED_ROWS = 2_000
 _USES = 50
+_CONNECTIONS = 20
 _LEFT_WITHIN_S = 0.1
 _CATALOGUE = ("class", "attribute", "index", "constraint", "proc", "trigger", "type", "namespace", "statistic")
 _DEFINITION = " UNION ALL ".join(f"SELECT count(*), max(xmin::text::bigint) FROM pg_{name}" for name in _CATALOGUE)
@@ -35,12 +40,11 @@ _CONNECTED = SQL(
 
 @dataclass
 class Database:
-    """A copy of the template, the connection that empties it, and the pool that engines of its tests share."""
+    """A copy of the template, and the connections that its tests use one after the other."""
 
     name: str
     url: str
-    connection: psycopg.Connection
-    pool: QueuePool | None = None
+    pool: Pool
     uses: int = 0
     deleted_rows: int = 0
     definition: list[tuple[Any, ...]] = field(default_factory=list)
@@ -50,38 +54,56 @@ class Database:
 
     def remember(self) -> None:
         """Note what a database that nobody has used yet has in it."""
-        ask = self.connection.execute
-        self.definition = self._read_definition()
-        tables = [name for (name,) in ask(_TABLES)]
-        is_there = [SQL("SELECT {} WHERE EXISTS (SELECT FROM {})").format(name, Identifier(name)) for name in tables]
-        self.non_empty = SQL(" UNION ALL ").join(is_there)
-        for (name,) in ask(self.non_empty).fetchall():
-            self.first_rows[name] = ask(SQL("SELECT * FROM {}").format(Identifier(name))).fetchall()
-        for (name,) in ask(_SEQUENCES).fetchall():
-            state = ask(SQL("SELECT last_value, is_called FROM {}").format(Identifier(name))).fetchone()
-            assert state is not None
-            self.sequences[name] = state
+        with self.connected() as connection:
+            ask = connection.execute
+            self.definition = ask(_DEFINITION.encode()).fetchall()
+            tables = [name for (name,) in ask(_TABLES)]
+            is_there = [
+                SQL("SELECT {} WHERE EXISTS (SELECT FROM {})").format(name, Identifier(name)) for name in tables
+            ]
+            self.non_empty = SQL(" UNION ALL ").join(is_there)
+            for (name,) in ask(self.non_empty).fetchall():
+                self.first_rows[name] = ask(SQL("SELECT * FROM {}").format(Identifier(name))).fetchall()
+            for (name,) in ask(_SEQUENCES).fetchall():
+                self.sequences[name] = ask(
+                    SQL("SELECT last_value, is_called FROM {}").format(Identifier(name))
+                ).fetchall()[0]
 
-    def is_left(self) -> bool:
-        """Return whether nobody but this and the idle connections of the pool is connected, or soon after."""
-        if self.pool is not None and self.pool.checkedout():
+    def can_be_used_again(self) -> bool:
+        """Make it empty; return whether that brings back what was there at first."""
+        if self.uses >= _USES or cast(QueuePool, self.pool).checkedout():
             return False
-        expected, give_up_s = 1 + (self.pool.checkedin() if self.pool else 0), time.monotonic() + _LEFT_WITHIN_S
-        while self.connection.execute(_CONNECTED).fetchone() != (expected,):
+        with self.connected() as connection:
+            if not self._is_left(connection) or connection.execute(_DEFINITION.encode()).fetchall() != self.definition:
+                return False
+            self._make_empty(connection)
+        return self.deleted_rows < _DELETED_ROWS
+
+    @contextmanager
+    def connected(self) -> Iterator[psycopg.Connection]:
+        """Yield one of the connections, on which each statement is a transaction by itself."""
+        pooled = self.pool.connect()
+        connection = cast(psycopg.Connection, pooled.driver_connection)
+        connection.autocommit = True
+        try:
+            yield connection
+            connection.autocommit = False
+        finally:
+            pooled.close()
+
+    def _is_left(self, connection: psycopg.Connection) -> bool:
+        """Return whether nothing but the pool is connected, or soon after."""
+        expected, give_up_s = 1 + cast(QueuePool, self.pool).checkedin(), time.monotonic() + _LEFT_WITHIN_S
+        while connection.execute(_CONNECTED).fetchone() != (expected,):
             if time.monotonic() > give_up_s:
                 return False
             time.sleep(0.005)
         return True
 
-    def is_as_defined(self) -> bool:
-        """Return whether the tables are as they were at first."""
-        return self._read_definition() == self.definition
-
-    def make_empty(self) -> None:
-        """Bring back the rows that were there at first, and no others."""
+    def _make_empty(self, connection: psycopg.Connection) -> None:
         assert self.non_empty is not None
-        ask = self.connection.execute
-        with self.connection.transaction():
+        ask = connection.execute
+        with connection.transaction():
             ask("SET LOCAL session_replication_role = replica")  # every table is emptied, so no row asks for others
             for (name,) in ask(self.non_empty).fetchall():
                 self.deleted_rows += ask(SQL("DELETE FROM {}").format(Identifier(name))).rowcount
@@ -91,15 +113,6 @@ class Database:
                     ask(SQL("INSERT INTO {} VALUES ({})").format(Identifier(name), values), row)
             for name, state in self.sequences.items():
                 ask("SELECT setval(%s::regclass, %s, %s)", (name, *state))
-
-    def _read_definition(self) -> list[tuple[Any, ...]]:
-        return self.connection.execute(_DEFINITION.encode()).fetchall()
-
-    def close(self) -> None:
-        """Close all connections that were kept."""
-        if self.pool is not None:
-            self.pool.dispose()
-        self.connection.close()
 
 
 class Databases:
@@ -122,31 +135,26 @@ class Databases:
     def give_back(self, url: str) -> None:
         """Make the database at ``url`` empty again, or drop it."""
         database = self._in_use.pop(url)
-        with suppress(psycopg.Error):  # a test has ended all connections
-            if database.uses < _USES and database.is_left() and database.is_as_defined():
-                database.make_empty()
-                if database.deleted_rows < _DELETED_ROWS:
-                    self._empty.append(database)
-                    return
-        database.close()
+        with suppress(psycopg.Error, SQLAlchemyError):  # a test has ended the connections, or the whole cluster
+            if database.can_be_used_again():
+                self._empty.append(database)
+                return
+        database.pool.dispose()
         self._administrator.execute(f"DROP DATABASE {database.name} WITH (FORCE)".encode())
 
     def share_pool(self, engine: Engine, url: str) -> None:
         """Let ``engine`` use the connections that engines of earlier tests have opened."""
-        database = self._in_use[url]
-        if database.pool is None:
-            assert isinstance(engine.pool, QueuePool)
-            database.pool = engine.pool
-        engine.pool = database.pool
+        engine.pool = self._in_use[url].pool
 
     def close(self) -> None:
         """Close all connections; the databases end with their cluster."""
         for database in (*self._empty, *self._in_use.values()):
-            database.close()
+            database.pool.dispose()
 
     def _make(self) -> Database:
         name = f"tocsin_{next(self._numbers)}"
         self._administrator.execute(f"CREATE DATABASE {name} {self._copy}".encode())
-        database = Database(name, self._cluster.url(name), self._cluster.connect(name))
+        url = self._cluster.url(name)
+        database = Database(name, url, open_engine(url, pool_size=_CONNECTIONS).pool)
         database.remember()
         return database

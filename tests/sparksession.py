@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.forkedpython import forking_python
 from tests.quickspark import QUICK_JAVA
 
 from tocsin.spark.session import open_session
@@ -32,11 +33,14 @@ _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factory
 
 
 @pytest.fixture(scope="session")
-def started_spark() -> Iterator[SparkSession]:
+def started_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The run's one Spark."""
-    session = open_session(master="local[2]", conf=_CONF)
-    yield session
-    session.stop()
+    with forking_python(tmp_path_factory.mktemp("python")) as python:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("PYSPARK_PYTHON", python)
+            session = open_session(master="local[2]", conf=_CONF)
+        yield session
+        session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -28,11 +28,12 @@ _WITHIN_S = 240
 
 _ALWAYS = (
     f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
-    " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xmn256m"
+    " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xmn256m -XX:ReservedCodeCacheSize=256m"
     " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Xlog:disable"
 )
 QUICK_JAVA = f"{_ALWAYS} -XX:SharedArchiveFile={_ARCHIVE}"
-"""What Java gains from that lives for seconds: one compiler, one collector, room for Spark's classes at once, no
+"""What Java gains from that lives for seconds: one compiler, one collector, room for Spark's classes at once and for
+what is compiled of them (of one compiler's 48 MB, two dozen tests fill most, and then Java interprets), no
 verification of Spark's own classes, and the archive of them; Java does without one that is missing or does not fit."""
 
 

@@ -54,7 +54,7 @@ class Database:
 
     def remember(self) -> None:
         """Note what a database that nobody has used yet has in it."""
-        with self.connected() as connection:
+        with self.connection() as connection:
             ask = connection.execute
             self.definition = ask(_DEFINITION.encode()).fetchall()
             tables = [name for (name,) in ask(_TABLES)]
@@ -73,14 +73,14 @@ class Database:
         """Make it empty; return whether that brings back what was there at first."""
         if self.uses >= _USES or cast(QueuePool, self.pool).checkedout():
             return False
-        with self.connected() as connection:
+        with self.connection() as connection:
             if not self._is_left(connection) or connection.execute(_DEFINITION.encode()).fetchall() != self.definition:
                 return False
             self._make_empty(connection)
         return self.deleted_rows < _DELETED_ROWS
 
     @contextmanager
-    def connected(self) -> Iterator[psycopg.Connection]:
+    def connection(self) -> Iterator[psycopg.Connection]:
         """Yield one of the connections, on which each statement is a transaction by itself."""
         pooled = self.pool.connect()
         connection = cast(psycopg.Connection, pooled.driver_connection)
@@ -107,9 +107,9 @@ class Database:
             ask("SET LOCAL session_replication_role = replica")  # every table is emptied, so no row asks for others
             for (name,) in ask(self.non_empty).fetchall():
                 self.deleted_rows += ask(SQL("DELETE FROM {}").format(Identifier(name))).rowcount
-            for name, rows in self.first_rows.items():
-                values = SQL(", ").join(SQL("%s") for _ in rows[0])
-                for row in rows:
+            for name, first_rows in self.first_rows.items():
+                values = SQL(", ").join(SQL("%s") for _ in first_rows[0])
+                for row in first_rows:
                     ask(SQL("INSERT INTO {} VALUES ({})").format(Identifier(name), values), row)
             for name, state in self.sequences.items():
                 ask("SELECT setval(%s::regclass, %s, %s)", (name, *state))

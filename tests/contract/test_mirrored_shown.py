@@ -127,7 +127,7 @@ def test_nobody_is_shown_what_is_not_mapped(
         assert mirror.run(Mapping(MAPPED)).errors == []
         _change(source)
         report = mirror.run(Mapping(MAPPED))
-        assert (report.errors, report.counts["changed"], report.counts["deleted"]) == ([], 4, 1)
+        assert (report.errors, report.counts["changed"], report.counts["deleted"]) == ([], 5, 1)
         notify_all(sqlite_engine)
         index_all(sqlite_engine)
         aviary = _catalogue(administrator)

@@ -16,7 +16,6 @@ from typing import Any, TextIO, cast
 
 from tocsin.cli.exit_codes import exit_code
 from tocsin.errors import TocsinError
-from tocsin.store.database.faults import failure_for
 
 
 def report(error: TocsinError) -> int:
@@ -25,15 +24,6 @@ def report(error: TocsinError) -> int:
     for note in getattr(error, "__notes__", ()):
         sys.stderr.write(f"{note}\n")
     return exit_code(error)
-
-
-def known_failure(error: Exception) -> TocsinError | None:
-    """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
-    failure = failure_for(error)
-    if failure is not None:
-        cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
-        failure.message = f"{failure.message} ({cause[0]})"
-    return failure
 
 
 def report_surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -15,9 +15,10 @@ from typer.main import get_command
 
 from tocsin.cli.commands import COMMANDS
 from tocsin.cli.exit_codes import EXITS
-from tocsin.cli.failure import ending_unread, known_failure, report, report_surprise
+from tocsin.cli.failure import ending_unread, report, report_surprise
 from tocsin.cli.parent_pipe import hold_lifeline
 from tocsin.errors import TocsinError
+from tocsin.store.database.faults import known_failure
 
 _ABOUT = "Notifies the right people of every change of a data asset, once, and says why."
 

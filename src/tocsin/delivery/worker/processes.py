@@ -23,6 +23,8 @@ import structlog
 from tocsin.delivery.worker.shares import Place, ProcessTable
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.forks import STOP, end_forks, end_in_words, fork
+from tocsin.store.database.engine import STORE_FAILURES
+from tocsin.store.database.faults import known_failure
 
 SHORT_LIFE_S = 5.0
 """Who dies younger than this has not stayed up."""
@@ -161,8 +163,11 @@ def _report_error(work: Callable[[], None], to_report: Connection) -> None:
     """Do the work of a process; what is wrong with the settings or the store is the parent's to say."""
     try:
         work()
-    except TocsinError as error:
-        to_report.send(error)
+    except STORE_FAILURES as error:
+        failure = error if isinstance(error, TocsinError) else known_failure(error)
+        if failure is None:
+            raise
+        to_report.send(failure)
         raise SystemExit(1) from None
 
 

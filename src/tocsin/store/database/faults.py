@@ -127,6 +127,15 @@ def failure_for(error: BaseException) -> TocsinError | None:
     return Unavailable(fault.sentence, retry_after_s=_RETRY_AFTER_S if fault.passes else None)
 
 
+def known_failure(error: Exception) -> TocsinError | None:
+    """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
+    failure = failure_for(error)
+    if failure is not None:
+        cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+        failure.message = f"{failure.message} ({cause[0]})"
+    return failure
+
+
 def _speaks_of_faults(error: BaseException) -> bool:
     """Return whether an exception comes from a driver or the system: what others say may quote anybody."""
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}

@@ -17,6 +17,24 @@ from multiprocessing.context import ForkProcess
 STOP = (signal.SIGINT, signal.SIGTERM)
 """The signals that ask a process to end."""
 
+SHORT_LIFE_S = 5.0
+"""Who dies younger than this has not stayed up."""
+
+DEATHS_BEFORE_GIVING_UP = 5
+"""So many in a row who did not stay up end the whole."""
+
+
+class EarlyDeaths:
+    """Number of processes in a row that did not stay up."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, started_s: float) -> bool:
+        """Count the end of a process that began at ``started_s`` (monotonic); return whether they keep failing."""
+        self._count = self._count + 1 if time.monotonic() - started_s < SHORT_LIFE_S else 0
+        return self._count >= DEATHS_BEFORE_GIVING_UP
+
 
 def fork(work: Callable[[], None]) -> ForkProcess:
     """Return a process that does ``work``; it ends at once when this one is killed."""

@@ -22,15 +22,9 @@ import structlog
 
 from tocsin.delivery.worker.shares import Place, ProcessTable
 from tocsin.errors import TocsinError, Unavailable
-from tocsin.forks import STOP, end_forks, end_in_words, fork
+from tocsin.forks import STOP, EarlyDeaths, end_forks, end_in_words, fork
 from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import known_failure
-
-SHORT_LIFE_S = 5.0
-"""Who dies younger than this has not stayed up."""
-
-DEATHS_BEFORE_GIVING_UP = 5
-"""So many first processes in a row that did not stay up end the worker."""
 
 _NO_MORE_FOR_S = 30.0
 """Seconds for which no other process is started after one has failed."""
@@ -111,7 +105,7 @@ class _WorkerProcesses:
     def __init__(self, limit: int, work: Work) -> None:
         self._work, self._table = work, ProcessTable(limit)
         self._children: list[_WorkerProcess] = []
-        self._early_deaths = 0
+        self._early_deaths = EarlyDeaths()
         self._no_more_until_s = 0.0
 
     def start(self) -> None:
@@ -146,14 +140,13 @@ class _WorkerProcesses:
         child.reports.close()
         self._children.remove(child)
         self._table.remove(child.number)
-        code, lived_s = child.process.exitcode or 0, time.monotonic() - child.started_s
+        code = child.process.exitcode or 0
         if child.number:
             self._no_more_until_s = time.monotonic() + (_NO_MORE_FOR_S if code else 0.0)
             say = _log.warning if code else _log.info
             say("worker.process_ended", pid=child.process.pid, how=end_in_words(code), processes=len(self._children))
             return
-        self._early_deaths = self._early_deaths + 1 if lived_s < SHORT_LIFE_S else 0
-        if self._early_deaths >= DEATHS_BEFORE_GIVING_UP:
+        if self._early_deaths.add(child.started_s):
             raise Unavailable("The worker's processes keep failing; see their output above.")
         _log.warning("worker.process_ended", pid=child.process.pid, how=end_in_words(code), then="restarting")
         self.start()

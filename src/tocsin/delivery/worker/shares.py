@@ -120,10 +120,8 @@ class Place:
         count, share = self._table.count, self.share(limit)
         busy_lanes = [name for name, busy_count in busy_counts.items() if busy_count > share]
         has_said = self._table.hold_back(self._number, busy_lanes)
-        is_of_destinations = not any(
-            " " in name for name in busy_lanes
-        )  # lanes of own addresses are not claimed by name
-        if has_said and is_of_destinations and self._table.share_count_of(self._number) < count:
+        has_own_addresses = any(" " in name for name in busy_lanes)  # they are not claimed by the names of their lanes
+        if has_said and not has_own_addresses and self._table.share_count_of(self._number) < count:
             self._table.keep(self._number, count)
 
     def may_claim(self, destination_id: str) -> bool:

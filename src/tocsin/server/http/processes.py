@@ -20,15 +20,10 @@ from multiprocessing.context import ForkProcess
 import structlog
 
 from tocsin.errors import Conflict, Unavailable
-from tocsin.forks import STOP, end_forks, end_in_words, fork
+from tocsin.forks import STOP, EarlyDeaths, end_forks, end_in_words, fork
 
 Serve = Callable[[int], None]
 """Serves until SIGTERM; given the number of its process, from 0."""
-
-SHORT_LIFE_S = 5.0
-"""Who dies younger than this has not stayed up."""
-DEATHS_BEFORE_GIVING_UP = 5
-"""So many in a row who did not stay up end the whole."""
 
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 8.0
@@ -74,7 +69,7 @@ class _Family:
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
         self._running: list[_Child] = []
-        self._early_deaths = 0
+        self._early_deaths = EarlyDeaths()
 
     def start(self, number: int) -> None:
         self._running.append(_Child(number, fork(partial(self._serve, number)), time.monotonic()))
@@ -82,9 +77,7 @@ class _Family:
     def replace_the_dead(self) -> None:
         for child in [one for one in self._running if not one.process.is_alive()]:
             self._running.remove(child)
-            is_early = time.monotonic() - child.started_s < SHORT_LIFE_S
-            self._early_deaths = self._early_deaths + 1 if is_early else 0
-            if self._early_deaths >= DEATHS_BEFORE_GIVING_UP:
+            if self._early_deaths.add(child.started_s):
                 raise Unavailable("The server's processes keep failing; see their output above.")
             how = end_in_words(child.process.exitcode or 0)
             _log.warning("server_process_ended", pid=child.process.pid, how=how, then="restarting")

@@ -199,8 +199,9 @@ class Writer:
                 digest=None if work.has_left_out else intent.digest,
             )
         )
-        for row in [row for row in self.entities.values() if row.entity_id in work.hidden_ids]:
-            self._forget_digest(row)
+        if work.hidden_ids:
+            for row in [row for row in self.entities.values() if row.entity_id in work.hidden_ids]:
+                self._forget_digest(row)
         if source.kind.name in ("tag", "glossaryTerm") and written.document and intent.is_mapped:
             self.labels.add(str(written.document["fullyQualifiedName"]))
         return work.result

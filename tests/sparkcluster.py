@@ -12,7 +12,6 @@ import secrets
 import subprocess
 import sys
 import sysconfig
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,6 +22,7 @@ from pyspark.find_spark_home import _find_spark_home
 from sqlalchemy import Engine
 from tests.quickspark import QUICK_JAVA
 from tests.sparksession import SHORT_LIVED
+from tests.waiting import until
 
 from tocsin.cli.ports import any_free_port
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
@@ -160,10 +160,7 @@ def _localize(block: str, folder: Path, secret: str, port: int, database_url: st
 def _ready(command: str, log: Path, says: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process of the cluster; give it once its log says that it runs."""
     with _running(command, log, {"SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA}) as process:
-        until_s = time.monotonic() + _STARTS_WITHIN_S
-        while says not in log.read_text():
-            assert time.monotonic() < until_s, log.read_text()[-3000:]
-            time.sleep(0.05)
+        until(lambda: says in log.read_text(), within_s=_STARTS_WITHIN_S)
         yield process
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from tests.acceptance.cli.conftest import WITHIN_S, Shell, shell_in
 from tests.acceptance.cli.test_against_a_server import wait_for
 from tests.prestarted import Prestarted
+from tests.waiting import until
 
 Json = Any  # Any: JSON of a server
 EMAIL = "ada@example.com"
@@ -90,11 +90,8 @@ def entities_of(client: httpx.Client) -> Json:
     return entities
 
 
-def wait_until_some_are_there(client: httpx.Client, process: Any) -> None:  # Any: the process that writes
-    deadline = time.monotonic() + WITHIN_S
-    while client.get("/tables?limit=0").json()["paging"]["total"] < 5:
-        assert time.monotonic() < deadline, process.communicate(timeout=5)
-        time.sleep(0.01)
+def table_count(client: httpx.Client) -> int:
+    return int(client.get("/tables?limit=0").json()["paging"]["total"])
 
 
 def test_a_tocsin_mirrors_another_as_the_page_says(
@@ -116,9 +113,9 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
         shell = shell.beside(TOCSIN_EGRESS_ALLOW='["127.0.0.0/8"]')
         rehearsal = shell.json("source", "openmetadata", "--dry-run")
         assert rehearsal["counts"]["created"] == TABLES + 6
-        assert mirror.get("/tables?limit=0").json()["paging"]["total"] == 0
+        assert table_count(mirror) == 0
         with shell.start("source", "openmetadata") as process:
-            wait_until_some_are_there(mirror, process)
+            until(lambda: table_count(mirror) >= 5, within_s=WITHIN_S, every_s=0.01)
             process.kill()
         assert shell.json("source", "status")["loaded"] is False
         assert shell.json("source", "openmetadata")["errors"] == []

@@ -99,14 +99,15 @@ async def test_a_dependency_is_called_once_and_ends_after_the_answer() -> None:
 
 
 async def test_who_is_cancelled_waits_for_the_thread() -> None:
-    is_over, may_end = threading.Event(), threading.Event()
+    has_begun, is_over, may_end = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
+        has_begun.set()
         may_end.wait(5)
         is_over.set()
 
     task = asyncio.create_task(in_thread(work))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(has_begun.wait, 5)
     task.cancel()
     may_end.set()
     with pytest.raises(asyncio.CancelledError):

@@ -113,7 +113,7 @@ def _end_quietly() -> None:
     program = getattr(main, "__spec__", None)
     if program is not None and program.name == _READERS_PROGRAM:
         sys.excepthook = _unless_nobody_listens
-    elif program is not None and program.name == _PLANNING_PROGRAM:
+    elif program is not None and program.name == _PLANNING_PROGRAM:  # it prints by this name, whatever the settings
         vars(main)["traceback"] = SimpleNamespace(format_exc=traceback.format_exc, print_exc=_print_error)
 
 

@@ -15,11 +15,11 @@ from tests.contract.canary import CANARY, Canaries
 from tests.contract.test_access import create_entity, send_patch
 from tests.contract.test_canary import leaks_of
 from tests.contract.test_search import index_all
+from tests.mirrored import Mirrored
 from tests.notifying import notify_all
 from tests.openmetadata import Document, FakeOpenMetadata, a_label, a_warehouse, now_ms, reference, running, table_id
 from tests.serving import Json, Served
 from tests.startedserver import served, sqlite_url
-from tests.store.test_openmetadata_mirror import Mirrored
 
 from tocsin.sources.openmetadata.kinds import KINDS
 from tocsin.sources.openmetadata.mapping import Mapping

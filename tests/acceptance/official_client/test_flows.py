@@ -11,7 +11,7 @@ from tests.acceptance.official_client.conftest import ENVIRONMENTS, Flow, events
 from tests.acceptance.official_client.indexing import following_index
 from tests.notifying import notify_all
 from tests.serving import Json, Served
-from tests.store.test_mirrored_answers import RECORDED
+from tests.store.mirror.test_mirrored_answers import RECORDED
 
 _RUNS = {
     "name": "runs",

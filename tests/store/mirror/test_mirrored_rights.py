@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from sqlalchemy import Engine
-from tests.openmetadata import FakeOpenMetadata, Fault, a_label, a_warehouse, now_ms, reference, running, table_id
-from tests.store.test_hostile_openmetadata import put
-from tests.store.test_openmetadata_mirror import ORDERS, Mirrored, change_table
+from tests.mirrored import ORDERS, Mirrored, change_table, put
+from tests.openmetadata import Fault, a_label, now_ms, reference, table_id
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.model.access import Operation
@@ -18,23 +14,6 @@ from tocsin.model.stored import Key
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.people.identities import People
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeOpenMetadata]:
-    with running(FakeOpenMetadata()) as served:
-        a_warehouse(served)
-        yield served
-
-
-@pytest.fixture
-def both(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    return Mirrored(store_engine, fake)
-
-
-@pytest.fixture
-def mirror(sqlite_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    return Mirrored(sqlite_engine, fake)
 
 
 def may_see(mirror: Mirrored, person: Actor, kind: str, entity_id: str) -> bool:

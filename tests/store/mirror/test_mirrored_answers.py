@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine
+from tests.mirrored import Mirrored
 from tests.openmetadata import FakeOpenMetadata, now_ms, running
-from tests.store.test_openmetadata_mirror import Mirrored
 
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key

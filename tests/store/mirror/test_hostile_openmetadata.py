@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import Engine
-from tests.openmetadata import FakeOpenMetadata, Fault, a_warehouse, now_ms, reference, running, table_id
-from tests.store.test_openmetadata_mirror import Mirrored, change_table
+from tests.mirrored import Mirrored, change_table, put
+from tests.openmetadata import Fault, now_ms, reference, table_id
 
 from tocsin.access.unmapped import UNMAPPED
 from tocsin.errors import NotFound
@@ -22,29 +20,6 @@ from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.store.catalogue.people.identities import People
 
 ALL_WITH_PEOPLE = Mapping(("*",), has_people=True)
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeOpenMetadata]:
-    with running(FakeOpenMetadata()) as served:
-        a_warehouse(served)
-        yield served
-
-
-@pytest.fixture
-def both(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    return Mirrored(store_engine, fake)
-
-
-@pytest.fixture
-def mirror(sqlite_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    return Mirrored(sqlite_engine, fake)
-
-
-def put(mirror: Mirrored, collection: str, number: int, name: str, **fields: Any) -> Document:
-    """Keep an entity without parents at the server."""
-    document = {"id": table_id(number), "name": name, "fullyQualifiedName": name, "updatedAt": now_ms()}
-    return mirror.fake.put(collection, document | {"updatedBy": "upstream.admin", "version": 0.1} | fields)
 
 
 def test_people_and_teams_of_ours_are_not_changed(mirror: Mirrored) -> None:

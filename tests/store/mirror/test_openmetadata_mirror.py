@@ -2,132 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine
+from tests.mirrored import CLOCK, MAPPED, ORDERS, Mirrored, change_table
 from tests.notifying import notify_all
 from tests.openmetadata import (
     SCHEMA,
     SERVICE,
     TOKEN,
-    FakeOpenMetadata,
     Fault,
     a_label,
     a_table,
-    a_warehouse,
     now_ms,
     reference,
-    running,
     table_id,
 )
 from tests.serving import KEY
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.alerts.explanations.matching import match_trace
-from tocsin.catalogue.writes import Writes
-from tocsin.clock import SystemClock
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, InvalidSetting
 from tocsin.model.access import Operation
-from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
-from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
-from tocsin.sources.process.build import BOT, MirrorRecords, prepare, read_status, run_once
+from tocsin.sources.process.build import read_status, run_once
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.relay_lead import RelayLead
 from tocsin.store.upkeep.opening import open_store
 from tocsin.store.upkeep.stored_settings import store_secret
-
-CLOCK = SystemClock()
-MAPPED = Mapping(("snow",))
-ORDERS = "snow.dwh.marts.orders_0"
-
-
-class Mirrored:
-    """A store, a server that it mirrors, and the runs."""
-
-    def __init__(self, engine: Engine, fake: FakeOpenMetadata) -> None:
-        self.engine, self.fake = engine, fake
-        self.catalogue, self.records = SqlCatalogue(engine), MirrorRecords(engine)
-        self.writes = Writes(self.catalogue, CLOCK)
-        first_start(engine, Settings())
-        prepare(self.writes)
-        self.waited: list[float] = []
-
-    def run(self, mapping: Mapping = MAPPED, **options: Any) -> RunReport:
-        bot = People(self.engine).by_name(BOT["name"])
-        assert bot is not None
-        actor = Actor(bot.id, bot.name, is_bot=True)
-        writer = Writer(self.writes, self.records, actor, mapping, CLOCK, is_dry=options.get("is_dry", False))
-        access = Access(self.fake.address, TOKEN, egress_of(["127.0.0.0/8"]), options.pop("answer_bytes", 2**20))
-        with Upstream(access, CLOCK, self._wait) as upstream:
-            return Mirror(upstream, writer, CLOCK, RunOptions(**options)).run()
-
-    def _wait(self, seconds: float) -> bool:
-        self.waited.append(seconds)
-        return False
-
-    def table(self, name: str = ORDERS) -> Document:
-        return self.catalogue.get("table", Key.by_name(name), "all")
-
-    def events(self) -> list[Any]:
-        return [logged.event for logged in EventLog(self.engine).read(0, 10_000)]
-
-    def end(self) -> int:
-        return EventLog(self.engine).readable_end()
-
-    def user(self, name: str, **fields: object) -> Actor:
-        request = {"name": name, "email": f"{name}@example.org", **fields}
-        document = self.writes.create("user", request, actor=SYSTEM).document
-        return Actor(document["id"], name)
-
-    def alert(self, name: str = "all") -> None:
-        admin = People(self.engine).by_name("admin")
-        assert admin is not None
-        destinations = [{"id": table_id(99), "category": "Admins", "type": "ActivityFeed"}]
-        request: Document = {"name": name, "alertType": "Notification", "destinations": destinations, "enabled": True}
-        request["filteringRules"] = {"resources": ["table"], "rules": []}
-        self.writes.create("eventsubscription", request, actor=Actor(admin.id, admin.name, is_admin=True))
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeOpenMetadata]:
-    with running(FakeOpenMetadata()) as served:
-        yield served
-
-
-@pytest.fixture
-def both(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    a_warehouse(fake)
-    return Mirrored(store_engine, fake)
-
-
-@pytest.fixture
-def mirror(sqlite_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
-    a_warehouse(fake)
-    return Mirrored(sqlite_engine, fake)
-
-
-def change_table(mirror: Mirrored, at_ms: int | None = None, **fields: object) -> Document:
-    """Change the first table at the server, and return it."""
-    before = mirror.fake.lists["tables"][table_id(0)]
-    after = before | {"updatedAt": at_ms or now_ms(), "updatedBy": "upstream.jane", "version": 0.4} | fields
-    return mirror.fake.put("tables", after)
 
 
 def test_the_first_load_keeps_ids_times_and_authors_and_tells_nobody(both: Mirrored) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +32,10 @@ ALLOWED = {
 """Names that hold such a word all the same, each with its reason."""
 
 
+IMPERSONAL = re.compile(r"(?<!-)\b(somebody|whoever|what waits|is asked)\b", re.IGNORECASE)
+"""Words that leave out who does something, or to what; a docstring or comment says it."""
+
+
 def test_no_module_class_or_function_has_a_name_that_says_nothing(sources: dict[Path, ast.Module]) -> None:
     violations = [
         f"{path}: {name}" for path, name in _names(sources) if _words(name) & SAY_NOTHING and name not in ALLOWED
@@ -52,6 +58,16 @@ def test_a_class_name_stands_for_one_thing(sources: dict[Path, ast.Module]) -> N
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(path)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_docstrings_and_comments_say_who_acts(root: Path) -> None:
+    places = [
+        f"{path.relative_to(root)}:{line}: {text.strip()}"
+        for path in sorted((root / "src").rglob("*.py"))
+        for line, text in _prose(path.read_text())
+        if IMPERSONAL.search(text)
+    ]
+    assert places == []
 
 
 def test_no_allowance_is_left_over(sources: dict[Path, ast.Module]) -> None:
@@ -87,3 +103,14 @@ def _names(sources: dict[Path, ast.Module]) -> Iterator[tuple[Path, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield path, node.name
+
+
+def _prose(source: str) -> Iterator[tuple[int, str]]:
+    """Yield each comment and docstring, and the number of its first line."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text

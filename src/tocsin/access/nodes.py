@@ -60,7 +60,7 @@ class OwnedWithin(Formula["Leaf"]):
 
 @dataclass(frozen=True, slots=True)
 class Owned(Formula["Leaf"]):
-    """Somebody owns it."""
+    """It has an owner."""
 
 
 @dataclass(frozen=True, slots=True)

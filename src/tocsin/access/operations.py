@@ -51,13 +51,13 @@ _ADMINISTRATORS = {
     ),
     "team": frozenset({"defaultRoles", "domains"}),
 }
-"""Keys that say who somebody is or what they may do: they need ``All`` besides what else they need."""
+"""Keys that say who a person is or what they may do: they need ``All`` besides what else they need."""
 
 _POWERS = {
     "user": ("isAdmin", "isBot", "allowImpersonation", "authenticationMechanism", "roles"),
     "team": ("policies", "defaultRoles"),
 }
-"""Keys of a new user or team that give somebody powers."""
+"""Keys of a new user or team that give a person powers."""
 
 _MEMBER_KEYS = ("description", "displayName", "tags", "extension")
 _MEMBER_LISTS = frozenset({"columns", "tasks", "schemaFields", "messageSchema", "fields", "dataModel", "mlFeatures"})

@@ -99,7 +99,7 @@ class PolicySnapshot:
         return self._openness.holds_for_all
 
     def view_extent(self, user_id: str, resources: Collection[str]) -> ViewExtent:
-        """Return how much somebody may view of these types, ``all`` for every type, whatever entities there are."""
+        """Return how much a person may view of these types, ``all`` for every type, whatever entities there are."""
         permissions = self.of(user_id)
         if not permissions.subject.id:
             return ViewExtent.DELETED
@@ -112,7 +112,7 @@ class PolicySnapshot:
         return ViewExtent.NOTHING if all(scope is NEVER for scope in scopes) else ViewExtent.PART
 
     def is_limited(self, permissions: Permissions) -> bool:
-        """Return whether somebody who is there may not view everything."""
+        """Return whether a person who is there may not view everything."""
         subject = permissions.subject
         if not subject.id or permissions.views_everything:
             return False

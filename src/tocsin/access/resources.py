@@ -22,7 +22,7 @@ ASSETS = tuple(sorted(ENTITY_TYPES.keys() - _OTHERS - {*POWERS} | _UPSTREAM_ALON
 CONTAINERS = words(
     "dataProduct directory driveService ingestionPipeline securityService spreadsheet testDefinition"
 ).union(*(place.types for row in ENTITY_TYPES.values() for place in row.places))
-"""Assets that hold others, bring them in or order them: whoever owns one has a say in what others own."""
+"""Assets that hold others, bring them in or order them: their owners have a say in what others own."""
 
 CLAIMABLE = tuple(one for one in ASSETS if one not in CONTAINERS)
 """Assets of which anybody may name an owner while they have none."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tocsin.access.rules import Policy
 
 ORGANIZATION = "Organization"
-"""The name of the team above all teams: whoever is in no team is in it."""
+"""The name of the team above all teams: people without a team are in it."""
 
 
 @dataclass(frozen=True)

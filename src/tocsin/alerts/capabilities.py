@@ -32,7 +32,7 @@ _NO_EVENT = "None of its events can match the chosen filters and triggers"
 
 @dataclass(frozen=True)
 class AlertSelection:
-    """What somebody has chosen so far for an alert.
+    """What a person has chosen so far for an alert.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ class FindingLog:
         return True
 
     def set_aside(self, finding: AuditFinding) -> None:
-        """Put an event on the alert and disable it, so that it delays nobody until somebody has changed it."""
+        """Put an event on the alert and disable it, so that it delays nobody until a person has changed it."""
         with suppress(NotFound, Conflict):  # gone already, or written down by another pipeline
             self.add(finding)
             off: PatchOperation = {"op": "add", "path": "/enabled", "value": False}

@@ -52,7 +52,7 @@ def with_current_names(
 
 
 def _check_not_reused(request: Document, before: Document | None, entities: NamedEntities) -> None:
-    """Refuse a recipient's former name that somebody else has now, where the alert says the current one."""
+    """Refuse a recipient's former name that another person has now, where the alert says the current one."""
     old_names, new_names = (
         {(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request)
     )

@@ -24,7 +24,7 @@ _PEOPLE = ("user", "team")
 
 @dataclass(frozen=True)
 class Handling:
-    """What somebody does to an incident: the kind of step, a comment, and whom it is assigned to."""
+    """What a person does to an incident: the kind of step, a comment, and whom it is assigned to."""
 
     kind: StepKind
     comment: str | None = None

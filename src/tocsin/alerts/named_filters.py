@@ -18,7 +18,7 @@ _KEYS = frozenset({"filteringRules", "input", "resources"})
 def with_rules(request: Document, before: Document) -> Document:
     """Return ``request`` with the ``filteringRules`` that count, and with its ``input`` if they follow from it.
 
-    A changed input is compiled anew; rules that are changed by hand, by whoever knows the input, take its place.
+    A changed input is compiled anew; rules that are changed by hand, by a person who knows the input, take its place.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def remarks_on(subscription: EventSubscription, plan: Plan, document: Document) 
 
 
 def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
-    """Yield each filter and action that is asked for by name and that no resource of the alert offers."""
+    """Yield each filter and action that the alert names and that none of its resources offers."""
     filtering, alert_input = subscription.filtering_rules, subscription.input or {}
     resources = filtering.resources if filtering else ()
     names_by_list = offered_names(subscription.alert_type, resources)

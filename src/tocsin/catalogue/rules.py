@@ -1,6 +1,6 @@
 """Rules of all entity types, in the order in which the write path asks for them.
 
-Next: ``flow/capture/write.py``, which says when each is asked.
+Next: ``flow/capture/write.py``, which says when each is called.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class CatalogueRules(Rules):
         return with_checked_extension(transaction, kind.name, with_checked_columns(kind, completed, old), old)
 
     def of_the_past(self, record: Record, entity_type: str, past: Document) -> Document:
-        """Let a past version of a policy grant nothing to who has the name of somebody since deleted."""
+        """Let a past version of a policy grant nothing to who has the name of a person since deleted."""
         return as_of_now(record.transaction, past, int(past["updatedAt"])) if entity_type == POLICY else past
 
     def before_change(self, record: Record, old: Stored, fields: Document) -> None:

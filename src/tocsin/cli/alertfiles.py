@@ -112,7 +112,7 @@ def parse_alerts(text: str, source: str, allowed_names: Collection[str] = ()) ->
     """Return the alerts that ``text`` holds; ``source`` names it, and its suffix says what it is.
 
     ``${NAME}`` in a destination is the environment variable of that name, if it begins with ``PREFIX_OF_VARIABLES`` or
-    is ``allowed_names``: whoever may change a file must not be able to send other secrets of the environment anywhere.
+    is ``allowed_names``: who may change a file must not be able to send other secrets of the environment anywhere.
 
     Raises
     ------

@@ -230,7 +230,7 @@ def _show(planned: Sequence[PlannedAlert]) -> None:
 
 
 def _check_deletions(planned: Sequence[PlannedAlert], *, is_confirmed: bool) -> None:
-    """Refuse to delete alerts unless somebody has said so.
+    """Refuse to delete alerts unless a person has said so.
 
     Raises
     ------

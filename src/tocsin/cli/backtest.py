@@ -134,7 +134,7 @@ def bars(per_day: Sequence[Document], period: Document) -> EventBars:
 def await_end(
     client: Client, started: Document, report: ReportProgress, *, patience_s: float = _NOBODY_COMES_S
 ) -> Document:
-    """Wait until a backtest is over; whoever breaks off meanwhile cancels it, and so does the lack of a pipeline.
+    """Wait until a backtest is over; Ctrl-C cancels it, and so does the lack of a pipeline.
 
     Raises
     ------

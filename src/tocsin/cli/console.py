@@ -15,7 +15,7 @@ _WIDTH = max(map(len, _COLOURS))
 
 @dataclass(frozen=True)
 class Login:
-    """Somebody who can log in; ``password`` is None unless it was made just now."""
+    """A person who can log in; ``password`` is None unless it was made just now."""
 
     name: str
     who: str

@@ -111,7 +111,7 @@ def replay(
 
 
 def _follow_replay(client: Client, replay: Document) -> Document:
-    """Wait until a replay is over and show how far it is; whoever breaks off meanwhile cancels it."""
+    """Wait until a replay is over and show how far it is; Ctrl-C cancels it."""
     try:
         with progress_bar("Replay") as report:
             while replay["state"] in _OPEN:

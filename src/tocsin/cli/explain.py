@@ -65,7 +65,7 @@ def explain(
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Document]:
-    """Return the event that is asked about; of an asset its latest ones, the last of which is meant."""
+    """Return the event to explain; of an asset its latest ones, the last of which is meant."""
     if (event is None) == (asset is None):
         raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
     if event is not None:
@@ -107,7 +107,7 @@ def _change_texts(event: Document) -> Iterator[str]:
 
 
 def _concerns(alert: Document, answer: Document) -> bool:
-    """Return whether an alert has to do with who is asked about; with everybody, whatever matched has."""
+    """Return whether an alert concerns the person in question; without one, every alert that matched does."""
     about_all = answer["user"] is None and answer["notified"]["isWhole"]
     return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _is_notified(alert, answer))
 

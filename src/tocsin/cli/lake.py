@@ -101,7 +101,7 @@ def query(
 
     Reads the store directly, so it shows all events. A pipeline that runs on this machine answers in a second or two;
     otherwise, and for expensive queries, Spark is started, which requires Java 17 or newer. With --server, the server
-    is asked, and Ctrl-C cancels the query.
+    answers, and Ctrl-C cancels the query.
     """
     target_format = check_target(output, output_format, as_json=as_json)
     if by_server:

@@ -36,7 +36,7 @@ def backup(
 ) -> None:
     """Back up database, lake and key as of one moment, without stopping anything.
 
-    Keep the backup safe: whoever can read it can read the store, and with the key also its secrets.
+    Keep the backup safe: anyone who can read it can read the store, and with the key also its secrets.
 
     Example: tocsin backup /backups/monday
     """

@@ -36,7 +36,7 @@ def free_port(preferred: int) -> int:
 
 
 def any_free_port() -> int:
-    """Return a port that is free on loopback and that nothing takes by accident before somebody listens there.
+    """Return a port that is free on loopback and that nothing takes by accident before the server listens there.
 
     Two who ask at once get different ones, but for an unlucky chance.
     """

@@ -358,7 +358,7 @@ def get_replay(replay_id: str) -> ApiCall[Document]:
 
 
 def cancel_replay(replay_id: str) -> ApiCall[Document]:
-    """Cancel a replay of yours: what waits is left as it was."""
+    """Cancel a replay of yours: waiting messages stay as they were."""
     return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quote(replay_id)}", _document)
 
 

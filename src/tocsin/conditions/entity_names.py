@@ -1,6 +1,6 @@
 """Names of entities in the text of conditions: found by what they are compared with, and replaced in place.
 
-Only the name is replaced: spaces, quotation marks and all else stay as somebody wrote them. Conditions of alerts and of
+Only the name is replaced: spaces, quotation marks and all else stay as a person wrote them. Conditions of alerts and of
 policies have the same grammar. Next: ``catalogue/naming/alert_names.py``.
 """
 

@@ -63,7 +63,7 @@ def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:
         case Filled(value=value):
             return any(v != "" for v in values(value, logged))
         case Personal():
-            return False  # of nobody; whoever asks it of somebody has answered it before
+            return False  # of nobody; questions about a person were answered before
 
 
 def values(value: Value, logged: LoggedEvent) -> Sequence[object]:

@@ -58,5 +58,5 @@ def method_of(name: str) -> str:
 
 
 def relation_of(name: str) -> str:
-    """Return how something is asked of a person: ``user.follows(entity)``."""
+    """Return the form of a question about a person: ``user.follows(entity)``."""
     return f"user.{name}('Finance')" if name == MEMBER else f"user.{name}(entity)"

@@ -38,7 +38,7 @@ class Operator(StrEnum):
 
 
 class Test(StrEnum):
-    """What is asked of a text."""
+    """An operation on a text."""
 
     STARTS_WITH = "startsWith"
     ENDS_WITH = "endsWith"

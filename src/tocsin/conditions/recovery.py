@@ -65,7 +65,7 @@ def _relax(node: Node, *, holds: bool) -> Node:
 
 
 def _count_condition(leaf: Leaf) -> Node:
-    """Return "there were at least so many failures" for a number of them; else nothing is asked."""
+    """Return "there were at least so many failures" for a number of them; else no condition."""
     if isinstance(leaf, Compare) and isinstance(leaf.left, FieldValue) and isinstance(leaf.right, Literals):
         numbers = [one for one in leaf.right.values if isinstance(one, float | int) and not isinstance(one, bool)]
         if leaf.left.name in _COUNTS and numbers and leaf.operator in (Operator.EQ, Operator.GE, Operator.GT):

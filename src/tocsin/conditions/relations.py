@@ -26,10 +26,10 @@ MOST_QUESTIONS = 5
 """Different questions in one alert: each doubles the cases."""
 
 ANYBODY = 1
-"""The answers that are left to ask for where nothing is asked: the one there is."""
+"""The open answers of a condition without questions: the single one."""
 
 EVERYBODY = (1 << (1 << MOST_QUESTIONS)) - 1
-"""Every answer to whatever is asked."""
+"""Every answer to every question."""
 
 
 @dataclass(frozen=True)

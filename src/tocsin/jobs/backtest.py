@@ -109,7 +109,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
 def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table], Iterator[pa.Table]]) -> DataFrame:
     """Return ``events`` (one row per event) to be matched with ``index`` where ``viewable`` lets them through.
 
-    Hidden events that match by their facts are skipped: no condition is evaluated on what somebody may not view, so
+    Hidden events that match by their facts are skipped: no condition is evaluated on what a person may not view, so
     that neither an error nor the time it takes tells about it.
     """
     candidates = each_once(matches(events, index.by_facts(), columns=_OF_EVENT).toArrow()).sort_by("log_offset")

@@ -75,7 +75,7 @@ class HeldBackMatches:
 
 
 def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSubscription]]) -> Involved:
-    """Return the alerts of a backtest; ``stored`` returns the enabled alerts, and is asked only if it triggers any.
+    """Return the alerts of a backtest; ``stored`` returns the enabled alerts, and is called only if it triggers any.
 
     Those that are triggered cover the whole history, as the alert itself does.
 

@@ -65,7 +65,7 @@ spaces between. The rows of an entity follow each other.
 class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
-    ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``held_back`` are
+    ``asker_id`` is who started the backtest: an alert that is not stored yet would be theirs. ``held_back`` are
     the matches that incidents hold back. ``alert_id`` is the alert that is evaluated.
     """
 

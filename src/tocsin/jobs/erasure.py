@@ -157,7 +157,7 @@ def _rewrite_everything(
     counts, in_lake, rewriting = Counter[str](), Counter[str](), Rewriting(parts.engine, identity)
     for _ in range(MOST_PASSES):
         in_store = _store_pass(rewriting, report)
-        grow(parts.lake)  # whoever appends what they read before cannot commit it after this
+        grow(parts.lake)  # a writer that read before this cannot commit afterwards
         rewritten = _rewrite_lake(parts.lake, identity)
         counts += in_store
         in_lake += rewritten

@@ -1,6 +1,6 @@
 """Check of a cluster's executors before the pipeline begins: libraries, store, clock and shared folders.
 
-Nothing is asked of ``local`` masters, whose tasks run in this very installation, nor of executors that come later.
+``local`` masters are not checked, for their tasks run in this very installation, nor are executors that come later.
 Next: ``jobs/pipeline.py``.
 """
 

@@ -24,7 +24,7 @@ class Heartbeats(Protocol):
     """Remembers when a job was last seen (``store/eventlog/job_runs.py``)."""
 
     def record_heartbeat(self, name: str, *, now_ms: int) -> None:
-        """Note that somebody is there for this job."""
+        """Note that a process works at this job."""
 
 
 @contextmanager

@@ -77,7 +77,7 @@ class Processing(Generic[T]):
     costs : the cost of each alert, for those that are too costly only together (``flow/match/plan_cost.py``)
     own_alert_ids : Tocsin's own alerts, which are never set aside: nobody but us is to blame for them
     narrow : returns the same without the matches that are withheld, which its ``work`` takes by themselves; None if
-        none are. It is asked before an alert is blamed, which thus depends on nothing that its editors may not view.
+        none are. It is read before an alert is blamed, which thus depends on nothing that its editors may not view.
     """
 
     session: SparkSession
@@ -262,7 +262,7 @@ def within(
 ) -> T:
     """Return what ``work`` returns, which runs jobs of ``session``; they are cancelled after ``limit_s`` seconds.
 
-    ``unless`` is asked then, in a thread of its own, while the jobs go on; if it is true, they take as long as they do.
+    ``unless`` is called then, in a thread of its own, while the jobs go on; if it is true, they have no limit.
 
     Raises
     ------

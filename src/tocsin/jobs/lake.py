@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # an extra
     from tocsin.jobs.lake_delta import DeltaLog
 
 LEFTOVERS_AFTER_MS = 3_600_000
-"""A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""
+"""A folder that is no part of the lake goes after an hour: until then a process may still write or read it."""
 
 _DAY_MS = 86_400_000
 _LOG = structlog.get_logger(__name__)
@@ -177,7 +177,7 @@ def compact(parts: LakeParts) -> int:
         events = history(parts.session, parts.place, Extent(small, small[-1].through))
         merged = _stage_events(parts, events, small[0].after, small[-1].through)
         if not parts.lake.keep(merged, replacing=small, now_ms=parts.clock.now_ms()):
-            break  # somebody else was faster
+            break  # another process was faster
         count += len(small)
     return count
 
@@ -185,7 +185,7 @@ def compact(parts: LakeParts) -> int:
 def sweep(parts: LakeParts, *, before_ms: int) -> int:
     """Clear away the folders of segments that were left over before that moment; return how many."""
     leftovers, files = parts.lake.leftovers(before_ms=before_ms), parts.place.files()
-    parts.lake.forget(leftovers)  # first, so that whoever still writes one of them cannot keep it
+    parts.lake.forget(leftovers)  # first, so that a writer that still writes one of them cannot keep it
     for segment_id in leftovers:
         try:
             files.remove_segment(segment_id)

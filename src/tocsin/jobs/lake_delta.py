@@ -54,7 +54,7 @@ class DeltaLog:
     def publish(self, list_segments: Callable[[], Sequence[Segment]], *, now_ms: int) -> bool:
         """Make the table consist of the segments; return whether it did not yet.
 
-        ``list_segments`` is asked after the table was read: who was faster has seen no more.
+        ``list_segments`` is called after the table was read: a faster writer has seen no more.
 
         Raises
         ------

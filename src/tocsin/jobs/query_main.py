@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _questions_of(lines: TextIO) -> queue.Queue[Document]:
-    """Return what comes in; the process ends with whoever asks, even amid a query."""
+    """Return the next request; the process ends with its parent, even amid a query."""
     questions: queue.Queue[Document] = queue.Queue()
 
     def read() -> None:

@@ -1,6 +1,6 @@
 """Runner of the queries that people ask by the API: one at a time, in a thread of the pipeline.
 
-It hands each query to a process of its own (``jobs/query_process.py``) and watches whether somebody still waits.
+It hands each query to a process of its own (``jobs/query_process.py``) and watches whether its asker still waits.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class QueryRunner:
         _LOG.info("lake_query_ended", query_id=query.id, has_answer="rows" in reply)
 
     def _wish(self, query: LakeQuery, stopping: threading.Event) -> Callable[[], bool]:
-        """Return what says whether the query is still wanted; the store is asked once a second."""
+        """Return a check of whether the query is still wanted; it queries the store once a second."""
         asked_at_s, is_wanted = 0.0, True
 
         def ask() -> bool:

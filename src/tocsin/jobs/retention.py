@@ -224,7 +224,7 @@ def _rewrite_lake(parts: RetentionParts, expired: tuple[Expiry, ...], applied: R
 
 
 def _public_facts(applied: RetentionRun) -> Document:
-    """Return what the event of a run says: whoever may view the Organization reads it."""
+    """Return the content of a run's event, which everyone who may view the Organization reads."""
     numbers = ("run", "log", "logByType", "lake", "notifications", "deadLetters")
     facts = {key: value for key, value in applied.to_wire().items() if key in numbers}
     return {**facts, "readersTold": len(applied.readers_told), "readersPassed": len(applied.counts.passed)}

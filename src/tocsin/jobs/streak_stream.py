@@ -84,7 +84,7 @@ def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 
     def process(batch: DataFrame, batch_id: int) -> None:
-        # Asked for once: whoever looked a second time would advance the streaks a second time.
+        # Evaluated once: a second evaluation would advance the streaks a second time.
         reports = batch.toArrow().filter(pc.field("log_offset") > done_offset)
         count = notify(parts.session.createDataFrame(reports, EVENTS), parts) if reports.num_rows else 0
         _LOG.debug("batch_notified", query=QUERY_NAME, batch_id=batch_id, notifications=count)

@@ -39,7 +39,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class WaitReports(Protocol):
-    """Remembers, where health is asked, what the pipeline waits for (``store/eventlog/outages.py``)."""
+    """Records, for the health route, what the pipeline waits for (``store/eventlog/outages.py``)."""
 
     def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
         """Note that a query waits for a fault to pass; raises what the store raises where it cannot be written."""

@@ -164,7 +164,7 @@ class BucketFiles:
 
         Raises
         ------
-        Unavailable : S3 does not do what it is asked in the block
+        Unavailable : S3 fails in the block
         """
         try:
             yield

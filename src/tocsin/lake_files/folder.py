@@ -90,7 +90,7 @@ class FolderFiles:
 
         Raises
         ------
-        Unavailable : the disk does not do what it is asked in the block
+        Unavailable : the disk fails in the block
         """
         try:
             yield

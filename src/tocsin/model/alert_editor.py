@@ -1,4 +1,4 @@
-"""Editors of an alert: who created or changed it since somebody last took it over.
+"""Editors of an alert: who created or changed it since a person last took it over.
 
 An alert covers only what all of its editors may view. Next: ``flow/resolve/withholding.py``.
 """
@@ -19,7 +19,7 @@ class ViewExtent(StrEnum):
     """The editor is not there any more."""
 
     def is_less_than(self, other_extent: ViewExtent) -> bool:
-        """Return whether somebody who may view this may view less than ``other_extent``."""
+        """Return whether a person who may view this may view less than ``other_extent``."""
         extents = list(ViewExtent)
         return extents.index(self) > extents.index(other_extent)
 

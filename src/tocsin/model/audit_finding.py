@@ -27,7 +27,7 @@ class FindingKind(StrEnum):
     RELATION_MISSING = "relationMissing"
     """Relations of a hard-deleted asset were lost before its deletion was notified."""
     NOTIFIED_TWICE = "notifiedTwice"
-    """Somebody has two notifications of one event over one channel."""
+    """A person has two notifications of one event over one channel."""
     DELIVERY_MISSING = "deliveryMissing"
     """A notification to be sent has no message."""
     DELIVERED_TWICE = "deliveredTwice"

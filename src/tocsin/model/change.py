@@ -64,7 +64,7 @@ LAG = "lag"
 """The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
 
 ALERT_INCIDENT = "alertIncident"
-"""The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
+"""The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert."""
 
 
 SUITE_SUMMARY = "summary"

@@ -34,7 +34,7 @@ class DestinationFailure:
 
     @property
     def id(self) -> str:
-        """Return the id of its event: the same whoever reports it, and however often."""
+        """Return the id of its event: the same for every reporter and report."""
         return str(
             uuid5(NAMESPACE, f"failing {self.subscription_id} {self.destination_id} {self.since_ms} {self.percent}")
         )

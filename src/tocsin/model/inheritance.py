@@ -102,7 +102,7 @@ def with_asked(
 
 
 def own(references: Collection[Document]) -> list[Document]:
-    """Return the references without those that somebody read as inherited and sent back."""
+    """Return the references without those that a person read as inherited and sent back."""
     return [one for one in references if not (isinstance(one, dict) and one.get("inherited") is True)]
 
 

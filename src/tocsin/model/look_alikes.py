@@ -80,7 +80,7 @@ def invisible_character(text: str) -> str | None:
 
 
 def becomes_another(address: str) -> bool:
-    """Return whether an address in lower case is that of somebody else: the Kelvin sign, U+212A, becomes ``k``."""
+    """Return whether an address in lower case is that of another person: the Kelvin sign, U+212A, becomes ``k``."""
     return any(not sign.isascii() and sign.lower().isascii() for sign in address)
 
 

@@ -44,7 +44,7 @@ def mentions_in(*texts: object) -> tuple[Mention, ...]:
 
 
 def texts_of(document: dict[str, object]) -> Iterator[object]:
-    """Yield what somebody wrote into a thread itself: its message, its announcement, what its task suggests."""
+    """Yield what a person wrote into a thread itself: its message, its announcement, what its task suggests."""
     yield document.get("message")
     for part, key in (("announcement", "description"), ("task", "suggestion")):
         inner = document.get(part)

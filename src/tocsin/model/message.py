@@ -122,7 +122,7 @@ class Message:
 
 
 class CarriedEvent:
-    """An event that messages carry, one object for all of them: its JSON, and a model of it once that is asked for.
+    """An event that messages carry, one object for all of them: its JSON, and a model of it on demand.
 
     ``payloads`` holds what senders have made of it, by a key that says all that this depends on beside the event.
     """

@@ -139,7 +139,7 @@ _BEFORE_BOT = " "
 
 
 def recipient_key(address: str, bot: str) -> str:
-    """Return the deduplication key of somebody with an address; ``bot`` tells apart who writes to them there."""
+    """Return the deduplication key of a person with an address; ``bot`` tells apart who writes to them there."""
     return f"{address}{_BEFORE_BOT}{bot}" if address and bot else address
 
 

@@ -18,7 +18,7 @@ from tocsin.model.subscription import Channel
 
 
 class EventHead(NamedTuple):
-    """What notifications need of an event: ``offset`` in the log, ``user_id`` of whoever made the change."""
+    """What notifications need of an event: ``offset`` in the log, ``user_id`` of the person who made the change."""
 
     offset: int
     event_id: str

@@ -71,7 +71,7 @@ TEXTS = words(
 
 
 CONNECTIONS = ("connection", "sourceConfig", "openMetadataServerConnection")
-"""Keys of documents below which somebody says how to connect."""
+"""Keys of documents below which a person says how to connect."""
 
 PROFILE, SUBSCRIPTION = "profile", "subscription"
 """Keys of people and teams below which their own addresses of chats and webhooks are."""
@@ -132,7 +132,7 @@ def is_password(steps: Steps) -> bool:
 def shown_text(steps: Steps, text: str) -> str:
     """Return what may be shown of a text that is no secret as a whole: an address without its login and query.
 
-    Whoever knows the address of a chat's webhook can post there, so tokens in its path are secret as well.
+    Anyone who knows the address of a chat's webhook can post there, so tokens in its path are secret as well.
     """
     if steps[0] == PROFILE:
         is_address = is_of_subscription(steps) and _name(steps) in _ADDRESSES_OF_PEOPLE

@@ -98,7 +98,7 @@ def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Docum
 
 
 class ThreadPart(StrEnum):
-    """Which part somebody has in a thread."""
+    """Which part a person has in a thread."""
 
     AUTHOR = "author"  # began it, or wrote a post of it
     ASSIGNEE = "assignee"

@@ -126,7 +126,7 @@ def _parts_of(settings: Settings, engine: Engine, selection: EventSelection, bro
 
 def _make_reader(engine: Engine) -> None:
     if People(engine).by_name(READER["name"]) is None:
-        with suppress(Conflict):  # another process made it, or somebody deleted it
+        with suppress(Conflict):  # another process made or deleted it
             Writes(SqlCatalogue(engine), SystemClock()).create("user", READER, actor=SYSTEM)
 
 

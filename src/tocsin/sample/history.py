@@ -116,7 +116,7 @@ _SOURCE_WEIGHT = 3
 
 @dataclass(frozen=True)
 class EditingSession:
-    """Somebody sits down and edits a few things that belong together."""
+    """A person edits a few things that belong together."""
 
     at_ms: int
     person: PersonRow

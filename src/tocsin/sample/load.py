@@ -168,7 +168,7 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
     catalogue, name = SqlCatalogue(engine), Key.by_name(HOOK_ALERT)
     try:
         document = catalogue.get(ENTITY_TYPE, name)
-    except NotFound:  # somebody has deleted it
+    except NotFound:  # a person has deleted it
         return
     operations = [
         {"op": "replace", "path": f"/destinations/{number}/config/endpoint", "value": hook_url(port)}

@@ -157,7 +157,7 @@ class _FormulaBuilder:
         return negation_of(node) if len(negations) % 2 else node
 
     def _operand(self, operand: _Branch | Token, name: str | None) -> Node:
-        """Return one term or one bracket; with a field before it, what is asked of that."""
+        """Return one term or one bracket; with a field before it, a condition on that field."""
         if isinstance(operand, Token):
             return self._term(operand, name)
         if operand.data == "about":

@@ -180,7 +180,7 @@ class ConditionCompiler:
             case Filled(value=value):
                 return self._is_filled(value)
             case Personal():
-                return F.lit(False)  # of nobody; whoever asks it of somebody has answered it before
+                return F.lit(False)  # of nobody; questions about a person were answered before
 
     def _compare(self, leaf: Compare) -> Column:
         """Return whether some pair of values of one kind compares so."""
@@ -237,7 +237,7 @@ class ConditionCompiler:
             case FieldValue(name=name):
                 return _sure(passes(column_of(name).cast("double") if kind is Kind.NUMBER else column_of(name)))
             case PathValue():
-                # The kind is asked for last: it is dear to know, and most values have failed by then.
+                # The kind comes last: it is expensive, and most values have failed by then.
                 return _sure(
                     F.exists(
                         self.members(value),

@@ -136,7 +136,7 @@ def _submit_arguments(properties: Path) -> Iterator[None]:
 
 
 def _authenticate_callbacks(gateway: JavaGateway) -> None:
-    """Start the server through which Java calls Python so that it serves whoever has the gateway's token.
+    """Start the server through which Java calls Python so that it serves only callers with the gateway's token.
 
     PySpark starts it without one, and any account of the machine could call. py4j has the token on both sides, but
     drops it when Java learns the server's port, so Java gets a client that is made with the token and the port.

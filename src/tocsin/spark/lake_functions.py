@@ -1,6 +1,6 @@
 """Tables of what SQL queries on the lake may consist of: functions, and parts of Spark's plans by their classes.
 
-Not on the lists: files, the environment, Java and its reflection, whoever runs the query, XML, encryption, sketches.
+Not on the lists: files, the environment, Java and its reflection, the session's user, XML, encryption, sketches.
 Names are those of Spark 4.3. Next: ``spark/lake_sql.py``.
 """
 

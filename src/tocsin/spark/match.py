@@ -167,7 +167,7 @@ class Index:
         return sorted(pc.unique(self.table.filter(asks)["subscription_id"]).to_pylist())
 
     def unindexed_ids(self) -> list[str]:
-        """Return the subscriptions that every event is asked about, for want of an anchor."""
+        """Return the subscriptions that are evaluated for every event, for want of an anchor."""
         return sorted(self.table.filter(pc.equal(self.table["fields"], ""))["subscription_id"].to_pylist())
 
     def frame(self, session: SparkSession) -> DataFrame:

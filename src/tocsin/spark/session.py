@@ -24,8 +24,8 @@ from tocsin.spark.jvm import start_jvm
 _ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 _AUTHENTICATED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
-"""Whoever connects to a port of Spark's must know the secret; Spark makes one at each start, except on clusters of its
-own, where the cluster's administrator does."""
+"""Connections to Spark's ports need a secret. Spark makes one at each start; on a cluster of its own the cluster's
+administrator does."""
 
 _ENCRYPTED_BLOCKS = {"spark.io.encryption.enabled": "true"}
 """Executors keep blocks in folders that the umask of their machine may open to others."""
@@ -126,7 +126,7 @@ def open_session(
     ------
     Unavailable : the cluster does not answer
     """
-    # Python workers run what we run in, at the same path on all machines, unless somebody says otherwise.
+    # Python workers run what we run in, at the same path on all machines, unless ``spark_conf`` says otherwise.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if is_on_this_machine(master):

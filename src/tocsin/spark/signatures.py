@@ -66,7 +66,7 @@ that must all pass, the texts of each."""
 
 _CONSTANT, _GUARD = ConstantsPlaceholder("constants"), Placeholder("guard")
 _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
-"""Texts that look in JSON as they are, whoever wrote it."""
+"""Texts that look in JSON as they are, from any writer."""
 
 
 @dataclass(frozen=True)

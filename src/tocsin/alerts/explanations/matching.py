@@ -26,7 +26,7 @@ _READABLE = "readable"
 
 @dataclass(frozen=True)
 class Gate:
-    """What must hold before any rule is asked: its name, whether it holds, and that in words."""
+    """What must hold before any rule applies: its name, whether it holds, and that in words."""
 
     name: str
     holds: bool

@@ -153,7 +153,7 @@ class _Answers:
     logged: LoggedEvent
 
     def of(self, person: Person | None) -> str:
-        """Return the questions as conditions write them, each with somebody's answer."""
+        """Return the questions as conditions write them, each with a person's answer."""
         if person is None:
             return "it is not a user, and the alert's owners count"
         answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)

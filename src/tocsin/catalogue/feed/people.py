@@ -26,7 +26,7 @@ def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     ------
     NotFound : there is no such user or team, or it is deleted.
     InvalidInput : one of them is a bot.
-    Forbidden : whoever assigns it may not see one of them.
+    Forbidden : the assigner may not see one of them.
     """
     assignees_by_id: dict[str, Document] = {}
     for requested in references:

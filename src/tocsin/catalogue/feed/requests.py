@@ -72,7 +72,7 @@ def asked_message(request: Document, key: str = "message") -> str:
 
 
 def asked_post(request: Document) -> str:
-    """Return the message of a post that is asked for."""
+    """Return the message of the post in a request."""
     _check_keys(request, {"message"}, "")
     return asked_message(request)
 

@@ -31,7 +31,7 @@ def check_concerned(record: Record, thread: StoredThread, asset: Stored, action:
 
 
 def check_author(actor: Actor, author_id: str | None, text_kind: str) -> None:
-    """Refuse to change somebody else's words; those of people who are deleted for good are nobody's.
+    """Refuse to change another person's words; those of people who are deleted for good are nobody's.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_author(actor: Actor, author_id: str | None, text_kind: str) -> None:
 
 
 def check_remover(actor: Actor, author_id: str | None, text_kind: str) -> None:
-    """Refuse to delete somebody else's words to all but administrators and bots.
+    """Refuse to delete another person's words to all but administrators and bots.
 
     Raises
     ------

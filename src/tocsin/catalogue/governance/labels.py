@@ -37,7 +37,7 @@ _CERTIFYING = "Certification"
 """The classification whose tags certify, as upstream's setting ``assetCertificationSettings`` has it by default."""
 _CERTIFIED_FOR_MS = 30 * 24 * 3600 * 1000
 OF_THE_TAG = ("name", "displayName", "description", "style")
-"""Keys of a label that say what its tag says; whoever shows a label puts them in."""
+"""Keys of a label that say what its tag says; answers add them to a label."""
 
 
 def with_checked_labels(
@@ -48,7 +48,7 @@ def with_checked_labels(
     Raises
     ------
     NotFound : a label that was not there before names a tag or a term that there is not.
-    Forbidden : ``permit`` does not let whoever writes see what it names.
+    Forbidden : ``permit`` does not let the writer see what it names.
     InvalidInput : it names a disabled one, two of which only one may be given, or certifies and is not made for that.
     """
     if not carries_labels(document):

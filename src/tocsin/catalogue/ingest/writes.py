@@ -1,7 +1,7 @@
 """Events of other systems as writes of a bot: each once, in the order in which they arrive, many in one transaction.
 
-That an event was applied is recorded in the transaction that applies it, so whoever sends it again, after a crash at
-any moment, is told ``duplicate``. An event that is older than one of its source about the same entity is ``stale``.
+The transaction that applies an event also records it, so a sender that repeats it after a crash is told ``duplicate``.
+An event that is older than one of its source about the same entity is ``stale``.
 Next: ``catalogue/ingest/apply.py``.
 """
 

@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.change import LINEAGE
 from tocsin.model.entity import Document
 
-Given = Any  # Any: whatever JSON somebody sent
+Given = Any  # Any: whatever JSON was sent
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Names in alerts after a rename, and after somebody is deleted for good.
+"""Names in alerts after a rename, and after a person is deleted for good.
 
-Whoever has the right to rename an entity need not have one to edit the alerts that name it, so Tocsin itself writes
+A person with the right to rename an entity need not have one to edit the alerts that name it, so Tocsin itself writes
 them: a version that keeps everything but the name, with a change ``renamed`` or ``removedReceiver`` that says why.
 Next: ``catalogue/naming/alert_names.py``; for policies ``catalogue/naming/policy_names.py``.
 """
@@ -56,7 +56,7 @@ class Renaming:
 def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
     """Return a pattern whose alternatives begin with a new literal where they began with ``old``; None if none did.
 
-    A dot without a backslash counts as one: whoever writes ``PII.Sensitive`` means that tag.
+    A dot without a backslash counts as one: ``PII.Sensitive`` means that tag.
     """
     spelt = "".join(rf"\\?{re.escape(sign)}" if _SIGN.match(sign) else sign for sign in old)
     starts = r"^" if "(" in pattern[1:] else r"^\(?|(?<!\\)\|"  # what follows | in a later group is no beginning
@@ -123,7 +123,7 @@ def _without(record: Record, alert: Document, entity: Stored) -> Document:
 
 
 def is_another(record: Record, name: EntityName, entity: Stored) -> bool:
-    """Return whether a name means somebody of another type as well, who stays."""
+    """Return whether a name means a person of another type as well, who stays."""
     other_types = (kind for kind in name.types if kind != entity.entity_type)
     return any(record.transaction.reference(kind, Key.by_name(name.text)) is not None for kind in other_types)
 

@@ -1,6 +1,6 @@
 """Names in the rules of policies: they follow renames, and grant nothing once what they name is deleted for good.
 
-A name grants where a rule allows more, or denies less, to whoever or whatever has it. It is replaced by a name that
+A name grants where a rule allows more, or denies less, to the entity that has it. It is replaced by a name that
 nobody can have. A name that withholds stays: a later entity of the name is denied as well.
 Next: ``access/bind.py``.
 """

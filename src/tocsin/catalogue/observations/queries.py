@@ -68,7 +68,7 @@ def change_usage(record: Record, query: Stored, field: str, request: object, *, 
 
     Raises
     ------
-    NotFound : somebody or something of it is not there
+    NotFound : a person or an entity that it names is missing
     InvalidInput : it is no list, or holds something else than references or names
     """
     if not isinstance(request, list):

@@ -1,6 +1,6 @@
 """Own addresses of people and teams: an incoming webhook of each chat, and a webhook, in ``profile.subscription``.
 
-They are secrets of whoever has them, sealed as those of connections are (``flow/capture/secrets.py``).
+They are secrets of their holder, sealed as those of connections are (``flow/capture/secrets.py``).
 Source: OpenMetadata's ``type/profile.json``. Next: ``delivery/channels/table.py``.
 """
 

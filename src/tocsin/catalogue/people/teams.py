@@ -41,7 +41,7 @@ def with_checked_parents(transaction: Transaction, team: Document, old: Document
     if parents or (old.get("parents") and "parents" in team):
         placed_team["parents"] = parents
     if _type(placed_team) not in _ABOVE:
-        return placed_team  # no type at all: whoever looks at the shape of every key refuses it
+        return placed_team  # no type at all: the check of each key's shape refuses it
     _check_type(placed_team, old)
     old_parent_ids = {one.get("id") for one in old.get("parents") or ()}
     new_type = _type(placed_team) != _type(old)
@@ -61,7 +61,7 @@ def without_root_team(transaction: Transaction, user: Document, old: Document) -
 
     Raises
     ------
-    Conflict : somebody else has their e-mail address, with which people log in
+    Conflict : another person has their e-mail address, with which people log in
     """
     _check_address(transaction, user.get("email"), old)
     teams = [one for one in user.get("teams") or () if one.get("name") != ORGANIZATION]
@@ -162,7 +162,7 @@ def set_users(record: Record, team: Stored, references: object) -> Written:
 
     Raises
     ------
-    NotFound : somebody new among them is not there, or is deleted.
+    NotFound : a new person among them is not there, or is deleted.
     InvalidInput : it is no list of references to users, or the team is no Group.
     """
     if not isinstance(references, list) or len(references) > MOST_USERS:
@@ -175,7 +175,7 @@ def set_users(record: Record, team: Stored, references: object) -> Written:
 
 
 def take_out(record: Record, team: Stored, user_id: str) -> Written:
-    """Let somebody be in the team no longer; nothing if they are not in it. Raises as ``set_users``."""
+    """Let a person be in the team no longer; nothing if they are not in it. Raises as ``set_users``."""
     _check_kind(team)
     return belong(record, ("team", Key.by_id(team.id)), "users", {"id": user_id, "type": "user"}, belongs=False)
 

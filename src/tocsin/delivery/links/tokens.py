@@ -11,7 +11,7 @@ import hashlib
 import hmac
 
 KEY_NAME = "unsubscribe-key"
-"""The server's secret that signs tokens, shared by whoever sends messages and whoever takes the click."""
+"""The server's secret that signs tokens, shared by the sender of messages and the server that takes the click."""
 
 UNSUBSCRIBE = "unsubscribe"
 """Purpose of links in mails that end what a notification's alerts send to its recipient."""

@@ -1,4 +1,4 @@
-"""Choice of the templates of a message: what its alerts agree on, else the system templates that somebody has changed.
+"""Choice of the templates of a message: what its alerts agree on, else the system templates that a person has changed.
 
 Next: ``delivery/templates/message_text.py``.
 """

@@ -17,7 +17,7 @@ from tocsin.delivery.dispatch import RenderingAccount
 from tocsin.delivery.templates.accounts import TemplateAccounts
 
 T = TypeVar("T")
-_Waiting = tuple[Callable[[], Any], asyncio.Future[Any]]  # Any: what somebody renders
+_Waiting = tuple[Callable[[], Any], asyncio.Future[Any]]  # Any: the rendered content
 
 
 class Renderings:

@@ -148,7 +148,7 @@ def _incident_line(_old: Value, step: Value) -> ChangeLine:
 
 
 def _alert_incident_line(before: Value, after: Value) -> ChangeLine:
-    """Return what somebody did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
+    """Return what a person did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
     who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
     action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status

@@ -66,7 +66,7 @@ def thread_text(event: ChangeEvent, kinds: Collection[ReasonKind], place: str) -
 
 
 def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], place: str) -> str:
-    """Return what somebody did, after their name: ``asks you to describe orders.email``."""
+    """Return what a person did, after their name: ``asks you to describe orders.email``."""
     thread_type = (event.entity or {}).get("type")
     nouns: dict[str, str] = {
         ThreadType.TASK: f"task {task.get('id', '')}".strip(),

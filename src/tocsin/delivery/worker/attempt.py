@@ -1,6 +1,6 @@
 """One delivery attempt: look up the route, send, and determine the next step.
 
-What is asked of the store before anything is sent is asked until it answers: a store that is away costs no attempt.
+Queries before anything is sent are repeated until the store answers: a store that is away costs no attempt.
 Next: ``delivery/channels``, then ``flow/track/attempts.py``.
 """
 

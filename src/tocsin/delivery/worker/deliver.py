@@ -164,7 +164,7 @@ class Worker:
         """Return when half as much as the last claim is recorded, or the time to look again has come.
 
         A claim for each outcome would cost the store more than the outcomes do. After a failure it is time at once: its
-        destination may be paused by now, and what waits for it in hand is to be given back.
+        destination may be paused by now, and its messages in hand have to be given back.
         """
         look_at_s = self._parts.time.steady() + self._parts.limits.poll_s
         while (left_s := look_at_s - self._parts.time.steady()) > 0 and not stop.is_set():
@@ -315,7 +315,7 @@ class Worker:
             _log_attempt(log, finished, is_recorded=finished.message.id in written)
 
     async def _assure(self) -> None:
-        """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
+        """Return once the session is known to hold; where its lease ran out meanwhile, the store is queried."""
         while not self._leases.are_sure(self._parts.time.steady()):
             self._renewed.clear()
             self._doubted.set()

@@ -152,7 +152,7 @@ def _print_line(line: str) -> None:
     print(line, flush=True)  # noqa: T201  its lines are what this program is for
 
 
-def _events_in(body: bytes) -> list[dict[str, Any]]:  # Any: whatever JSON somebody sent
+def _events_in(body: bytes) -> list[dict[str, Any]]:  # Any: whatever JSON was sent
     """Return the event that a request brings, or those of an array."""
     try:
         content = json.loads(body)

@@ -1,6 +1,6 @@
-"""Lanes of destinations and own addresses: how many messages each gets at once, how soon, and what waits for its turn.
+"""Lanes of destinations and own addresses: how many messages each gets at once, how soon, and which wait.
 
-What waits can be withdrawn while its destination is paused. Next: ``delivery/worker/deliver.py``.
+Waiting messages can be withdrawn while their destination is paused. Next: ``delivery/worker/deliver.py``.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def work_in(limit: int, work: Work, prepare: Callable[[], None]) -> None:
 
 @contextmanager
 def _stopping() -> Iterator[int]:
-    """Yield a file that can be read once this process is asked to stop."""
+    """Yield a file that can be read once this process has to stop."""
     stop, to_stop = os.pipe()
 
     def ask_to_stop(_number: int, _frame: object) -> None:

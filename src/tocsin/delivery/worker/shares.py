@@ -1,6 +1,6 @@
 """Shares of the processes of one worker in what a destination gets at once, and when there are more of them.
 
-Whoever begins waits until all others keep to their smaller shares, and leaves out destinations of which one of them
+A new process waits until all others keep to their smaller shares, and leaves out destinations of which one of them
 still has more in flight: together they never exceed a limit.
 Next: ``delivery/worker/processes.py`` starts processes, ``delivery/worker/deliver.py`` is each of them.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from zlib import crc32
 
 MORE_AFTER_S = 0.3
-"""Seconds for which webhooks must have piled up before another process is asked for."""
+"""Seconds for which webhooks must have piled up before another process starts."""
 
 IDLE_S = 60.0
 """Seconds without work after which a process other than the first ends."""

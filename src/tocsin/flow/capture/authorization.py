@@ -99,7 +99,7 @@ def everything(_actor: Actor) -> Permit:
 
 
 class _InPlace:
-    """A permit that is asked about what is stored: it sees with it the owners and domains that this inherits."""
+    """A permit for what is stored: it sees with it the owners and domains that this inherits."""
 
     def __init__(self, permit: Permit, transaction: Transaction) -> None:
         self._permit, self._transaction = permit, transaction

@@ -60,7 +60,7 @@ def _denied_paths(
 ) -> set[Path]:
     """Return those of the changed paths that the bot may not edit.
 
-    A display name that no person wrote is part of a report: whoever may create the entity with it may report it.
+    A display name that no person wrote is part of a report: a bot that may create the entity with it may report it.
     """
     before, after = states
     paths, persons = changes

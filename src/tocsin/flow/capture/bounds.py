@@ -29,10 +29,10 @@ class WriteCounts(Protocol):
     """Counts what each person writes."""
 
     def check(self, actor: Actor) -> None:
-        """Refuse, with ``TooManyRequests``, one more write of somebody who has written as much as they may."""
+        """Refuse, with ``TooManyRequests``, one more write of a person who has written as much as they may."""
 
     def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
-        """Count what somebody has written."""
+        """Count what a person has written."""
 
 
 class _Unlimited:

@@ -102,7 +102,7 @@ class EntityBulkWrites:
         """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
         try:
             return self._chunk(write_rows, requests, dry_run=dry_run)
-        except Collision:  # whoever came first has committed by now
+        except Collision:  # the earlier writer has committed by now
             if len(requests) > 1:
                 alone = (self.write_with_retries(write_rows, [one], dry_run=dry_run) for one in requests)
                 return [outcome for outcomes in alone for outcome in outcomes]

@@ -2,7 +2,7 @@
 
 A stored entity has the paths of those that a person wrote last (``Stored.curated``). Every write keeps them up to date;
 for entities of older releases they are worked out from the versions. Source: OpenMetadata's ``EntityUpdater``, which
-keeps whatever is not empty, whoever wrote it. Next: ``flow/capture/upsert.py``.
+keeps whatever is not empty, by any writer. Next: ``flow/capture/upsert.py``.
 """
 
 from __future__ import annotations

@@ -298,7 +298,7 @@ class EntityWrites:
         """Do a write in one transaction; ``at_ms`` is its time in a history, ``origin`` where it was made before."""
         try:
             return self._attempt(work, actor, at_ms, origin)
-        except Collision:  # whoever came first has committed by now, so a second look sees their write
+        except Collision:  # the earlier writer has committed by now, so a second look sees their write
             return self._attempt(work, actor, at_ms, origin)
 
     def _attempt(

@@ -55,7 +55,7 @@ class Teams(Protocol):
         """Return a reference to a user, team or bot of another name that can be mistaken for this one."""
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
-        """Return whether being in one of these teams, or in one of these names, decides what somebody may do.
+        """Return whether being in one of these teams, or in one of these names, decides what a person may do.
 
         It does if the team or one above it, short of the Organization, has roles or policies, or if a rule names it.
         """
@@ -165,7 +165,7 @@ class AlertIncidents(Protocol):
 
 
 class AlertEditors(Protocol):
-    """Who created or changed each alert since somebody last took it over."""
+    """Who created or changed each alert since a person last took it over."""
 
     def of(self, alert_id: str) -> list[str]:
         """Return the ids of an alert's editors."""
@@ -174,7 +174,7 @@ class AlertEditors(Protocol):
         """Record an editor; one who is known stays as they are."""
 
     def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
-        """Make somebody the only editor of an alert, from then on."""
+        """Make a person the only editor of an alert, from then on."""
 
 
 class Lags(Protocol):

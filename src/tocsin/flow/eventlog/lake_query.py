@@ -21,7 +21,7 @@ class LakeQuery:
 
     Attributes
     ----------
-    requested_by : id of whoever asked; the answer has what they may view
+    requested_by : id of the asker; the answer has what they may view
     cut : the earlier state of the history that was asked, if any
     asked_at_ms : when they last asked for the answer; a query that nobody asks for any more is cancelled
     row_count : number of rows of the answer

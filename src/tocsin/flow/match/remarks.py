@@ -121,7 +121,7 @@ def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
 
 
 def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
-    """Yield each word that a field is asked for and cannot have, with the nearest one that it can."""
+    """Yield each word that a filter expects of a field that cannot have it, with the nearest one that it can."""
     field_words = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
     for name, word in dict.fromkeys(field_words):
         words, target = _WORDS.get(name, ()), target_asked(name, word)

@@ -72,7 +72,7 @@ class IndexedAudience:
     """An audience, indexed once for all events that ask it.
 
     ``portion`` are the people it is about; ``is_addressed``: addresses and endpoints that alerts name are asked of this
-    one. ``answering`` are the pairs of an event and an alert whose conditions on the recipient somebody in another
+    one. ``answering`` are the pairs of an event and an alert whose conditions on the recipient a person in another
     portion of the people has met.
     """
 
@@ -100,7 +100,7 @@ class IndexedAudience:
     def candidates(
         self, head: EventHead, rules: Sequence[RecipientRule], accepted: Mapping[str, int]
     ) -> Iterator[Candidate]:
-        """Yield every way in which ``rules`` reach somebody for this event, suppressed or not."""
+        """Yield every way in which ``rules`` reach a person for this event, suppressed or not."""
         context = _EventContext(head, self, accepted)
         for rule in rules:
             if rule.relation is ReasonKind.EXTERNAL:

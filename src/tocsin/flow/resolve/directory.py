@@ -112,7 +112,7 @@ class Directory(Protocol):
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
 
     def sharing(self, addresses: Collection[str]) -> Collection[str]:
-        """Return the people with one of these addresses, and all who have the same address as somebody else."""
+        """Return the people with one of these addresses, and all who have the same address as another person."""
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[DownstreamStep]:
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""

@@ -35,7 +35,7 @@ class Events(Protocol):
         """Return these entities as they are now, or were last; what never was has no entry."""
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
-        """Return the parts of each of these events that refer to what somebody may not view, as ``parts_read`` does."""
+        """Return the parts of each of these events that refer to what a person may not view, as ``parts_read`` does."""
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own."""
@@ -75,7 +75,7 @@ class Sight:
         self._known: dict[tuple[str, int], bool] = {}
 
     def may_view(self, viewer: str, offset: int) -> bool:
-        """Return whether somebody may view all that the event at ``offset`` is about."""
+        """Return whether a person may view all that the event at ``offset`` is about."""
         is_visible = self._known.get((viewer, offset))
         if is_visible is None:
             permissions = self._policies.of(viewer)
@@ -122,7 +122,7 @@ def only_visible(
 def is_to_endpoint(kind: str, channel: str) -> bool:
     """Return whether what is sent for a reason of this kind leads to an address, or uses credentials, of the alert.
 
-    Whoever set them can read what is sent, whomever it is for: a bot of Slack reads what it says to a person.
+    The person who set them can read what is sent to anyone: a bot of Slack reads what it says to a person.
     """
     return kind == ReasonKind.EXTERNAL or channel not in TO_PEOPLE
 

@@ -14,7 +14,7 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 
 ANYWHERE = ""
-"""The place of what holds of somebody whatever has changed."""
+"""The place of what holds of a person whatever has changed."""
 
 _BY_ASSET = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
 

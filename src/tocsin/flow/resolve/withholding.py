@@ -1,6 +1,6 @@
 """Matches that are withheld: an alert never matches what its editors may not view.
 
-An event can be about what somebody may view and refer to what they may not, such as the domain of a table. A condition
+An event can be about what a person may view and refer to what they may not, such as the domain of a table. A condition
 that reads such a reference would tell its name letter by letter, by matching and by not matching. So a match is also
 withheld if the condition reads a part of the event in which something is hidden from an editor.
 

@@ -93,7 +93,7 @@ class Schedule:
             yield decide(timing, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms)
 
     def _as_preferred(self, slot: Slot, draft: NotificationDraft, recipient_id: str) -> Slot:
-        """Return when an alert would send a notification to somebody with preferences.
+        """Return when an alert would send a notification to a person with preferences.
 
         Preferences are for mails and direct messages, and not for what is critical.
         """

@@ -86,7 +86,7 @@ class QuietPeriod:
 
 @dataclass(frozen=True)
 class PreferredWait:
-    """What somebody waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
+    """What a person waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
 
     quiet: QuietPeriod | None = None
     digest: DailyTime | None = None
@@ -118,7 +118,7 @@ class Preferred:
         return None if preferences is None else wait_of(preferences, self.categories.get(event_id, ()))
 
     def grouping_key(self, recipient_id: str) -> str:
-        """Return the key of what waits for a recipient's time."""
+        """Return the key of messages that wait for a recipient's time."""
         return f"{PREFERRED}{self.versions.get(recipient_id, 0)}"
 
 
@@ -138,6 +138,6 @@ def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> PreferredW
 
 
 def quiet_period_of(preferences: Preferences) -> QuietPeriod | None:
-    """Return the quiet hours in which nothing is sent to somebody, if there are any."""
+    """Return the quiet hours in which nothing is sent to a person, if there are any."""
     quiet, zone = preferences.quiet_hours, preferences.timezone
     return None if quiet is None else QuietPeriod(DailyTime.of(quiet.start, zone), DailyTime.of(quiet.end, zone))

@@ -59,7 +59,7 @@ def incidents_to_open(
 ) -> list[Opening]:
     """Return the incidents of these matches, in the order of their first failures.
 
-    ``failures`` holds those of the events that are failures, by place; ``resolved`` the places at which somebody
+    ``failures`` holds those of the events that are failures, by place; ``resolved`` the places at which a person
     resolved an incident of an alert and asset: what fails after that opens another one. Runs of test suites open none:
     not everybody who may view a suite may view all its tests.
     """

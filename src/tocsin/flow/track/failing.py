@@ -1,7 +1,7 @@
 """Consecutive failures of a destination: since when, at which percentages of the limit they are reported, and its stop.
 
 A destination is stopped after five days of nothing but failures, or when its receiver answers that it is gone: then its
-messages wait without probes until somebody resumes it. Source: Svix and Standard Webhooks 1.0.0 (disabling, 410).
+messages wait without probes until a person resumes it. Source: Svix and Standard Webhooks 1.0.0 (disabling, 410).
 Next: ``alerts/events.py`` reports it.
 """
 

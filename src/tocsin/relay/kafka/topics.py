@@ -25,7 +25,7 @@ _POSITION_CONFIG = {
 
 
 class WrongTopic(Unavailable):
-    """A topic has settings with which events would be lost; the relay waits until somebody changes them."""
+    """A topic has settings with which events would be lost; the relay waits until a person changes them."""
 
     code = "WRONG_TOPIC"
 

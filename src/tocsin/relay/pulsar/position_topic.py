@@ -23,7 +23,7 @@ _KEY = "position"
 
 
 class NoDeduplication(Unavailable):
-    """The broker stores repeated messages again; the relay waits until somebody turns deduplication on."""
+    """The broker stores repeated messages again; the relay waits until a person turns deduplication on."""
 
     code = "NO_DEDUPLICATION"
 

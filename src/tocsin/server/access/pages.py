@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from tocsin.store.database.page_bytes import BoundedList
 
 MOST_LOOKED_AT = 20_000
-"""Entries one request looks at; whoever may see hardly any of them goes on with the cursor."""
+"""Entries one request looks at; a caller who may see hardly any of them goes on with the cursor."""
 
 T = TypeVar("T")
 

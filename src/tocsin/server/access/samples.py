@@ -20,7 +20,7 @@ MASK = "********"
 
 
 def masked_tags_for(caller: Caller, asset: Document) -> frozenset[str]:
-    """Return the tags whose values are masked for somebody: none for an administrator, a bot or an owner."""
+    """Return the tags whose values are masked for a person: none for an administrator, a bot or an owner."""
     if caller.actor.is_admin or caller.actor.is_bot or _owns(caller, asset):
         return frozenset()
     return frozenset(caller.parts.settings.masked_tags)

@@ -41,7 +41,7 @@ _DEAD = (MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for, as it was written; None: whatever it is."""
+    """The filters of a request, as written; None: any value."""
 
     alert: str | None = None
     destination: str | None = None

@@ -1,4 +1,4 @@
-"""Editors of an alert as the API shows them, and what of its status somebody may know.
+"""Editors of an alert as the API shows them, and what of its status a person may know.
 
 An alert covers only what all its editors may view, so its status tells them nothing else. Next:
 ``flow/resolve/withholding.py``.

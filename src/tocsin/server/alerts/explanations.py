@@ -79,7 +79,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
 
     Raises
     ------
-    Forbidden : it asks about somebody else, of alerts that the caller may not edit
+    Forbidden : it asks about another person, of alerts that the caller may not edit
     NotFound : it asks of an alert that does not exist and has no notification visible to the caller
     """
     alerts = _by_names_then(_alerts(question, caller), question.logged, caller)

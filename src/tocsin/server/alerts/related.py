@@ -47,7 +47,7 @@ def _check_rights(relation: related.RelatedAlerts, caller: Caller) -> None:
 
 
 def _read_nameable(old_ids: set[str], caller: Caller) -> related.NameableAlerts:
-    """Return the alerts that the caller sees, and others that the alert named before: whoever changes it keeps them."""
+    """Return the alerts that the caller sees, and others that the alert named before: its editor keeps them."""
     visible = {one.id: one for one in visible_alerts(caller)}
     hidden = map(caller.parts.subscriptions.find, sorted(old_ids - visible.keys()))
     return related.NameableAlerts(visible, {one.id: one for one in hidden if one is not None})

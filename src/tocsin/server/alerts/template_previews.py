@@ -1,4 +1,4 @@
-"""Validation and rendering of templates that somebody is writing: requests of upstream's forms, and their answers.
+"""Validation and rendering of templates that a person is writing: requests of upstream's forms, and their answers.
 
 Next: ``server/routes/alerts/templates.py``.
 """

@@ -144,7 +144,7 @@ async def _answer(plan: _PlannedCall, scope: Scope, receive: Receive, send: Send
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return what ``work`` returns, done in a thread; whoever is cancelled meanwhile waits for it."""
+    """Return what ``work`` returns, done in a thread; a caller that is cancelled meanwhile waits for it."""
     running = asyncio.get_running_loop().run_in_executor(_threads(), copy_context().run, work)
     try:
         return await asyncio.shield(running)

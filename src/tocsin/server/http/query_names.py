@@ -25,7 +25,7 @@ WITHOUT_EFFECT = frozenset({"async", "overrideMetadata", "category"})
 """Parameters of OpenMetadata that its clients send and that change nothing here.
 
 Every request is answered when it is done; a type has its category by name. ``overrideMetadata`` has an effect on the
-PUT and bulk PUT of bots, whose routes declare it; all other writes set their values, whoever sends them.
+PUT and bulk PUT of bots, whose routes declare it; all other writes set their values, from any sender.
 """
 
 _NAMES: dict[Callable[..., Any], frozenset[str]] = {}  # Any: an endpoint takes and returns what its route does

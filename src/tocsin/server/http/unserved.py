@@ -35,7 +35,7 @@ UNSERVED: dict[str, str] = {
 
 
 def unserved_hint(path: str) -> str | None:
-    """Return what to tell whoever asks for this path, if OpenMetadata serves it and Tocsin does not."""
+    """Return the error for this path, if OpenMetadata serves it and Tocsin does not."""
     match = _PATH.fullmatch(path)
     if match is None or match[1] not in UNSERVED:
         return None

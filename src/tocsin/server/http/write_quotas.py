@@ -35,7 +35,7 @@ class PersonalWriteCounts:
         self._hour, self._written = 0, defaultdict[str, _Written](_Written)
 
     def check(self, actor: Actor) -> None:
-        """Refuse one more write of somebody who has used up this hour's.
+        """Refuse one more write of a person who has used up this hour's.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class PersonalWriteCounts:
             )
 
     def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
-        """Count what somebody has written."""
+        """Count what a person has written."""
         if actor.is_admin or actor.is_bot:
             return
         size = sum(len(one.event.to_json()) for one in events)

@@ -21,7 +21,7 @@ _Place = tuple[int, str]
 
 
 class Arrivals(Protocol):
-    """What is asked of the inbox (``store/outbox/inbox.py``)."""
+    """The query of an inbox (``store/outbox/inbox.py``)."""
 
     def reach(self) -> InboxProgress:
         """Return the progress of notifications."""

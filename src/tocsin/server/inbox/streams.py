@@ -29,7 +29,7 @@ _POLL_S = 0.15
 CHECK_S = 0.3
 """Between two looks at the tokens of all listeners; what was revoked ends its streams within this and one poll."""
 _RETRY_AFTER_S = 5
-_LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that somebody opens
+_LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that a person opens
 
 BACKLOG = 200
 """Entries a listener may fall behind before it is let go."""
@@ -82,7 +82,7 @@ class Streams:
         self._closed = False
 
     def check_room(self, actor: Actor) -> None:
-        """Refuse one more stream than somebody, or the process, may have open.
+        """Refuse one more stream than a person, or the process, may have open.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class ending_with_the_store:  # noqa: N801  read as a word of a with statement
 
 
 class _Listener:
-    """One open connection: what waits to be sent to it; None ends it."""
+    """One open connection: the messages that wait to be sent to it; None ends it."""
 
     def __init__(self, session: StreamSession) -> None:
         self.session = session
@@ -257,7 +257,7 @@ class _Listener:
         self.queue.put_nowait(None)
 
     def end(self) -> None:
-        """Let it go at once: what waits is not sent any more."""
+        """Close it at once; messages that wait are not sent any more."""
         self._ended = True
         self.let_go()
 

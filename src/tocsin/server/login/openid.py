@@ -75,7 +75,7 @@ class OpenIdConnect:
     """Log-in at one provider; the first one creates the user.
 
     The provider's redirect hands a log-in over to the page by a code for one use, in one browser, within a minute: an
-    address that logs somebody in can be sent to anybody. So the address holds no token, but a code that is worth
+    address that logs a person in can be sent to anybody. So the address holds no token, but a code that is worth
     nothing without the cookie of the browser that began. The store has only what both together hash to.
     """
 
@@ -247,7 +247,7 @@ class OpenIdConnect:
             request["displayName"] = display_name.strip()
         try:
             self._writes.create("user", request, actor=SYSTEM)
-        except (Conflict, InvalidInput):  # the name belongs to somebody else, or looks as if it did
+        except (Conflict, InvalidInput):  # the name belongs to another person, or looks as if it did
             if self._people.by_email(email) is None:  # else they have logged in elsewhere at the same time
                 self._writes.ensure("user", {**request, "name": email}, actor=SYSTEM)
         person = self._people.by_email(email)

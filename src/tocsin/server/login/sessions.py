@@ -24,14 +24,14 @@ class LoginSessions:
     writes: Writes
 
     def begin(self, person: Person) -> Token:
-        """Return the token of a new session of somebody who has proved who they are."""
+        """Return the token of a new session of a person who has proved who they are."""
         token = self.tokens.issue(person)
         actor = Actor(person.id, person.name, person.is_admin, person.is_bot)
         self.writes.note_session(EventType.USER_LOGIN, actor=actor)
         return token
 
     def end(self, token_id: str, actor: Actor) -> None:
-        """Revoke a token of somebody's; if it was that of a session, they have logged out."""
+        """Revoke a token of a person's; if it was that of a session, they have logged out."""
         token = self.issued.find(token_id)
         revoked = self.issued.revoke([token_id], actor.id)
         if revoked and token is not None and token.kind is TokenKind.SESSION:

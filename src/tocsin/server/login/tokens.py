@@ -147,7 +147,7 @@ class Tokens:
 
         Raises
         ------
-        Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or whoever
+        Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or the person who
             it was made for has been deleted since, or it was revoked
         """
         scheme, _, text = (authorization or "").partition(" ")

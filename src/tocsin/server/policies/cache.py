@@ -1,4 +1,4 @@
-"""Short-lived cache of the policy revision: the store is asked a few times a second, not on every request.
+"""Short-lived cache of the policy revision: it queries the store a few times a second, not on every request.
 
 Changes by this server are visible at once; those by another process at most ``TRUSTED_S`` later.
 Next: ``access/permission_cache.py``.

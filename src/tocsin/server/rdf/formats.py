@@ -58,7 +58,7 @@ async def format_of(
 async def linked_format_of(
     request: Request, name: Annotated[LinkedName | None, Query(alias="format", description=_DESCRIPTION)] = None
 ) -> Format:
-    """Return the format of what there is only as linked data: Turtle, unless another one is asked for."""
+    """Return the format of a route that has linked data only: Turtle, unless the request names another one."""
     accepted = accepted_format(request, LINKED)
     return accepted if name is None else Format(name)
 

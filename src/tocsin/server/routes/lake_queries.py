@@ -167,7 +167,7 @@ def _note_and_read(query_id: str, caller: Caller) -> LakeQuery:
 
 
 def _own(query_id: str, caller: Caller) -> LakeQuery:
-    """Return a query of the caller's: what it shows is for whoever asked it."""
+    """Return a query of the caller's: only its asker may see its answer."""
     query = caller.parts.lake_queries.find(query_id)
     if query is None or query.requested_by != caller.actor.id:
         raise NotFound(f"query {query_id} not found")

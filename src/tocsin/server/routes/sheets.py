@@ -67,7 +67,7 @@ def import_(
 ) -> Response:
     """Import a CSV and return the result of each row; ``dryRun=true`` writes nothing."""
     _sheet_of(kind)
-    document = visible_document(kind, Key.by_name(fqn), caller)  # what rows change is asked inside their transaction
+    document = visible_document(kind, Key.by_name(fqn), caller)  # the transaction of the rows checks what they change
     target = kind.name, document["id"]
     writes, actor = caller.parts.writes, caller.actor
     return answer(import_sheet(writes, target, text, actor=actor, dry_run=dry_run, recursive=recursive))

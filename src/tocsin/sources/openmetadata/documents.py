@@ -48,7 +48,7 @@ _NEVER = frozenset(
     }
 )
 _PERSONS = frozenset({"name", "displayName", "description", "email", "teamType"})
-"""The keys that people and teams keep: others say what somebody may, or how they are reached."""
+"""The keys that people and teams keep: others say what a person may, or how they are reached."""
 
 _MEMBERS_WITH_CHILDREN = ("columns", "schemaFields", "fields", "children", "tasks", "mlFeatures")
 

@@ -38,6 +38,6 @@ _OWN_FIELDS = {"user": (), "team": (), "glossaryTerm": ("parent",), "domain": ("
 
 
 def fields_of(kind: EntityType) -> tuple[str, ...]:
-    """Return the fields to ask for; a server that does not know one says so, and is asked without it."""
+    """Return the fields to request; a server that does not know one says so and gets a request without it."""
     field_names = _OWN_FIELDS.get(kind.name, ()) if kind.name in PEOPLE else _FIELDS + _OWN_FIELDS.get(kind.name, ())
     return tuple(name for name in field_names if name in kind.keys)

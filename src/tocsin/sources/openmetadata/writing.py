@@ -1,7 +1,7 @@
 """Writes of the mirror: one entity or report of the source at a time, in one transaction, as the mirror's bot.
 
 An entity keeps its id, its times and who wrote it, as text. Values that a person wrote here last stay, and so does what
-somebody deleted here. An entity that was here before stands for the one of its name: it is never deleted, and changed
+a person deleted here. An entity that was here before stands for the one of its name: it is never deleted, and changed
 only once it is mapped. Next: ``flow/capture/upsert.py``.
 """
 
@@ -363,7 +363,7 @@ class _EntityWrite:
         return self._change(record, old)
 
     def _leave_out_deleted(self, record: Record) -> None:
-        """Leave out what somebody deleted here of what the entity names; the next comparison asks for it again."""
+        """Leave out what a person deleted here of what the entity names; the next comparison asks for it again."""
         for key in REFERENCE_LISTS & self.request.keys():
             references = self.request[key]
             present = [reference for reference in references if _is_usable(record, reference)]
@@ -399,7 +399,7 @@ class _EntityWrite:
 
     def _create(self, record: Record) -> Written:
         row = self.intent.row
-        if row is not None and row.updated_at_ms:  # it was here, and somebody deleted it for good
+        if row is not None and row.updated_at_ms:  # it was here, and a person deleted it for good
             self.result = Result.KEPT
             return Written({}, None)
         if self.source.is_deleted:

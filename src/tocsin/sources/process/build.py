@@ -204,7 +204,7 @@ def _has_policies(record: Record) -> bool:
 
 
 def _make_mark(record: Record) -> None:
-    """Make the mark and the policy, in one transaction: whoever finds the one finds the other in force."""
+    """Make the mark and the policy, in one transaction: a reader that sees the one sees the other in force."""
     is_new = ensure(record, "classification", CLASSIFICATION).event is not None
     ensure(record, "tag", TAG)
     ensure(record, "role", ROLE)

@@ -30,7 +30,7 @@ alert_incident = Table(
 )
 """One row per incident: of an alert and an asset, from a failure (``opened_…``) to a success (``recovered_…``).
 
-``resolved_at_ms`` without a success: somebody resolved it. Not those of test cases (``incident_status``).
+``resolved_at_ms`` without a success: a person resolved it. Not those of test cases (``incident_status``).
 """
 
 alert_incident_step = Table(
@@ -48,7 +48,7 @@ alert_incident_step = Table(
     Column("assignee_type", String(10)),
     Index(None, "incident_id"),
 )
-"""One row per thing that somebody did to an incident, with the event of the asset that says so; its assignee then."""
+"""One row per thing that a person did to an incident, with the event of the asset that says so; its assignee then."""
 
 alert_editor = Table(
     "alert_editor",
@@ -63,7 +63,7 @@ alert_editor = Table(
 )
 """One row per (alert, user who created or changed it or its secrets), kept after either is deleted.
 
-Tocsin's own alerts are created by ``system``, as in events. ``is_editor`` is false once somebody else has taken the
+Tocsin's own alerts are created by ``system``, as in events. ``is_editor`` is false once another person has taken the
 alert over; ``since_ms`` is when they became an editor. ``told_view`` is how much of what the alert covers they could
 view when the alert's owners were last told (``model/alert_editor.py``).
 """
@@ -99,7 +99,7 @@ firing = Table(
     Column("person_count", Integer, nullable=False),
     Column("app_count", Integer, nullable=False),
     Column("opened_count", Integer, nullable=False, default=0),
-    # Holds all that is asked, so that a window of all alerts is one walk through the index alone.
+    # Covers the query, so that a window of all alerts is one walk through the index alone.
     Index("ix_firing", "subscription_id", "log_offset", "notified_count", "person_count", "app_count", "opened_count"),
 )
 """One row per (event, alert it matched): notifications, those to people, those in the app, those opened; maybe none.

@@ -106,32 +106,32 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def asking(engine: Engine) -> Iterator[Connection]:
     """Yield a connection for one query that holds nothing: on PostgreSQL it is a transaction by itself.
 
-    That saves two of three round trips. Whoever asks several things of one moment, or page by page, uses ``reading``.
+    That saves two of three round trips. Several queries of one moment, or page by page, use ``reading``.
     """
     with engine.connect() as connection:
         yield connection if is_sqlite(connection) else connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def fetch_rows(engine: Engine, query: Select[*Columns]) -> Sequence[Row[*Columns]]:
-    """Return the rows of a query that is asked alone."""
+    """Return the rows of a query that runs alone."""
     with asking(engine) as connection:
         return connection.execute(query).all()
 
 
 def fetch_first(engine: Engine, query: Select[*Columns]) -> Row[*Columns] | None:
-    """Return the first row of a query that is asked alone; None if there is none."""
+    """Return the first row of a query that runs alone; None if there is none."""
     with asking(engine) as connection:
         return connection.execute(query).first()
 
 
 def fetch_values(engine: Engine, query: Select[T, *tuple[Any, ...]]) -> Sequence[T]:  # Any: further columns
-    """Return the values in the first column of a query that is asked alone."""
+    """Return the values in the first column of a query that runs alone."""
     with asking(engine) as connection:
         return connection.scalars(query).all()
 
 
 def fetch_value(engine: Engine, query: Select[T, *tuple[Any, ...]]) -> T | None:  # Any: as above
-    """Return the first value of a query that is asked alone; None if there is none."""
+    """Return the first value of a query that runs alone; None if there is none."""
     with asking(engine) as connection:
         return connection.scalars(query).first()
 

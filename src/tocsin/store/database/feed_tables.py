@@ -76,7 +76,7 @@ tombstone_part = Table(
 """One row per part that a user or team had in a thread until the event at ``log_offset``, the last that it counts for.
 
 The asset was hard-deleted by that event; or the next one took the part away: a task was reassigned, a mention edited
-away, a post or the thread deleted. Whoever reads earlier events later still has to find them.
+away, a post or the thread deleted. A later reader of earlier events still has to find them.
 """
 
 task_number = Table(

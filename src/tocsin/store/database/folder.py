@@ -1,7 +1,7 @@
 """Data folder with private permissions: only its owner may enter it and read its files.
 
-Whoever reads the store reads everything, and whoever may lock its lock files blocks all writers. So the folder has
-mode 700 and its files 600, checked whenever a process opens it. Next: ``store/database/engine.py``.
+Who reads the store reads everything, and who may lock its lock files blocks all writers. So the folder has mode
+700 and its files 600, checked whenever a process opens it. Next: ``store/database/engine.py``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _tighten(folder: Path, entry: Path, mode: int) -> None:
             entry.chmod(mode)
     except OSError as error:
         if error.errno == errno.EROFS:
-            raise  # nobody can write there, which is said by whoever wants to
+            raise  # nobody can write there; the first write says so
         raise _refusal(folder, f"{entry} cannot be made private ({error.strerror}); run: chmod 700 {folder}") from error
 
 

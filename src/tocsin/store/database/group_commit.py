@@ -37,7 +37,7 @@ class WriterLimits:
     turn_count : turns in one transaction
     open_s : how long a transaction is left open for further turns
     log_bytes : how large the write-ahead log becomes before it is brought into the store's file, ...
-    log_age_s : ... and for how long, at most, it is not while somebody writes
+    log_age_s : ... and for how long, at most, it is not while writes go on
     checkpoint_pause_s : how long nobody tries again after readers prevented that
     """
 
@@ -248,7 +248,7 @@ class _Transaction:
     def _give_up(self) -> None:
         """Roll back, and close the connection: it may be in any state.
 
-        SQLAlchemy only drops a detached connection that it invalidates. Whoever still refers to it, say a traceback,
+        SQLAlchemy only drops a detached connection that it invalidates. What still refers to it, say a traceback,
         would keep it open, and the store locked.
         """
         driver: Any = self.connection.connection.dbapi_connection  # Any: the driver's own connection

@@ -27,4 +27,4 @@ source_entity = Table(
     Index(None, "entity_id"),
 )
 """One row per entity of a source. It is written before the entity, and stays when the entity is deleted for good, so
-that a source does not bring back what somebody removed here."""
+that a source does not bring back what a person removed here."""

@@ -91,6 +91,6 @@ class EventOrigins:
 
 
 def forget_sender(connection: Connection, user_id: str, name: str) -> None:
-    """Remove what is kept of the events that somebody sent who is erased, and their name where events claim it."""
+    """Remove what is kept of the events that a person sent who is erased, and their name where events claim it."""
     connection.execute(delete(ingested_event).where(_ROW.bot_id == user_id))
     connection.execute(update(ingested_event).where(_ROW.author == name).values(author=None))

@@ -26,7 +26,7 @@ class ScheduledJobs:
         self._note(name, "ran_at_ms", now_ms)
 
     def seen_at_ms(self, name: str) -> int:
-        """Return when somebody was last there for this job (epoch milliseconds); 0 for never."""
+        """Return when a process last worked at this job (epoch milliseconds); 0 for never."""
         return self._read(name, "seen_at_ms")
 
     def run_times_ms(self) -> dict[str, int]:

@@ -45,7 +45,7 @@ class RequestedQueries:
 
         Raises
         ------
-        TooManyRequests : whoever asks has ``most_open`` open already
+        TooManyRequests : the asker has ``most_open`` open already
         """
         of_requester = and_(_ROW.requested_by == query.requested_by, _OPEN)
         with writing(self._engine) as connection:
@@ -84,7 +84,7 @@ class RequestedQueries:
         return ScheduledJobs(self._engine).seen_at_ms(QUERY_JOB)
 
     def note_asked(self, query_id: str, *, now_ms: int) -> None:
-        """Note that somebody still waits for the answer."""
+        """Note that a person still waits for the answer."""
         self._update(and_(_ROW.id == query_id, _OPEN), {"asked_at_ms": now_ms})
 
     def claim(self, runner: str, *, now_ms: int) -> LakeQuery | None:
@@ -103,7 +103,7 @@ class RequestedQueries:
         return self.find(row.id)
 
     def is_wanted(self, query: LakeQuery, runner: str, *, now_ms: int) -> bool:
-        """Note that ``runner`` is at it; returns whether somebody still waits for the answer."""
+        """Note that ``runner`` is at it; returns whether a person still waits for the answer."""
         is_asked = _ROW.asked_at_ms >= now_ms - UNASKED_MS
         return self._update(and_(_is_run_by(query, runner), is_asked), {"seen_at_ms": now_ms})
 

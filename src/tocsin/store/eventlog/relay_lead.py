@@ -1,6 +1,6 @@
 """Lead among the relays of one name: one writes to the broker, the others stand by.
 
-Whoever leads holds a lock that ends with its process: on SQLite the kernel's, on a file beside the database; on
+The leader holds a lock that ends with its process: on SQLite the kernel's, on a file beside the database; on
 PostgreSQL an advisory lock of a session. A leader that was suspended keeps its lock, so it also counts in the store
 that it works: one that does not for ``lease_s`` is passed over. If it still writes after that, the broker fences it.
 Next: ``relay/loop.py``.

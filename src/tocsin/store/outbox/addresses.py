@@ -87,7 +87,7 @@ class Routes:
         return bool(self._subscriptions.administrator_alerts_of_bot(bot_key_of(token)))
 
     def system_templates(self) -> dict[str, Template]:
-        """Return the system templates that somebody has changed, by name."""
+        """Return the system templates that a person has changed, by name."""
         return self._templates.changed_system()
 
     def _template_of(self, subscription: EventSubscription) -> tuple[Template | None, str]:

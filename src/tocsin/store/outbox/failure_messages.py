@@ -58,7 +58,7 @@ class FailureMessages:
         return None if sent_message is None else Answered(sent_message.id, sent_message.remote_id)
 
     def context_of(self, dispatch: Dispatch) -> FailureContext:
-        """Return what surrounds the failure that a message is about; all that lies downstream, whoever may see it."""
+        """Return what surrounds the failure that a message is about, and all that lies downstream, hidden or not."""
         entity_id, offset = dispatch.event.entity_id, dispatch.first.log_offset
         with reading(self._engine) as connection:
             earlier = [one.timestamp_ms for one in _reports(connection, entity_id, offset) if one.has_failed]

@@ -89,7 +89,7 @@ class Firings:
             return Tally(*(int(count or 0) for count in row))
 
     def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
-        """Return the newest firings of an alert from that offset on that notified somebody."""
+        """Return the newest firings of an alert from that offset on that notified anyone."""
         counts = (firing.c[name] for name in _COUNTS)
         query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_NOTIFIED)
         with reading(self._engine) as connection:

@@ -89,7 +89,7 @@ class _Turn(NamedTuple):
 def _pace(connection: Connection, notifications: Sequence[ScheduledNotification]) -> list[ScheduledNotification]:
     """Return the notifications, those of paced alerts in the slot of the alert that sends them first.
 
-    When the others would have sent them is kept (``paced_time``): an alert keeps its pace whoever takes part in it.
+    When the others would have sent them is kept (``paced_time``): an alert keeps its pace with any participants.
     """
     groups: dict[Group, list[ScheduledNotification]] = defaultdict(list)
     for notification in notifications:

@@ -59,7 +59,7 @@ NO_PAUSES = Pauses()
 def pauses_at(engine: Engine, now_ms: int) -> Pauses:
     """Return the destinations that are paused now.
 
-    An id that a destination of another alert has as well is not paused: nobody pauses what is somebody else's.
+    An id that a destination of another alert has as well is not paused: nobody pauses what is another person's.
     """
     with reading(engine) as connection:
         paused = _PAUSED.run(connection, {"now_ms": now_ms}).fetchall()
@@ -68,9 +68,9 @@ def pauses_at(engine: Engine, now_ms: int) -> Pauses:
 
 
 def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> bool:
-    """Begin a probe of a paused destination, unless somebody else has; part of the caller's transaction.
+    """Begin a probe of a paused destination, unless another process has; part of the caller's transaction.
 
-    It waits for nobody: whoever holds the row records an attempt or begins a probe, and may wait for another row of the
+    It does not wait: the holder of the row records an attempt or begins a probe, and may wait for another row of the
     caller's.
     """
     due_probe = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))

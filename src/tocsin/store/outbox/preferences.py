@@ -44,7 +44,7 @@ class SqlPreferences:
         return Preferences.model_validate_json(text) if text else Preferences()
 
     def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
-        """Replace what a person prefers; what waits for their time becomes due as they prefer it now."""
+        """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
         row = {"document": json.dumps(preferences.to_wire()), "updated_at_ms": now_ms}
         with writing(self._engine) as connection:
             insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
@@ -92,7 +92,7 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> dict[str,
 
 
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:
-    """Let what waits for a person's time be due at another one: one message per channel, under this key.
+    """Move messages that wait for a person's time to another time: one message per channel, under this key.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[st
     row |= {"id": gathered_id, "status": MessageStatus.PENDING.value, "created_at_ms": first.created_at_ms}
     connection.execute(inserting(connection, message).values(row).on_conflict_do_nothing())
     if connection.scalar(select(message.c.id).where(message.c.id == gathered_id, *_FREE).with_for_update()) is None:
-        return []  # somebody is sending it: the others go out by themselves
+        return []  # a worker is sending it: the others go out by themselves
     other_ids = [row.id for row in messages if row.id != gathered_id]
     for chunk in chunks_of(other_ids):
         inside = select(notification.c.id).where(notification.c.message_id.in_(chunk)).order_by(notification.c.id)

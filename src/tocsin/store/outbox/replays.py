@@ -91,7 +91,7 @@ class Replays:
             return [_replay(row) for row in connection.execute(narrowed_query)]
 
     def cancel(self, replay_id: str) -> None:
-        """Send nothing more of a replay; ``advance`` takes back what waits."""
+        """Send nothing more of a replay; ``advance`` takes back waiting messages."""
         open_one = and_(_ROW.id == replay_id, _ROW.ended_at_ms.is_(None))
         with writing(self._engine) as connection:
             connection.execute(replay.update().where(open_one).values(state=ReplayState.CANCELLING.value))
@@ -166,7 +166,7 @@ def _collect_portion(connection: Connection, row: Row[Any], now_ms: int) -> bool
 
 
 def _take_back_portion(connection: Connection, replay_id: str, now_ms: int) -> bool:
-    """Take back a portion of what waits; return whether there may be more. What is being sent ends by itself."""
+    """Take back a portion of the waiting messages; return whether more are left. Those in hand end by themselves."""
     query = select(message.c.id).where(REPLAYED_MESSAGE, message.c.replay_id == replay_id, UNCLAIMED)
     ids = list(connection.execute(query.limit(_AT_ONCE).with_for_update(skip_locked=True)).scalars())
     _take_back(connection, replay_id, ids, now_ms)

@@ -32,7 +32,7 @@ from tocsin.store.recipients.mutes import mutes_in
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
 OPEN_FOR_S = 1.0
-"""After so long it is asked again whether everybody may view everything."""
+"""Seconds until the store is queried again whether everybody may view everything."""
 
 Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
@@ -60,7 +60,7 @@ class Permitted:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
 
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
-        no rights are looked up; mutes and preferences are, where somebody has a way to set them.
+        no rights are looked up; mutes and preferences are, where a person has a way to set them.
         """
         unmuted, muted = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted is None:

@@ -1,7 +1,7 @@
 """Status of destinations in the store: conversion between rows and ``DestinationStatus``.
 
 The rules are in ``flow/track/destination_status.py``; the rows change inside the transaction that records the
-attempts; somebody may resume one that is paused or stopped. Next: ``server/routes``.
+attempts; a person may resume one that is paused or stopped. Next: ``server/routes``.
 """
 
 from __future__ import annotations

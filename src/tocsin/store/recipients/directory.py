@@ -72,7 +72,7 @@ class SqlDirectory:
             return list(connection.scalars(cut))
 
     def sharing(self, addresses: Collection[str]) -> set[str]:
-        """Return the people with one of these addresses, and all who have the same address as somebody else."""
+        """Return the people with one of these addresses, and all who have the same address as another person."""
         shared = select(person.c.email).group_by(person.c.email).having(func.count() > 1)
         with reading(self._engine) as connection:
             is_named = is_one_of(connection, person.c.email, addresses)

@@ -39,7 +39,7 @@ class SqlEvents:
         }
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> dict[int, frozenset[str]]:
-        """Return the parts of each of these events that refer to what somebody may not view, as it is now or was last.
+        """Return the parts of each of these events that refer to what a person may not view, as it is now or was last.
 
         Of events of threads, those of the asset as well: conditions read its owners and domains.
         """

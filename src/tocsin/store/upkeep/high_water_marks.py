@@ -89,7 +89,7 @@ def check_store(engine: Engine, settings: Settings) -> list[str]:
         raise StoreDamaged(_refusal(engine, use_traces))
     try:
         return _problems(engine, use_traces)
-    except OperationalError:  # it is away; whoever migrates it says so
+    except OperationalError:  # it is away; the migration says so
         return []
     except DatabaseError as error:
         address = engine.url.render_as_string(hide_password=True)

@@ -1,6 +1,6 @@
 """Composition of mails: headers, and a text with its HTML as alternatives, as the bytes that go to a mail server.
 
-Python's own composition parses each header and each part that it writes, and takes most of a mail's time. It is asked
+Python's own composition parses each header and each part that it writes, and takes most of a mail's time. It is called
 where a header is not plain, so that folding and encoding are its own. Source: RFC 5322, RFC 2045, RFC 2047.
 Next: ``delivery/channels/email/sender.py``.
 """

@@ -39,7 +39,7 @@ CHANGES_OF_ALL_LIMIT = 500
 """Most notifications that a digest shows which several alerts share."""
 
 ONE_CLICK = "List-Unsubscribe=One-Click"
-"""What the mail program of somebody who unsubscribes posts. Source: RFC 8058."""
+"""What the mail program of a person who unsubscribes posts. Source: RFC 8058."""
 
 _SUBJECT_LIMIT = 150
 

@@ -18,7 +18,7 @@ _GONE = frozenset(
     " not_in_channel org_login_required posting_to_general_channel_denied restricted_action team_access_not_granted"
     " team_disabled team_not_found token_expired token_revoked user_not_found".split()
 )
-"""Errors that every message will meet until somebody changes the alert or Slack."""
+"""Errors that every message will meet until a person changes the alert or Slack."""
 
 _UNKNOWN = frozenset(
     "cannot_dm_bot channel_not_found messages_tab_disabled user_disabled user_not_found users_not_found".split()

@@ -41,7 +41,7 @@ _METHOD = "users.lookupByEmail"
 
 @dataclass(frozen=True)
 class SlackCall:
-    """For which destination something is asked, and when; ``to_person``: for one recipient of many."""
+    """For which destination Slack is called, and when; ``to_person``: for one recipient of many."""
 
     destination: Destination
     now_ms: int

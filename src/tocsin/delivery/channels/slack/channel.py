@@ -1,6 +1,6 @@
 """Slack: one message per event or digest, to an incoming webhook or by a bot.
 
-Whoever has the webhook's address or the bot's token can post, so both are secret. With a token people are written to at
+Anyone with the webhook's address or the bot's token can post, so both are secret. With a token people are written to at
 their e-mail address. Next: ``delivery/channels/slack/sender.py``.
 """
 

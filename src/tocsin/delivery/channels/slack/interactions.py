@@ -1,4 +1,4 @@
-"""Slack's interactivity: buttons in messages of bots, and the requests that Slack makes when somebody presses one.
+"""Slack's interactivity: buttons in messages of bots, and the requests that Slack makes when a person presses one.
 
 A button carries a signed token of ours, so a request names the message that it is about; Slack signs the request with
 the app's signing secret. Source: Slack's "Handling user interaction" (``block_actions``) and "Verifying requests from
@@ -94,7 +94,7 @@ def press_in(body: bytes) -> ButtonPress:
 
     Raises
     ------
-    InvalidInput : it is not the form that Slack sends when somebody presses a button of ours
+    InvalidInput : it is not the form that Slack sends when a person presses a button of ours
     """
     payload = _payload(body)
     if payload.get("type") != "block_actions":

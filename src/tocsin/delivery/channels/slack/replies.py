@@ -36,7 +36,7 @@ class Replies:
     async def address_of(self, member: str, call: SlackCall) -> str | None:
         """Return the e-mail address of a member of the bot's own workspace; None for anybody else, and for bots.
 
-        Whoever shares a channel from another workspace has the address that its administrators say.
+        A person who shares a channel from another workspace has the address that its administrators say.
 
         Raises
         ------

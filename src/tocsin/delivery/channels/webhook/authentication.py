@@ -1,6 +1,6 @@
 """Authentication of requests to webhooks and chats: none, a bearer secret, or OAuth 2.0 client credentials.
 
-A bearer secret signs, as in OpenMetadata; it is sent only if ``sendSecret`` asks for it: whoever sees it can sign.
+A bearer secret signs, as in OpenMetadata; it is sent only with ``sendSecret``: anyone who sees it can sign.
 Source: OpenMetadata 1.13 ``entity/events/authentication``. Next: ``delivery/channels/webhook/access_tokens.py``.
 """
 

@@ -40,7 +40,8 @@ class Verifications:
     async def refusal(self, event: Request, destination: Destination, send: Send, *, now_ms: int) -> Outcome | None:
         """Return why an event may not be sent yet; None if the endpoint has answered, now or before.
 
-        The challenge goes the way of ``event``, with the same headers. Whoever waits for the same answer asks once.
+        The challenge goes the way of ``event``, with the same headers. Callers that wait for the same answer share a
+        request.
         """
         secrets = signing_secrets(destination.config)
         endpoint = (destination.id, str(event.url), " ".join(secrets))

@@ -35,7 +35,7 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 class HistoryQuery(QueryParameters):
-    """What is asked of a history; times as in ``server/alerts/time_arguments.py``."""
+    """The filters of a history; times as in ``server/alerts/time_arguments.py``."""
 
     kind: HistoryKind | None = Field(default=None, description="Kind of the entries; default: all.")
     since: str | None = Field(default=None, max_length=40)

@@ -110,7 +110,7 @@ def read_replay(replay_id: PathId, caller: Asked) -> Response:
 
 @router.delete("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
-    """Cancel a replay: what waits is left as it was, what is being sent is sent."""
+    """Cancel a replay: waiting messages stay as they were, messages in hand are sent."""
     require(caller, Operation.VIEW_BASIC, ROW)
     replay = _own(str(replay_id), caller)
     caller.parts.alert_stores.replays.cancel(replay.id)

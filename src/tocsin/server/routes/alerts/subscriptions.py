@@ -70,7 +70,7 @@ _REMOVABLE = frozenset(
     "triggers dependsOn".split()
 )
 _TRIES = 40
-"""Every try that fails is a change by somebody else: so many may change an alert at the same time."""
+"""Every try that fails is a change by another person: so many may change an alert at the same time."""
 
 _MOST_TRIALS = 20
 _MOST_REMARKS = 10
@@ -164,7 +164,7 @@ def read_status(key: Key, destination_id: PathId, caller: Asked) -> Response:
     "/{subscription_id}/status/{destination_id}", openapi_extra=answers("SubscriptionStatus", reads="Resumption")
 )
 def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Resume a destination that is paused or stopped (`{"status": "active"}`): what waits is sent."""
+    """Resume a destination that is paused or stopped (`{"status": "active"}`): waiting messages are sent."""
     key = Key.by_id(str(subscription_id))
     document = visible_document(ROW, key, caller)
     check_writer(document, caller, Operation.EDIT_ALL)

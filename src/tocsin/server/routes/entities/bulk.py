@@ -124,7 +124,7 @@ def _rows(kind: EntityType, body: object) -> list[Document]:
 
 
 def _refusal(request: object) -> TocsinError | None:
-    """Return why this row cannot be sent at all, if so; whether the caller may is asked as each row is written."""
+    """Return why this row cannot be sent at all, if so; rights are checked as each row is written."""
     return None if isinstance(request, dict) else InvalidInput("a row must be a JSON object")
 
 

@@ -201,7 +201,7 @@ def _query(filters: Filters, caller: Caller) -> FeedQuery:
         return query
     link = parse_link(filters.entity_link, "entityLink")
     asset_id = str(_document_of(link, caller)["id"])
-    if link.entity_type == "user":  # what concerns somebody, not what is said about them
+    if link.entity_type == "user":  # what concerns a person, not what is said about them
         return replace(query, user_id=asset_id, filter_type=FilterType.OWNER)
     return replace(query, about_id=asset_id, steps=link.steps, user_id=None)
 

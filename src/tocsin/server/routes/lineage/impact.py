@@ -41,7 +41,7 @@ router = APIRouter(tags=["lineage"])
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked: of which asset, how far and how much, and through which of its columns."""
+    """A question: about which asset, how far and how much, and through which of its columns."""
 
     root: Document
     depth: int

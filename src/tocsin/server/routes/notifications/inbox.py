@@ -31,7 +31,7 @@ from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
 
 MOST_COUNTED = 1_000
-"""Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""
+"""Entries of an inbox that are looked at to be counted, for a person who may not see everything."""
 
 _RECONNECT_AFTER_MS = 2000
 

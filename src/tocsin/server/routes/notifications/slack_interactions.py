@@ -1,4 +1,4 @@
-"""Route that Slack calls when somebody presses a button in a message of a bot: signed by Slack, without log-in.
+"""Route that Slack calls when a person presses a button in a message of a bot: signed by Slack, without log-in.
 
 What came of it is told to that person, after the answer. Next: ``server/alerts/slack_buttons.py``.
 """
@@ -40,7 +40,7 @@ Signature = Annotated[
 async def take_interaction(
     request: Request, parts: PartsHere, body: Body, timestamp: Timestamp = "", signature: Signature = ""
 ) -> Response:
-    """Take what Slack sends when somebody presses a button of a bot's message (``payload``), signed by Slack."""
+    """Take what Slack sends when a person presses a button of a bot's message (``payload``), signed by Slack."""
     press = press_in(body)
     button = await run_in_threadpool(pressed_button, press, Signed(body, timestamp, signature), parts)
     says = await _press(press, button, parts, parts.settings.public_url or address_of(request))

@@ -1,6 +1,6 @@
 """Routes of one-click unsubscription from mails, without log-in: the link's token identifies the recipient.
 
-A mail program posts (RFC 8058); a person who follows the link is asked first, because programs follow links too.
+A mail program posts (RFC 8058); a person who follows the link has to confirm, because programs follow links too.
 Next: ``delivery/links/tokens.py``.
 """
 

@@ -31,7 +31,7 @@ from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 JWT = "JWT"
 
 MOST_PERSONAL = 100
-"""Personal tokens that somebody may have at once."""
+"""Personal tokens that a person may have at once."""
 
 router = APIRouter(prefix="/users", tags=["tokens"])
 

@@ -37,7 +37,7 @@ async def healthcheck(
 
 
 def _health(parts: Parts) -> Document:
-    known_traces = traces(parts.settings)  # first: what is noted is never ahead of the log that is asked then
+    known_traces = traces(parts.settings)  # first: the traces are never ahead of the log that is read then
     witnesses = [
         trace.path.name for trace in known_traces if trace.position is not None and not parts.log.holds(trace.position)
     ]

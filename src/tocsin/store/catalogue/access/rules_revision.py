@@ -31,7 +31,7 @@ _DECIDING = {
 """Per type, the keys that rules depend on."""
 
 DECIDING = frozenset(_DECIDING)
-"""The types of entity a change of which may change what somebody may do."""
+"""The types of entity a change of which may change what a person may do."""
 
 
 def read(connection: Connection) -> int:

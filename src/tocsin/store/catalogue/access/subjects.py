@@ -172,7 +172,7 @@ class _SubjectLookup:
         return teams | ({self.organization_id} if self.organization_id in self.team_names else set())
 
     def _domains_of(self, user_id: str) -> Ids:
-        """Return somebody's domains; if they have none, those of their teams, or of their ancestors."""
+        """Return a person's domains; if they have none, those of their teams, or of their ancestors."""
         if self.domains_of.get(user_id):
             return self.domains_of[user_id]
         domains, visited, waiting = set[str](), set[str](), list(self.teams_of.get(user_id, ()))
@@ -206,7 +206,7 @@ class _SubjectLookup:
         _note_references(connection, team_ids, {"defaultRoles": self.team_roles, "domains": self.domains_of})
 
     def _restricting(self, connection: Connection) -> None:
-        """Look up every team with policies of its own: they apply to what it owns, whoever the person is."""
+        """Look up every team with policies of its own: they apply to what it owns, for every person."""
         policies, teams = entity.alias(), entity.alias()
         query = (
             select(_REFERS.entity_id, _REFERS.target_id)

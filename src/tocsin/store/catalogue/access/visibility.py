@@ -46,7 +46,7 @@ from tocsin.store.database.tables import entity, entity_tag, membership, ownersh
 
 Sql = ColumnElement[bool]
 Scopes = Mapping[str, Condition]
-"""Per type, which of its entities somebody may see; a type that is not named is seen whole."""
+"""Per type, which of its entities a person may see; a type that is not named is seen whole."""
 
 Known = Mapping[Condition, Sequence[str]]
 """Entities with an owner or domain, by condition: the ids of all, where they are few."""
@@ -128,7 +128,7 @@ def _leaf(condition: Leaf, row: Any, *, with_tests: bool) -> Sql:
 def _about(question: About, row: Any) -> Sql:
     """Return "all that it is about may be seen": the table of a test or of its suite, what a query is used in.
 
-    None of that is a test: it is asked the shorter way, for SQLite reads only so deep a statement.
+    None of that is a test: the shorter form is used, for SQLite reads only so deep a statement.
     """
     scopes = dict(question.scopes)
     if question.resource == "query":

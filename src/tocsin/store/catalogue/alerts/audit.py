@@ -80,7 +80,7 @@ class AuditRows:
     def messages(self, after: int, through: int) -> Rows:
         """Return (id, status, due, how often delivered) of every message that carries one of those notifications.
 
-        What waits for a paused destination is not due. What was delivered before a replay does not count.
+        Messages for a paused destination are not due. What was delivered before a replay does not count.
         """
         row, note, status = message.c, notification.c, destination_status.c
         is_same_destination = and_(

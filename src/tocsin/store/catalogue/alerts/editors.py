@@ -1,6 +1,6 @@
-"""Editors of alerts by id: who created or changed an alert or its secrets since somebody last took it over.
+"""Editors of alerts by id: who created or changed an alert or its secrets since a person last took it over.
 
-A name can be given to somebody else later; an id cannot. Next: ``flow/resolve/withholding.py``, which asks what they
+A name can be given to another person later; an id cannot. Next: ``flow/resolve/withholding.py``, which asks what they
 may view.
 """
 
@@ -47,7 +47,7 @@ class SqlAlertEditors:
         )
 
     def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
-        """Make somebody the only editor of an alert, from then on."""
+        """Make a person the only editor of an alert, from then on."""
         change = update(alert_editor).where(_ROW.subscription_id == alert_id)
         self._connection.execute(change.values(is_editor=False))
         self.add(alert_id, user_id, at_ms)
@@ -104,7 +104,7 @@ def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, st
 
 
 def editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless somebody changed them."""
+    """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless a person changed them."""
     editor_ids: dict[str, set[str]] = defaultdict(set)
     query = select(*_KEYS).where(_ROW.is_editor, _ROW.user_id != SYSTEM.id)
     for alert_id, user_id in rows_by_key(connection, query, _ROW.subscription_id, alert_ids):

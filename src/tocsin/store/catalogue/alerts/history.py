@@ -88,7 +88,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class HistoryAsked:
-    """What is asked of an alert's history: kinds of entries, and when their events happened."""
+    """The filters of an alert's history: kinds of entries, and when their events happened."""
 
     subscription_id: str
     kinds: Collection[HistoryKind] = field(default=tuple(HistoryKind))

@@ -1,7 +1,7 @@
 """Incidents of alerts in the store: opened and resolved with the notifications, changed by people, and read.
 
 Whether a failure opens one follows from the reports in the log (``flow/track/alert_incidents.py``), so writing the same
-matches again changes nothing. Numbers have no gaps: whoever opens some takes turns.
+matches again changes nothing. Numbers have no gaps: writers that open some take turns.
 Next: ``alerts/incidents.py``.
 """
 
@@ -83,7 +83,7 @@ def _is_out_of_order(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQ
 
 
 def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> dict[Subject, list[int]]:
-    """Return where in the log somebody resolved incidents of these assets."""
+    """Return where in the log a person resolved incidents of these assets."""
     offsets: dict[Subject, list[int]] = defaultdict(list)
     query = select(_ROW.subscription_id, _ROW.entity_id, _EVENT.log_offset)
     query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id).join(

@@ -221,7 +221,7 @@ class Subscriptions:
         for subscription_id, parse in self._parsers(*_with_ids(subscription_ids)):
             try:
                 parsed.append(parse())
-            except ValueError as error:  # an older version stored it, or somebody wrote into the database
+            except ValueError as error:  # an older version stored it, or a person wrote into the database
                 unparsable[subscription_id] = str(error)
         return parsed, unparsable
 

@@ -32,7 +32,7 @@ class Templates:
         return None if text is None else _template(json.loads(text))
 
     def changed_system(self) -> dict[str, Template]:
-        """Return the system templates that somebody has changed, by name."""
+        """Return the system templates that a person has changed, by name."""
         now_s = self._steady()
         if self._system is None or now_s - self._system[0] > SYSTEM_AGE_S:
             self._system = (now_s, self._read_system())

@@ -56,7 +56,7 @@ class _Known(NamedTuple):
 
 @dataclass
 class _Kept:
-    """What waits to be written."""
+    """Rows that wait to be written."""
 
     changes: list[EntityChange] = field(default_factory=list)
     events: list[CapturedEvent] = field(default_factory=list)

@@ -28,7 +28,7 @@ from tocsin.store.database.observation_tables import suite_member
 
 Condition = Any  # Any: SQLAlchemy's condition
 NONE = "null"
-"""What is asked for instead of a domain to find what belongs to none."""
+"""The word that stands for a domain to find entities without one."""
 
 
 @dataclass(frozen=True)

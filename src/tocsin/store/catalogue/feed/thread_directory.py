@@ -56,7 +56,7 @@ def _query(relation: ReasonKind, part: Any, until: Any) -> Select[Any]:  # Any: 
 
 
 def _span(relation: ReasonKind, at_offset: int, until_offset: int) -> _Span:
-    """Return the first and last event for which a part that somebody has from one offset to another counts."""
+    """Return the first and last event for which a part that a person has from one offset to another counts."""
     if relation is ReasonKind.MENTION:
         return at_offset, at_offset
     return at_offset + (relation is ReasonKind.PARTICIPANT), until_offset

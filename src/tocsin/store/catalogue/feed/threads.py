@@ -34,7 +34,7 @@ from tocsin.store.database.engine import fetch_rows, fetch_values, reading
 from tocsin.store.database.feed_tables import thread, thread_post
 
 Sees = Callable[[str, str], bool]
-"""Whether somebody may see the asset of this type and id."""
+"""Whether a person may see the asset of this type and id."""
 
 _THREAD, _POST = thread.c, thread_post.c
 _AT_ONCE = 200

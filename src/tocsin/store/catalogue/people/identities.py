@@ -29,7 +29,7 @@ from tocsin.store.database.vault import SETTING_PREFIX, vault_of
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is to a provider of OpenID Connect: its address, and their ``sub`` there, which never changes."""
+    """Who a person is to a provider of OpenID Connect: its address, and their ``sub`` there, which never changes."""
 
     issuer: str
     subject: str
@@ -51,7 +51,7 @@ class People:
         return self._one(person.c.name == name)
 
     def other_spelling(self, name: str) -> str | None:
-        """Return the name of the person whose name looks like this one, unless somebody has this very name."""
+        """Return the name of the person whose name looks like this one, unless another person has this very name."""
         if self.by_name(name) is not None:
             return None
         alike = select(name_look.c.entity_id).where(name_look.c.look == look_of(name))
@@ -79,7 +79,7 @@ class People:
         return None if user_id is None else self.by_id(user_id)
 
     def bind(self, identity: Identity, user_id: str) -> bool:
-        """Let an identity be somebody's from now on; False if they, or it, belong together with another already."""
+        """Let an identity be a person's from now on; False if they, or it, belong together with another already."""
         bound = openid_identity.c
         with writing(self._engine) as connection:
             connection.execute(select(person.c.user_id).where(person.c.user_id == user_id).with_for_update())
@@ -91,7 +91,7 @@ class People:
             return str(connection.execute(select(bound.user_id).where(*_is(identity))).scalar_one()) == user_id
 
     def forget_identities(self, user_id: str) -> int:
-        """Let somebody's next log-in by OpenID Connect go by their address again; return how many were forgotten."""
+        """Let a person's next log-in by OpenID Connect go by their address again; return how many were forgotten."""
         with writing(self._engine) as connection:
             deletion = openid_identity.delete().where(openid_identity.c.user_id == user_id)
             return connection.execute(deletion).rowcount

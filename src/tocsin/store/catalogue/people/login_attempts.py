@@ -93,7 +93,7 @@ class LoginAttempts:
             self._prune(connection, now_ms)
 
     def is_known(self, account: str, source: str, now_ms: int) -> bool:
-        """Return whether somebody (a user's id) has logged in from this source of late."""
+        """Return whether a person (a user's id) has logged in from this source of late."""
         query = select(_SOURCE.last_at_ms).where(_SOURCE.user_id == account, _SOURCE.source == source)
         last_at_ms = fetch_value(self._engine, query)
         return last_at_ms is not None and last_at_ms > now_ms - _KNOWN_FOR_MS

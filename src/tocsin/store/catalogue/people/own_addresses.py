@@ -35,7 +35,7 @@ class OwnAddresses:
         self._engine = engine
 
     def of(self, own_address: OwnAddress, channel: str) -> DestinationConfig | None:
-        """Return how to send there; None if the holder has no such address any more, or somebody else set it."""
+        """Return how to send there; None if the holder has no such address any more, or another person set it."""
         key = OWN_KEYS[Channel(channel)]
         with reading(self._engine) as connection:
             held_address = next(
@@ -51,7 +51,7 @@ class OwnAddresses:
 
 
 def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
-    """Yield the addresses that these people and teams have, if whoever set them is still there."""
+    """Yield the addresses that these people and teams have, if the person who set them still exists."""
     columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
     setters = attachment.c.document.label("setters")
     match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)

@@ -49,7 +49,7 @@ class SqlTeams:
         return [{**one, "teamType": kinds[one["id"]]} for one in teams]
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
-        """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
+        """Return whether being in one of these teams, or in one of these names, decides what a person may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = {row.name for row in rows_by_key(self._connection, select(_ENTITY.name), _ENTITY.id, ids)}
         return self._bring(ids) or self._are_named((called | set(names)) - {ORGANIZATION})

@@ -91,7 +91,7 @@ class IssuedTokens:
         return user_id
 
     def of(self, user_id: str, kind: TokenKind) -> list[IssuedToken]:
-        """Return somebody's tokens of a kind, oldest first."""
+        """Return a person's tokens of a kind, oldest first."""
         query = select(issued_token).where(_TOKEN.user_id == user_id, _TOKEN.kind == kind.value)
         token_rows = fetch_rows(self._engine, query.order_by(_TOKEN.issued_at_ms, _TOKEN.id))
         return [_token_of(row) for row in token_rows]
@@ -108,11 +108,11 @@ class IssuedTokens:
             return rules_revision.read_with_tokens(connection)
 
     def revoke(self, token_ids: Collection[str], user_id: str) -> int:
-        """Make tokens of somebody's stop working, and those made with them; return how many that were."""
+        """Make tokens of a person's stop working, and those made with them; return how many that were."""
         return self._revoke((_TOKEN.id.in_(sorted(token_ids))) & (_TOKEN.user_id == user_id))
 
     def revoke_all(self, user_id: str, *, kind: TokenKind | None = None) -> int:
-        """Make somebody's tokens (of a kind) stop working, and those made with them; return how many that were."""
+        """Make a person's tokens (of a kind) stop working, and those made with them; return how many that were."""
         of_kind = _TOKEN.user_id == user_id
         return self._revoke(of_kind if kind is None else of_kind & (_TOKEN.kind == kind.value))
 
@@ -124,7 +124,7 @@ class IssuedTokens:
 
 
 def revoke(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Remove these tokens and those made with them, in the transaction of somebody else; return how many."""
+    """Remove these tokens and those made with them, in the transaction of the caller; return how many."""
     revoked: set[str] = set()
     level = _lock_tokens(connection, which)
     while level:  # level by level: what is being made with a held token waits, and then finds its parent gone
@@ -139,7 +139,7 @@ def revoke(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def revoke_other(connection: Connection, user_id: str, but: str | None) -> int:
-    """Remove all tokens of somebody ``but`` one, and those made with them."""
+    """Remove all tokens of a person ``but`` one, and those made with them."""
     of_user = _TOKEN.user_id == user_id
     return revoke(connection, of_user if but is None else of_user & (_TOKEN.id != but))
 

@@ -145,7 +145,7 @@ class IncidentLog:
 
 
 def _update_people(connection: Connection, steps: list[Document]) -> None:
-    """Replace whoever a step names by who they are now; who is deleted for good stays as they were."""
+    """Replace the people whom a step names by their present selves; people deleted for good stay as they were."""
     holders = [holder for step in steps for holder in (step, step.get("testCaseResolutionStatusDetails") or {})]
     people_ids = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
     people = references_by_id(connection, people_ids)

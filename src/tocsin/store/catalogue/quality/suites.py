@@ -21,7 +21,7 @@ from tocsin.store.database.tables import entity
 
 _MEMBER = suite_member.c
 ALL: Scopes = MappingProxyType({})
-"""The scopes of whoever sees everything."""
+"""The scopes of a person who sees everything."""
 STATUSES = {"Success": "success", "Failed": "failed", "Aborted": "aborted", "Queued": "queued"}
 """What a result may say, and what a suite's summary calls it."""
 

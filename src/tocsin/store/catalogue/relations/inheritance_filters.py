@@ -61,7 +61,7 @@ def lies_in(
 ) -> ColumnElement[bool]:
     """Return the condition that ``row`` of the table ``entity`` has one of these owners or domains, or any.
 
-    What names none has those of the nearest thing above it that does. ``which`` is asked of the naming's table.
+    What names none has those of the nearest thing above it that does. ``which`` is a condition on the naming's table.
     ``with_tests``: the row may be a test or a suite.
     """
     parent = _parent_of(row) if with_tests else row.parent_id

@@ -30,7 +30,7 @@ from tocsin.store.database.engine import fetch_rows, reading
 from tocsin.store.database.search_tables import search_entry
 
 COUNTED_THROUGH = 10_000
-"""Hits up to which the total is exact, unless it is asked to be."""
+"""Hits up to which the total is exact, unless the request wants it exact."""
 
 Sql = Any  # Any: SQLAlchemy's conditions and columns
 

@@ -50,7 +50,7 @@ def _people(connection: sa.Connection) -> Iterator[str]:
 
 
 def _texts(connection: sa.Connection, table: str, key: str, entity_id: str) -> dict[int, str]:
-    """Return the texts of somebody's versions or events, by their numbers."""
+    """Return the texts of a person's versions or events, by their numbers."""
     query = f"SELECT {key} AS number, document, snapshot_id, difference FROM {table} WHERE entity_id = :id"  # noqa: S608
     reader = Texts(connection)
     return {row.number: reader.of(row) for row in connection.execute(sa.text(query), {"id": entity_id})}

@@ -51,7 +51,7 @@ def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, repo
 
     Raises
     ------
-    Conflict : there is a store that was used, and no ``force``; or somebody works with it
+    Conflict : there is a store that was used, and no ``force``; or a process works with it
     StoreDamaged : the backup is not what was written
     InvalidInput : it is of the other kind of database, or of a later Tocsin
     """

@@ -68,7 +68,7 @@ class Finding:
 
 
 DAMAGED = (SQLAlchemyError, DamagedText, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-"""What whoever reads a damaged value or page may raise."""
+"""Errors of reading a damaged value or page."""
 
 Advance = Callable[[int], None]
 """Called with the number of further rows that were checked."""

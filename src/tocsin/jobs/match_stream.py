@@ -129,9 +129,12 @@ def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | N
     """
     alerts = parts.alerts.read()
     batch = _MicroBatch(events, alerts, parts, _work(alerts, parts), kept_range)
+    # Portions wait for no condition, so they have no time limit: those of earlier events first, then the batch's own.
+    earlier_count = batch.store_portions()
     count, aside = isolating(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
+    portion_count = batch.store_portions(left_out={one.subscription_id for one in aside})
     _report(alerts, aside, events, parts)
-    return count
+    return earlier_count + count + portion_count
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,6 @@ class _MicroBatch:
         batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
         if self.kept_range is not None and not withheld:
             batch = replace(batch, work=partial(self._by_kept_plan, self.kept_range, batch.work))
-        batch = self._with_portions(batch, self.alerts.index)
         return replace(batch, narrow=lambda index: self._narrow(index, withheld))
 
     def _by_kept_plan(self, kept_range: KeptRange, work: Callable[[Index], int], index: Index) -> int:
@@ -169,16 +171,8 @@ class _MicroBatch:
             return work(index)
         return _totals(kept_range.plan.counts(self.alerts, self.work, kept_range.offsets))["notified"]
 
-    def _with_portions(self, batch: Processing[int], index: Index) -> Processing[int]:
-        """Return a processing that also stores portions: of earlier events before, and its own in the end."""
-
-        def work(remaining: Index) -> int:
-            left_out = set(index.subscription_ids()).difference(remaining.subscription_ids())
-            return self._store_portions(left_out) + batch.work(remaining) + self._store_portions(left_out)
-
-        return replace(batch, work=work)
-
-    def _store_portions(self, left_out: Collection[str]) -> int:
+    def store_portions(self, left_out: Collection[str] = ()) -> int:
+        """Store the portions that are written down, without alerts that are ``left_out``; return how many rows."""
         keys = [] if self.parts.portions is None else self.parts.portions.pending()
         if not keys:
             return 0
@@ -190,7 +184,6 @@ class _MicroBatch:
         if not withheld:
             return None
         visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
-        visible = self._with_portions(visible, index)
 
         def work(remaining: Index) -> int:
             return visible.work(remaining) + self._process_withheld(withheld, remaining)
@@ -201,7 +194,7 @@ class _MicroBatch:
         """Match and store what is withheld. Alerts that fail or are slow there lose nothing but this evaluation."""
         concerned = index.only({alert for _, alert in withheld})
         batch = _processing(only_pairs(self.events, withheld), self.alerts, self.work)
-        count, aside = isolating(self._with_portions(batch, concerned), concerned, limit_s=self.parts.match_limit_s)
+        count, aside = isolating(batch, concerned, limit_s=self.parts.match_limit_s)
         unevaluated = {alert.subscription_id for alert in aside}
         self.parts.unevaluated.add(unevaluated, self.alerts)
         record_withheld(

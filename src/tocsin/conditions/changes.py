@@ -142,7 +142,7 @@ _REPORTED = {
 def changes_of(event: ChangeEvent) -> list[EventChange]:
     """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
     described = event.change_description or ChangeDescription()
-    is_talk = event.entity_type == THREAD
+    is_talk, told_already = event.entity_type == THREAD, _WHOLE_FIELDS if event.event_type in _WHOLE else ()
     event_changes = list(_whole(event))
     for operation, fields in (
         (ChangeOperation.ADD, described.fields_added),
@@ -150,7 +150,7 @@ def changes_of(event: ChangeEvent) -> list[EventChange]:
         (ChangeOperation.REMOVE, described.fields_deleted),
     ):
         for field_change in fields:
-            if not (event.event_type in _WHOLE and field_change.name in _WHOLE_FIELDS):
+            if field_change.name not in told_already:
                 event_changes += (
                     [EventChange(TALK, operation, ASSET)] if is_talk else _meanings_of(operation, field_change)
                 )
@@ -159,18 +159,23 @@ def changes_of(event: ChangeEvent) -> list[EventChange]:
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields about changes; a target counts with all its ancestors."""
-    listed = zip(*map(_list_change, changes_of(event)), strict=True)
+    values = _list_changes(tuple(changes_of(event)))
+    return dict(zip(_CHANGE_FIELDS, map(list, values), strict=True))
+
+
+@lru_cache(maxsize=1_000)
+def _list_changes(changes: tuple[EventChange, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the values of ``_CHANGE_FIELDS``; many writes change the same."""
+    listed = zip(*map(_list_change, changes), strict=True)
     categories, operations, targets, written = tuple(listed) or ((),) * 4
-    return {
-        "changeCategory": list(dict.fromkeys(categories)),
-        "changeOperation": list(dict.fromkeys(operations)),
-        "changeTarget": list(dict.fromkeys(chain.from_iterable(targets))),
-        CHANGES: list(dict.fromkeys(chain.from_iterable(written))),
-    }
+    values = (categories, operations, chain.from_iterable(targets), chain.from_iterable(written))
+    return tuple(tuple(dict.fromkeys(one)) for one in values)
 
 
 CHANGES = "changes"
 """The derived field that holds each change as one text: its parts in order, with ``SEPARATOR`` between them."""
+
+_CHANGE_FIELDS = ("changeCategory", "changeOperation", "changeTarget", CHANGES)
 
 CATEGORY, _TARGET, VALUE = (PARTS.index(part) for part in ("category", "target", "value"))
 _FIELDS = {(0,): "changeCategory", (1,): "changeOperation", (2,): "changeTarget"}

@@ -47,6 +47,8 @@ def tag_names(value: object) -> Iterator[str]:
 def references(document: Document, *keys: str, full: bool) -> list[str]:
     """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
     reference_documents = [member for key in keys if document.get(key) for member in members(document[key])]
+    if not reference_documents:
+        return []
     first, second = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
     return [
         name

@@ -18,7 +18,7 @@ _OTHER_MEMBERS = frozenset({"pipeline"})
 """Types whose members are no columns: tasks."""
 
 COLUMN_LISTS: dict[str, tuple[Path, ...]] = {
-    name: tuple(row.member_paths()) for name, row in ENTITY_TYPES.items() if row.members and name not in _OTHER_MEMBERS
+    name: tuple(row.member_paths) for name, row in ENTITY_TYPES.items() if row.members and name not in _OTHER_MEMBERS
 }
 """Per type, the paths of the lists that hold its columns."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tocsin.model.entity import Document
 
@@ -96,7 +97,7 @@ class EntityType:
         """Whether people can follow it."""
         return "followers" in self.keys
 
-    @property
+    @cached_property
     def upward(self) -> tuple[str, ...]:
         """Keys of the references to its ancestors, its parent's first."""
         return tuple(dict.fromkeys((*(place.field for place in self.places), *self.ancestors)))
@@ -105,13 +106,14 @@ class EntityType:
         """Return the key under which ``document`` names its parent."""
         return next((place.field for place in self.places if document.get(place.field)), None)
 
-    def member_paths(self) -> Iterator[Path]:
-        """Yield the paths of its lists of members, taken apart."""
-        return (tuple(path.split(".")) for path in self.members)
+    @cached_property
+    def member_paths(self) -> tuple[Path, ...]:
+        """The paths of its lists of members, taken apart."""
+        return tuple(tuple(path.split(".")) for path in self.members)
 
     def member_lists(self, document: Document) -> Iterator[list[Document]]:
         """Yield every list of members that ``document`` holds."""
-        for path in self.member_paths():
+        for path in self.member_paths:
             members = value_at(document, path)
             if isinstance(members, list):
                 yield members

@@ -155,7 +155,7 @@ _OWNERS = MemberList(target_of, label_of, ordered=True, reference=True)
 _CHARTS = MemberList(target_of, fqn_of, ordered=True, reference=True)
 
 MEMBER_LISTS: dict[str, MemberList] = {
-    **{path[-1]: _NAMED_DEEP for row in ENTITY_TYPES.values() for path in row.member_paths()},
+    **{path[-1]: _NAMED_DEEP for row in ENTITY_TYPES.values() for path in row.member_paths},
     "children": _NAMED_DEEP,
     "mlHyperParameters": _NAMED,
     "customProperties": _NAMED,

@@ -26,7 +26,7 @@ def with_member_names(kind: EntityType, document: Document) -> Document:
     if not isinstance(name, str):
         return document
     lists: Document = {}
-    for path in kind.member_paths():
+    for path in kind.member_paths:
         members = value_at(document, path)
         if isinstance(members, list):
             above = fqn.child(name, path[0]) if len(kind.members) >= _ONE_OF_SEVERAL else name

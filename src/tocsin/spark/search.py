@@ -22,7 +22,7 @@ DEEPEST_MEMBER = 5
 """Levels of nested members (columns in columns) that are indexed."""
 
 _TEXT = StringType()
-_MEMBER_PATHS = tuple(sorted({path for name in SEARCHED for path in ENTITY_TYPES[name].member_paths()}))
+_MEMBER_PATHS = tuple(sorted({path for name in SEARCHED for path in ENTITY_TYPES[name].member_paths}))
 _PART_OF_NAME = r'"(?:[^"]|"")*"|[^".]+'
 _PEOPLE = ("user", "team")
 _VIEW = "tocsin_entries"

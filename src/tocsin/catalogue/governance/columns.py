@@ -28,7 +28,7 @@ def with_checked_columns(kind: EntityType, document: Document, old: Document) ->
     ------
     InvalidInput : a column that was not there before, or had another type, lacks its length or the type of its items
     """
-    for path in kind.member_paths():
+    for path in kind.member_paths:
         members = value_at(document, path)
         if path[-1] == "columns" and isinstance(members, list):
             before = value_at(old, path)

@@ -51,7 +51,7 @@ def with_curated_paths(record: Record, old: Stored) -> Stored:
 
 def _may_differ(old: Stored, fields: Document) -> bool:
     """Return whether a curated value may differ: most reports repeat the last one."""
-    keys = {path[0] for path in ENTITY_TYPES[old.entity_type].member_paths()}
+    keys = {path[0] for path in ENTITY_TYPES[old.entity_type].member_paths}
     return any(fields.get(key) != old.document.get(key) for key in (*TOP_KEYS, *keys))
 
 

@@ -69,16 +69,17 @@ class Bounds:
     portion: int = 1_000
     chunk_rows: int = 1_000
 
-    def check_size(self, document: Document, *, had_bytes: int = 0) -> None:
-        """Refuse a document that is too large, unless it is no larger than it was.
+    def check_size(self, document: Document, *, before: Document | None = None, had_bytes: int = 0) -> int:
+        """Refuse a document that is too large, unless it is no larger than ``before``, or than it was; return its size.
 
         Raises
         ------
         TooLarge : it is
         """
         size = size_of(document)
-        if size > self.document_bytes and size > had_bytes:
+        if size > self.document_bytes and size > (size_of(before) if before else had_bytes):
             raise TooLarge(f"the document would have {size} bytes of JSON; the limit is {self.document_bytes}")
+        return size
 
 
 BOUNDS = Bounds()
@@ -114,14 +115,14 @@ def check_depth(document: Document) -> None:
     raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels")
 
 
-def check_keys(document: Document, before: Document | None = None) -> None:
-    """Refuse a document with a key that is too long, unless it had one as long ``before``.
+def check_keys(document: Document, size: int, before: Document | None = None) -> None:
+    """Refuse a document, of ``size`` bytes, with a key that is too long, unless it had one as long ``before``.
 
     Raises
     ------
     InvalidInput : it has
     """
-    if size_of(document) <= LONGEST_KEY:
+    if size <= LONGEST_KEY:
         return  # no key is longer than all of it
     longest = _longest_key(document, before or {})
     if longest > LONGEST_KEY and longest > _longest_key(before or {}):

@@ -26,12 +26,14 @@ _REFERENCES = ("owners", "domains", "dataProducts", "experts", "reviewers")
 _PLAIN = ("displayName", "description", CERTIFICATION)
 TOP_KEYS = (*_PLAIN, *_REFERENCES, "tags", "extension")
 """Keys of an entity that hold curated values; more are in its members."""
+_CURATED = frozenset(TOP_KEYS)
+_CURATED_BELOW = _CURATED | {"children"}
 
 
 def values_of(entity_type: str, document: Document) -> Values:
     """Return the curated values of an entity and its members."""
     values = dict(_own((), document))
-    for path in ENTITY_TYPES[entity_type].member_paths():
+    for path in ENTITY_TYPES[entity_type].member_paths:
         values.update(_of_members(path, value_at(document, path)))
     return values
 
@@ -99,7 +101,7 @@ def with_kept_values(old: Document, new: Document, paths: Collection[Path]) -> D
 def _values_apart(entity_type: str, before: Document, after: Document) -> tuple[Values, Values]:
     """Return the curated values of two states, without those of members that are alike: these are most of them."""
     values = dict(_own((), before)), dict(_own((), after))
-    for path in ENTITY_TYPES[entity_type].member_paths():
+    for path in ENTITY_TYPES[entity_type].member_paths:
         for side_values, members in zip(values, _unlike(value_at(before, path), value_at(after, path)), strict=True):
             side_values.update(_of_members(path, members))
     return values
@@ -120,11 +122,13 @@ def _unlike(before: Value, after: Value) -> tuple[Value, Value]:
 
 def _own(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:
     """Yield the curated values of an entity or a member, without those of members below it."""
+    if _CURATED.isdisjoint(holder):
+        return
     for key in _PLAIN:
         if not is_empty(value := holder.get(key)):
             yield (*path, key), value
     for key in _REFERENCES:
-        if targets := _targets(key, holder.get(key)):
+        if (references := holder.get(key)) and (targets := _targets(key, references)):
             yield (*path, key), targets
     for label in holder.get("tags") or ():
         if label.get("labelType") != "Derived":
@@ -138,11 +142,13 @@ def _own(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:
 def _targets(key: str, references: Value) -> frozenset[str]:
     """Return what a list of references leads to; neither their order nor their names matter."""
     identity = MEMBER_LISTS[key].identity
-    return frozenset(identity(one) for one in references or () if isinstance(one, dict))
+    return frozenset(identity(one) for one in references if isinstance(one, dict))
 
 
 def _of_members(path: Path, members: Value) -> Iterator[tuple[Path, Value]]:
     for member in members if isinstance(members, list) else ():
+        if _CURATED_BELOW.isdisjoint(member):
+            continue  # as most members
         place = (*path, str(member.get("name")))
         yield from _own(place, member)
         if children := member.get("children"):

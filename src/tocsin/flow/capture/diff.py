@@ -88,6 +88,8 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
     server_keys, nested = _server_keys(entity_type), _nesting_keys(entity_type)
     for key in _keys(old, new):
         before, after = old.get(key), new.get(key)
+        if before is after:
+            continue
         if key in BOOKKEEPING or (key == _DERIVED and key in server_keys):
             collector.is_stored |= not _is_equal(before, after)
             continue
@@ -136,7 +138,7 @@ def _server_keys(entity_type: str) -> frozenset[str]:
 @cache
 def _nesting_keys(entity_type: str) -> frozenset[str]:
     """Return the keys that contain nested lists of members."""
-    return frozenset(path[0] for path in ENTITY_TYPES[entity_type].member_paths() if len(path) > 1)
+    return frozenset(path[0] for path in ENTITY_TYPES[entity_type].member_paths if len(path) > 1)
 
 
 def with_place(change: ChangeDescription, old: Document, new: Document) -> ChangeDescription:
@@ -150,20 +152,25 @@ def with_place(change: ChangeDescription, old: Document, new: Document) -> Chang
     return change.model_copy(update={"fields_updated": (*change.fields_updated, *updates)})
 
 
+_NESTING = (dict, list)
+
+
 def is_empty(value: Value) -> bool:
     """Return whether this is no value: null, "", [] or {}."""
-    return value is None or value == "" or value == [] or value == {}
+    return not value and (value is None or value == "" or value == [] or value == {})
 
 
 def _is_equal(old: Value, new: Value) -> bool:
-    return (is_empty(old) and is_empty(new)) or is_same(old, new)
+    return is_same(old, new) or (is_empty(old) and is_empty(new))
 
 
 def is_same(old: Value, new: Value) -> bool:
     """Return whether two JSON values are equal: numbers as numbers (775 is 775.0), but true is not 1."""
+    if old is new:
+        return True
     if old != new:
         return False
-    if type(old) is str:
+    if type(old) is type(new) and type(old) not in _NESTING:
         return True
     # Python holds True == 1; equal texts settle it at once, and only a spelling difference needs the walk.
     return orjson.dumps(old) == orjson.dumps(new) or _is_strictly_same(old, new)

@@ -30,7 +30,7 @@ _TEXTS = frozenset({"name", "email", "entityLink"})
 _ALIASES = {"owner": "owners", "domain": "domains"}
 _NOT_PLAIN = frozenset((*WORKED_OUT, "tags", "children"))
 """Keys of a member that is not simply taken as it comes."""
-_NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_paths() if len(path) > 1})
+_NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_paths if len(path) > 1})
 
 
 def clean(kind: EntityType, request: Document) -> Document:

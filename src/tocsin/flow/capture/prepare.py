@@ -73,7 +73,7 @@ def merge_put(kind: EntityType, old: Document, new: Document) -> Document:
     document = without_server_keys(old) | new
     if "tags" in new and "tags" in old:
         document["tags"] = merged_tags(old["tags"], new["tags"])
-    for path in kind.member_paths():
+    for path in kind.member_paths:
         before, after = value_at(old, path), value_at(new, path)
         if isinstance(before, list) and isinstance(after, list):
             members = _merge_members(before, after)

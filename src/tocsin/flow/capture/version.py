@@ -8,6 +8,7 @@ and ``nextMajorVersion`` (0.2 becomes 0.3 or 1.2) and its repositories' ``majorV
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
@@ -28,7 +29,7 @@ def next_version(current: Decimal, *, breaking: bool) -> Decimal:
 
 def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
     """Return whether this change breaks those who consume the entity."""
-    rules = [tuple(path.split(".")) for path in ENTITY_TYPES[entity_type].breaking]
+    rules = _rules_of(entity_type)
     if not rules:
         return False
     deleted_paths = [tuple(fqn.split(field.name)) for field in change.fields_deleted]
@@ -37,6 +38,11 @@ def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
         any(_drops(rule, path) for path in deleted_paths) or any(_changes(rule, path, field) for path, field in changed)
         for rule in rules
     )
+
+
+@cache
+def _rules_of(entity_type: str) -> tuple[Path, ...]:
+    return tuple(tuple(path.split(".")) for path in ENTITY_TYPES[entity_type].breaking)
 
 
 def _drops(rule: Path, path: Path) -> bool:

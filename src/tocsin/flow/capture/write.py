@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys, size_of
+from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.ports import Transaction
@@ -137,11 +138,10 @@ class Record:
     def create(self, entity_type: str, fqn: str, fields: Document) -> Written:
         """Add an entity; ``fields`` is its document without what the server keeps."""
         _check_length(fqn)
-        self.bounds.check_size(fields)
-        check_keys(fields)
+        check_keys(fields, self.bounds.check_size(fields))
         entity_id = self.ids.entity()
         fields = hide_secrets(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields, actor_id=self.actor.id)
-        stamped = self._with_stamps(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
+        stamped = self._with_stamps(fields, FIRST_VERSION, id=entity_id, fullyQualifiedName=fqn)
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
         curated = self._curated_paths(entity_type, frozenset(), ({}, stamped))
@@ -168,12 +168,12 @@ class Record:
         ``since`` is the state from which the present version led here: the change then becomes part of that version,
         unless it breaks consumers.
         """
-        self.bounds.check_size(fields, had_bytes=size_of(old.document))
+        size = self.bounds.check_size(fields, before=old.document)
         kind = ENTITY_TYPES[old.entity_type]
         fields = hide_secrets(self.transaction, kind, old.id, fields, before=old.document, actor_id=self.actor.id)
         difference = compare(old.entity_type, old.document, fields)
         if difference.is_stored or not difference.change.is_empty():
-            check_keys(fields, old.document)
+            check_keys(fields, size, old.document)
         if fqn is not None and fqn != old.fqn:
             _check_length(fqn)
             difference = replace(
@@ -190,10 +190,8 @@ class Record:
             return self._extend(old, fields, since, difference)
         version = next_version(old.version, breaking=breaking)
         description = difference.change.model_copy(update={"previous_version": old.version})
-        stamped = self._with_stamps(_with_server_values(old, fields), version) | {
-            "fullyQualifiedName": fqn or old.fqn,
-            "changeDescription": description.to_wire(),
-        }
+        values, wire = _with_server_values(old, fields), description.to_wire()
+        stamped = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
         curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
         new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
@@ -217,10 +215,8 @@ class Record:
             event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment))
             return Written(since.document, event)
         total = total.model_copy(update={"previous_version": since.version})
-        stamped = self._with_stamps(_with_server_values(old, fields), old.version) | {
-            "changeDescription": total.to_wire(),
-            "incrementalChangeDescription": increment.to_wire(),
-        }
+        descriptions = {"changeDescription": total.to_wire(), _INCREMENT: increment.to_wire()}
+        stamped = self._with_stamps(_with_server_values(old, fields), old.version, **descriptions)
         curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
         new = replace(old, document=stamped, updated_by_id=self.actor.id, curated=curated)
         before = replace(old, version=since.version)
@@ -234,7 +230,7 @@ class Record:
         version = next_version(old.version, breaking=False)
         description = description.model_copy(update={"previous_version": old.version})
         fields = {key: value for key, value in old.document.items() if key != _INCREMENT}
-        stamped = self._with_stamps(fields, version) | {"changeDescription": description.to_wire()}
+        stamped = self._with_stamps(fields, version, changeDescription=description.to_wire())
         new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id)
         self.transaction.update(old, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, Difference(description)))
@@ -266,11 +262,13 @@ class Record:
     ) -> frozenset[str] | None:
         return curated_paths_after(entity_type, curated, states, is_bot=self.actor.is_bot)
 
-    def _with_stamps(self, fields: Document, version: Decimal) -> Document:
-        return fields | {
+    def _with_stamps(self, fields: Document, version: Decimal, **further: Any) -> Document:  # Any: JSON values
+        return {
+            **fields,
             "version": version_to_wire(version),
             "updatedAt": self.at_ms,
             "updatedBy": self.author,
+            **further,
         }
 
     def _event(
@@ -326,7 +324,7 @@ def last_changed_ms(document: Document) -> int | None:
 
 def _with_server_values(old: Stored, fields: Document) -> Document:
     """Return the fields with the stored values of keys that only the server sets, except the last increment."""
-    server_values = {key: old.document[key] for key in SERVER_KEPT - {_INCREMENT} if key in old.document}
+    server_values = {key: value for key, value in old.document.items() if key in SERVER_KEPT and key != _INCREMENT}
     return server_values | {key: value for key, value in fields.items() if key not in SERVER_KEPT}
 
 
@@ -344,7 +342,10 @@ def _domains(document: Document) -> tuple[str, ...] | None:
 
 def _as_in_events(document: Document) -> Document:
     """Return the entity as events carry it; the change description is separate already."""
-    return {key: value for key, value in document.items() if key not in ("changeDescription", _INCREMENT)}
+    stated = dict(document)
+    stated.pop("changeDescription", None)
+    stated.pop(_INCREMENT, None)
+    return stated
 
 
 def _together(first: ChangeDescription, second: ChangeDescription) -> ChangeDescription:

@@ -103,6 +103,8 @@ class RelationChanges:
             key: _Key = (new.id, version_to_tenths(new.version))
             for source, rows_of in ((_OWNERS, owners), (_MEMBERS, members)):
                 before, after = rows_of(old) if old else frozenset(), rows_of(new)
+                if before == after:
+                    continue
                 removed[source] += [(key, row) for row in sorted(before - after)]
                 self._begun[key] += [(source.table, row[:2]) for row in sorted(after - before)]
             if old is not None and parent_of(old) != parent_of(new):

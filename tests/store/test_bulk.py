@@ -31,6 +31,8 @@ from tocsin.store.database.engine import open_engine, reading
 from tocsin.store.database.group_commit import WriterLimits
 from tocsin.store.database.tables import change_event, entity, entity_version
 
+_HARD_TO_COPY = 'tab\t, \\N, line\n, \\., "quoted", ≥'
+
 
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
@@ -42,17 +44,24 @@ def many(shop: Company) -> BulkWrites:
     return BulkWrites(shop.catalogue, shop.clock)
 
 
-def test_every_row_is_an_entity_a_version_and_an_event(shop: Company, many: BulkWrites, store_engine: Engine) -> None:
+@pytest.mark.parametrize("count", [3, 120])
+def test_every_row_is_an_entity_a_version_and_an_event(
+    shop: Company, many: BulkWrites, store_engine: Engine, count: int
+) -> None:
+    """Few rows are inserted, many are copied on PostgreSQL; what texts hold makes no difference."""
     end = shop.log.readable_end()
-    outcomes = many.put("table", [shop.table(f"t{number}") for number in range(50)], actor=JANE)
+    requests = [shop.table(f"t{number}", description=_HARD_TO_COPY) for number in range(count)]
+    outcomes = many.put("table", requests, actor=JANE)
     assert all(isinstance(outcome, Written) and outcome.created for outcome in outcomes)
     events = shop.events_after(end)
-    assert [event.entity_fully_qualified_name for event in events] == [f"pg.shop.public.t{at}" for at in range(50)]
+    assert [event.entity_fully_qualified_name for event in events] == [f"pg.shop.public.t{at}" for at in range(count)]
+    assert {(event.entity or {})["description"] for event in events} == {_HARD_TO_COPY}
+    assert shop.get("table", "pg.shop.public.t1")["description"] == _HARD_TO_COPY
     with reading(store_engine) as connection:
         ids = [event.entity_id for event in events]
         for table, key in ((entity, "id"), (entity_version, "entity_id"), (change_event, "entity_id")):
             query = select(func.count()).select_from(table).where(table.c[key].in_(ids))
-            assert connection.execute(query).scalar_one() == 50
+            assert connection.execute(query).scalar_one() == count
 
 
 def test_the_same_rows_again_change_nothing(shop: Company, many: BulkWrites) -> None:

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Engine, event
 from tests.store.catalogues import JANE, Company, company
 
-from tocsin.store.database import statements
+from tocsin.catalogue.writes import BulkWrites
+from tocsin.store.database import bulk, statements
 
 
 @pytest.fixture
@@ -28,7 +29,8 @@ def _statements_of(write: Callable[[], object], engine: Engine, monkeypatch: pyt
 
     listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_rest: texts.append(sql))
     with monkeypatch.context() as patched:
-        patched.setattr(statements, "by_driver", note)
+        for module in (statements, bulk):
+            patched.setattr(module, "by_driver", note)
         event.listen(engine, *listener)
         write()
         event.remove(engine, *listener)
@@ -58,3 +60,19 @@ def test_a_put_asks_for_the_parent_as_well(
     request = shop.table(description="Sold")
     heads = _statements_of(lambda: shop.writes.upsert("table", request, actor=JANE), store_engine, monkeypatch)
     assert len(heads) == {"sqlite": 6, "postgresql": 5}[store_engine.dialect.name]
+
+
+def test_a_bulk_request_of_many_rows_is_as_many_statements_as_one_of_few(
+    shop: Company, store_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def heads_of(count: int, description: str) -> list[str]:
+        many = BulkWrites(shop.catalogue, shop.clock)
+        requests = [shop.table(f"{count} {at}", description=description) for at in range(count)]
+        return _statements_of(lambda: many.put("table", requests, actor=JANE), store_engine, monkeypatch)
+
+    added, changed = ["entity", "entity_version", "change_event"], ["entity_version", "change_event"]
+    for tables, description in ((added, "Old"), (changed, "New")):
+        few, many = heads_of(2, description), heads_of(120, description)
+        assert len(few) == len(many)
+        copied = [head.split()[1] for head in many if head.startswith("COPY")]
+        assert copied == ([] if store_engine.dialect.name == "sqlite" else tables)

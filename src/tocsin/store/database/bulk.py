@@ -1,4 +1,4 @@
-"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, statements of many rows on SQLite or for few rows.
+"""Bulk insertion of rows, new or not: COPY on PostgreSQL, statements of many rows on SQLite or for few rows.
 
 Rows that should be new are copied into the table itself; where one exists, all go through a temporary table.
 
@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Table
+from sqlalchemy import insert as inserting
 from sqlalchemy.exc import IntegrityError
 
 from tocsin.chunks import chunks_of
+from tocsin.store.database.documents import Row as NamedRow
 from tocsin.store.database.engine import is_sqlite
-from tocsin.store.database.statements import by_driver
+from tocsin.store.database.statements import Prepared, by_driver
 
 Row = tuple[Any, ...]  # Any: a column's value
 _STAGED = "staged_{table}"
@@ -107,6 +110,21 @@ class BulkInsert:
 
     def _insert(self, source: str) -> str:
         return f"INSERT INTO {self.table.name} ({', '.join(self.columns)}) {source} ON CONFLICT DO NOTHING"
+
+
+class PreparedInsert(Prepared):
+    """Insertion of new rows, given by name, into ``columns`` of a table; many of them are copied on PostgreSQL."""
+
+    def __init__(self, table: Table, columns: Sequence[str]) -> None:
+        super().__init__(inserting(table), columns)
+        self._copy, self._values = BulkInsert(table, tuple(columns)).copy, itemgetter(*columns)
+
+    def run_for(self, connection: Connection, value_rows: Sequence[NamedRow]) -> None:
+        """Insert these rows; raises where one is there already."""
+        if len(value_rows) <= _FEW_ROWS or is_sqlite(connection):
+            super().run_for(connection, value_rows)
+        else:
+            self._copy(connection, list(map(self._values, value_rows)))
 
 
 def _copy_rows(cursor: Any, copy: str, table_rows: Sequence[Row]) -> None:  # Any: the driver's own

@@ -33,6 +33,7 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedDocument, LoggedEvent
 from tocsin.model.stored import CapturedEvent
 from tocsin.store.database import tables
+from tocsin.store.database.bulk import PreparedInsert
 from tocsin.store.database.documents import Row, from_text, to_text
 from tocsin.store.database.engine import is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
@@ -56,7 +57,7 @@ _LAST = select(func.max(_EVENT.log_offset))
 _INSERT_EVENT = Prepared(
     insert(tables.change_event), [column.name for column in _EVENT if column is not _EVENT.log_offset]
 )
-_INSERT_AT_OFFSET = Prepared(insert(tables.change_event), _EVENT.keys())
+_INSERT_AT_OFFSET = PreparedInsert(tables.change_event, _EVENT.keys())
 _INSERT_TAKING = Prepared(
     insert(tables.change_event)
     .from_select(

@@ -18,6 +18,7 @@ from tocsin.store.catalogue.people import tokens
 from tocsin.store.catalogue.relations import projections
 from tocsin.store.catalogue.relations.past import RelationChanges
 from tocsin.store.database import tables
+from tocsin.store.database.bulk import PreparedInsert
 from tocsin.store.database.documents import Row, entity_row, to_text, version_row
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.snapshots import VERSION_TEXT, rows_to_store
@@ -34,7 +35,7 @@ _CHANGEABLE = (
     "curated",
 )
 
-_INSERT = Prepared(insert(tables.entity), ("id", "entity_type", "fqn", "name", *_CHANGEABLE))
+_INSERT = PreparedInsert(tables.entity, ("id", "entity_type", "fqn", "name", *_CHANGEABLE))
 _update = (
     update(tables.entity)
     .where(tables.entity.c.id == bindparam("new_id"))
@@ -47,7 +48,7 @@ _RENAME = (
     .values(fqn=bindparam("new_fqn"), name=bindparam("new_name"))
 )
 _VERSION = ("entity_id", "version_tenths", "updated_at_ms", *(column.name for column in VERSION_TEXT))
-_INSERT_VERSION = Prepared(insert(tables.entity_version), _VERSION)
+_INSERT_VERSION = PreparedInsert(tables.entity_version, _VERSION)
 _UPDATE_WITH_VERSION = Prepared(
     insert(tables.entity_version).values({key: bindparam(key) for key in _VERSION}).add_cte(_update.cte("changed"))
 )

@@ -73,10 +73,10 @@ class Mirrored:
         document = self.writes.create("user", request, actor=SYSTEM).document
         return Actor(document["id"], name)
 
-    def alert(self, name: str = "all") -> None:
+    def alert(self, name: str = "all", category: str = "Admins") -> None:
         admin = People(self.engine).by_name("admin")
         assert admin is not None
-        destinations = [{"id": table_id(99), "category": "Admins", "type": "ActivityFeed"}]
+        destinations = [{"id": table_id(99), "category": category, "type": "ActivityFeed"}]
         request: Document = {"name": name, "alertType": "Notification", "destinations": destinations, "enabled": True}
         request["filteringRules"] = {"resources": ["table"], "rules": []}
         self.writes.create("eventsubscription", request, actor=Actor(admin.id, admin.name, is_admin=True))

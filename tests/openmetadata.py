@@ -50,13 +50,17 @@ class Fault:
 
 @dataclass
 class FakeOpenMetadata:
-    """What the server has; ``lists`` by collection and id, ``events`` in the order of their offsets."""
+    """What the server has; ``lists`` by collection and id, ``events`` in the order of their offsets.
+
+    ``edges`` are the lineage edges, by the id to which they lead and the one from which.
+    """
 
     has_cursor: bool = True
     lists: dict[str, dict[str, Document]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     unknown_fields: set[str] = field(default_factory=set)
     events: list[Document] = field(default_factory=list)
+    edges: dict[str, dict[str, Document]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
     address: str = ""
@@ -66,6 +70,15 @@ class FakeOpenMetadata:
         """Keep an entity."""
         self.lists.setdefault(collection, {})[document["id"]] = document
         return document
+
+    def connect(self, from_id: str, to_id: str, **details: Any) -> None:
+        """Keep a lineage edge between two entities, as ``entityLineage.json`` has it."""
+        edge = {"fromEntity": from_id, "toEntity": to_id, "lineageDetails": {"source": "Manual", **details}}
+        self.edges.setdefault(to_id, {})[from_id] = edge
+
+    def follow(self, collection: str, entity_id: str, *people: Document) -> None:
+        """Let these, and no others, follow an entity."""
+        self.lists[collection][entity_id]["followers"] = [reference("user", person) for person in people]
 
     def tell(
         self,
@@ -97,6 +110,8 @@ class FakeOpenMetadata:
         if path == "events":
             return 200, self._events(query)
         parent, _, last = path.rpartition("/")
+        if parent.startswith("lineage/"):
+            return self._lineage(last)
         if parent in self.lists and last in self.lists[parent]:
             return self._one(self.lists[parent][last], query)
         if path in self.absent or path.rpartition("/")[0] in self.absent or "-4000-" in last or len(last) == 36:
@@ -105,6 +120,15 @@ class FakeOpenMetadata:
 
     def _one(self, document: Document, query: dict[str, str]) -> tuple[int, Document]:
         return self._refusal(query) or (200, document)
+
+    def _lineage(self, entity_id: str) -> tuple[int, Document]:
+        entities = {one["id"]: one for documents in self.lists.values() for one in documents.values()}
+        if entity_id not in entities:
+            return 404, {"code": 404, "message": f"instance for {entity_id} not found"}
+        edges = self.edges.get(entity_id, {})
+        nodes = [reference("table", entities[one]) for one in edges if one in entities]
+        graph = {"entity": reference("table", entities[entity_id]), "nodes": nodes}
+        return 200, {**graph, "upstreamEdges": list(edges.values()), "downstreamEdges": []}
 
     def _refusal(self, query: dict[str, str]) -> tuple[int, Document] | None:
         for name in query.get("fields", "").split(","):

@@ -22,7 +22,10 @@ def store_url(request: pytest.FixtureRequest) -> str:
 def drop_newest_tables(connection: Connection) -> None:
     """Drop what revisions after 0032 make, so that a test can go back to that one, or to an earlier one."""
     of_retention = ("legal_hold", "retention_state", "removed_events", "deleted_entity", "passed_reader")
-    of_sources, of_lags = ("source_state", "source_entity"), ("reader_lag", "consumer_groups", "consumer")
+    of_sources, of_lags = (
+        ("source_state", "source_entity", "source_link"),
+        ("reader_lag", "consumer_groups", "consumer"),
+    )
     of_events = ("event_portion", "ingested_event", "ingest_outcome")
     for name in (*of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
         connection.exec_driver_sql(f"DROP TABLE {name}")

@@ -5,11 +5,12 @@ Next: ``store/upkeep/source_records.py``, which implements ``SourceRecords``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from tocsin.model.entity import Document
+from tocsin.model.source_link import SourceLink
 
 GONE = "gone"
 """The digest of an entity that the source has no more."""
@@ -46,6 +47,8 @@ class SourceState:
     is_loaded : whether the first load is complete
     loaded_at_ms : when the first load began: what is older is history
     reconciled_at_ms : when the lists were last compared, all of them
+    lineage_after : how far the lineage is compared, as an id in the source; None if nothing of it is left to compare
+    mapped_at_ms : when that mapping was first seen: edges from before it are history
     mapping : what was mapped in the last comparison; None if that is not known
     last_run : the report of the last run
     """
@@ -54,12 +57,18 @@ class SourceState:
     is_loaded: bool = False
     loaded_at_ms: int = 0
     reconciled_at_ms: int = 0
+    lineage_after: str | None = None
+    mapped_at_ms: int = 0
     mapping: Document | None = None
     last_run: Document = field(default_factory=dict)
 
 
 class SourceRecords(Protocol):
     """The records of one source."""
+
+    @property
+    def source(self) -> str:
+        """The name of the source."""
 
     def state(self) -> SourceState:
         """Return how far the source is."""
@@ -81,6 +90,12 @@ class SourceRecords(Protocol):
 
     def list_shown(self, entity_types: Iterable[str]) -> Iterable[tuple[str, str, str]]:
         """Return type, id and FQN of what the source brought of these types and does not carry the mark."""
+
+    def list_live(self, entity_types: Iterable[str]) -> Sequence[tuple[str, str, str]]:
+        """Return id in the source, and id and FQN here, of what is live and not marked of these types, by the first."""
+
+    def links(self) -> Iterable[SourceLink]:
+        """Return all edges and followers of the source."""
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

@@ -20,6 +20,7 @@ from tocsin.model.ingested import IngestedEvent
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
 from tocsin.model.report import IncidentStep, Line, StoredReport, SuiteResult, SuiteRun
+from tocsin.model.source_link import SourceLink
 from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
@@ -255,12 +256,32 @@ class IngestedEvents(Protocol):
         """Remove the oldest events that a later one of the same entity has superseded, so many at most."""
 
 
+class SourceLinks(Protocol):
+    """Remembers which edges and followers a source brought."""
+
+    def put(self, source: str, link: SourceLink) -> None:
+        """Remember a link in the place of what was remembered of it."""
+
+    def forget(self, source: str, link: SourceLink) -> None:
+        """Forget a link."""
+
+    def following_since(self, entity_id: str, user_id: str) -> str | None:
+        """Return the id of the event by which a user follows an entity; None if they do not, or it is not kept."""
+
+    def is_following(self, entity_id: str, user_id: str) -> bool:
+        """Return whether a user follows an entity."""
+
+
 class Transaction(Protocol):
     """One write transaction on the catalogue and the log."""
 
     @property
     def ingested_events(self) -> IngestedEvents:
         """The events of other systems that were applied."""
+
+    @property
+    def source_links(self) -> SourceLinks:
+        """The edges and followers that sources brought."""
 
     @property
     def threads(self) -> ThreadRows:

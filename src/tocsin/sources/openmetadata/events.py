@@ -44,6 +44,11 @@ class SourceEvent:
         removed = (change.get("name") for change in _list(self.changes.get("fieldsDeleted")))
         return frozenset((*(self.entity or {}), *(str(name).split(".")[0] for name in removed)))
 
+    def changes_field(self, name: str) -> bool:
+        """Return whether it says that a field changed."""
+        keys = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
+        return any(change.get("name") == name for key in keys for change in _list(self.changes.get(key)))
+
     def reports(self) -> Iterator[Document]:
         """Yield the results of a test, or the runs of a pipeline, that the event reports."""
         name = _REPORTS.get(self.entity_type)

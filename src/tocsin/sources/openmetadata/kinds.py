@@ -29,10 +29,16 @@ KINDS: tuple[EntityType, ...] = tuple(ENTITY_TYPES[name] for name in _NAMES)
 MARKED = frozenset(kind.name for kind in KINDS if "tags" in kind.keys)
 """Types whose entities can carry the mark of what is for administrators only."""
 
+LINKED = (
+    *("table", "storedProcedure", "dashboardDataModel", "chart", "dashboard", "topic", "pipeline", "mlmodel"),
+    *("container", "searchIndex", "apiEndpoint", "metric"),
+)
+"""Types whose lineage is read."""
+
 _FIELDS = (
     *("owners", "tags", "domains", "dataProducts", "reviewers", "experts", "certification", "lifeCycle"),
     *("columns", "tableConstraints", "schemaDefinition", "dataModel", "tasks", "charts", "dataModels"),
-    *("relatedTerms", "dashboard", "testDefinition", "testSuite", "entityStatus", "sourceHash"),
+    *("relatedTerms", "dashboard", "testDefinition", "testSuite", "entityStatus", "sourceHash", "followers"),
 )
 _OWN_FIELDS = {"user": (), "team": (), "glossaryTerm": ("parent",), "domain": ("parent",)}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tocsin.chunks import chunks_of
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.model.entity_type import EntityType
@@ -18,9 +19,12 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.sources.openmetadata.documents import SourceDocument
 from tocsin.sources.openmetadata.events import CHANGES, DELETIONS, SourceEvent, events_in_order
 from tocsin.sources.openmetadata.kinds import KINDS, fields_of
+from tocsin.sources.openmetadata.link_writes import Asset
+from tocsin.sources.openmetadata.links import Links
 from tocsin.sources.openmetadata.report import RunReport
+from tocsin.sources.openmetadata.results import NameTaken, Occasion, Result
 from tocsin.sources.openmetadata.upstream import SourceUnavailable, Upstream
-from tocsin.sources.openmetadata.writing import NameTaken, Occasion, Result, Writer
+from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.records import GONE, SourceEntity, SourceState
 
 OVERLAP_MS = 10 * 60_000
@@ -31,6 +35,15 @@ WINDOW_MS = 60 * 60_000
 
 OLDEST_MS = 24 * 60 * 60_000
 """Events are read from no earlier than this; before it the lists say what there is."""
+
+LINEAGES_AT_ONCE = 5_000
+"""Assets whose lineage a run compares, so that events do not wait; the next run goes on."""
+
+LINEAGE_PORTION = 200
+"""After so many a run that is killed does not begin again."""
+
+_MOST_FAILED = 5
+"""So many lineages may fail in a row before the run ends."""
 
 _DELETED_SHARE = 0.2
 _FEW = 5
@@ -66,15 +79,20 @@ class Mirror:
     ) -> None:
         self._upstream, self._writer, self._clock, self._options = upstream, writer, clock, options
         self._progress = progress or (lambda done, total: None)
+        self._failed_lineages = 0
 
     def run(self) -> RunReport:
         """Make one run and return its report; an error is in it with its place."""
         report = RunReport(self._clock.now_ms(), is_dry=self._options.is_dry)
         self._report, self._writer.remark = report, report.remark
         self._writer.load()
+        self._links = Links(self._writer, report, may_delete=self._options.may_delete)
+        self._links.load()
         state = self._hide_unmapped(self._writer.records.state())
+        is_first = not state.is_loaded
         try:
-            state = self._follow(state) if state.is_loaded else self._load(state)
+            state = self._load(state) if is_first else self._follow(state)
+            state = self._compare_lineage(state, most=None if is_first or self._options.is_full else LINEAGES_AT_ONCE)
         except TocsinError as error:
             report.fail(error.message)
             state = self._writer.records.state()
@@ -89,7 +107,7 @@ class Mirror:
             return state
         if not self._options.is_dry:
             self._writer.hide_unmapped()
-        state = replace(state, mapping=mapping, reconciled_at_ms=0)
+        state = replace(state, mapping=mapping, mapped_at_ms=self._report.started_at_ms, reconciled_at_ms=0)
         self._save(state)
         return state
 
@@ -102,7 +120,7 @@ class Mirror:
         is_complete = self._reconcile(state)
         if not is_complete:
             return state
-        return replace(state, is_loaded=True, reconciled_at_ms=self._report.started_at_ms)
+        return self._with_reconciled(replace(state, is_loaded=True))
 
     def _follow(self, state: SourceState) -> SourceState:
         """Apply the events since the last run, and compare the lists when it is time or events cannot be read."""
@@ -117,7 +135,44 @@ class Mirror:
         if not self._reconcile(state):
             return state
         watermark_ms = max(state.watermark_ms or 0, self._report.started_at_ms) if has_gap else state.watermark_ms
-        return replace(state, reconciled_at_ms=self._report.started_at_ms, watermark_ms=watermark_ms)
+        return self._with_reconciled(replace(state, watermark_ms=watermark_ms))
+
+    def _with_reconciled(self, state: SourceState) -> SourceState:
+        """Keep that the lists are compared, and that the lineage is to be, if it is not on the way."""
+        lineage_after = state.lineage_after or ""
+        state = replace(state, reconciled_at_ms=self._report.started_at_ms, lineage_after=lineage_after)
+        self._save(state)
+        return state
+
+    def _compare_lineage(self, state: SourceState, *, most: int | None) -> SourceState:
+        """Compare the lineage of the assets after those that earlier runs compared, so many at most."""
+        if state.lineage_after is None:
+            return state
+        self._links.load_assets()
+        after = state.lineage_after
+        assets = [asset for source_id, asset in self._links.assets.items() if source_id > after]
+        for portion in chunks_of(assets[:most], LINEAGE_PORTION):
+            for asset in portion:
+                self._read_edges(asset, max(state.loaded_at_ms, state.mapped_at_ms))
+            self._links.remove_gone()
+            state = replace(state, lineage_after=portion[-1].source_id)
+            self._save(state)
+        if most is None or len(assets) <= most:
+            state = replace(state, lineage_after=None)
+        return state
+
+    def _read_edges(self, asset: Asset, occasion: Occasion | int) -> None:
+        """Bring the edges to an asset; an answer that is wrong is an error of this asset only."""
+        try:
+            answer = self._upstream.lineage(asset.entity_type, asset.source_id)
+            if answer is not None:
+                self._links.bring_edges(asset, answer, occasion)
+            self._failed_lineages = 0
+        except TocsinError as error:
+            self._report.fail(f"lineage of {asset.entity_type} {asset.fqn}: {error.message}")
+            self._failed_lineages += 1
+            if self._failed_lineages >= _MOST_FAILED:
+                raise
 
     def _apply_events(self, state: SourceState) -> tuple[SourceState, bool]:
         """Apply the events since the watermark; return whether some cannot be read, since they are too old."""
@@ -178,14 +233,27 @@ class Mirror:
                 self._report.note(result, kind.name, event.entity_id)
             return
         document = event.entity
-        if document is None:
+        has_followers = event.changes_field("followers")
+        if document is None or has_followers:
             document = self._upstream.entity(kind.collection, event.entity_id, fields_of(kind))
         else:
             occasion = replace(occasion, managed=event.managed_keys())
         if document is None:
             self._report.counts["goneEntities"] += 1
             return
-        self._bring(SourceDocument(kind, {"updatedAt": event.timestamp_ms, **document}), occasion)
+        source = SourceDocument(kind, {"updatedAt": event.timestamp_ms, **document})
+        if self._bring(source, occasion) is not None and occasion.managed is None:
+            self._links.bring_followers(source, occasion if has_followers else replace(occasion, is_history=True))
+        if event.changes_field("lineage"):
+            self._apply_edges(event, occasion)
+        self._links.remove_gone()
+
+    def _apply_edges(self, event: SourceEvent, occasion: Occasion) -> None:
+        """Bring the edges to an asset, of which an event says that they changed."""
+        if event.entity_id not in self._links.assets:
+            self._links.load_assets()
+        if asset := self._links.assets.get(event.entity_id):
+            self._read_edges(asset, occasion)
 
     def _reconcile(self, state: SourceState) -> bool:
         """Compare all lists; return whether all of them were read to their ends."""
@@ -201,6 +269,7 @@ class Mirror:
                 self._report.fail(error.message)
                 is_complete = False
         self._progress(len(KINDS), len(KINDS))
+        self._links.remove_gone()
         if is_complete:
             self._delete_missing(seen_ids, listed)
         return is_complete
@@ -231,7 +300,10 @@ class Mirror:
         row = self._writer.entities.get(source.id)
         is_known_state = row is not None and row.updated_at_ms and source.updated_at_ms <= row.updated_at_ms
         is_history = not state.is_loaded or source.updated_at_ms < state.loaded_at_ms or bool(is_known_state)
-        return self._bring(source, Occasion(is_history=is_history))
+        result = self._bring(source, Occasion(is_history=is_history))
+        if result is not None and result is not Result.WAITS:
+            self._links.bring_followers(source, Occasion(is_history=True))  # nobody says since when
+        return result
 
     def _bring(self, source: SourceDocument, occasion: Occasion) -> Result | None:
         try:

@@ -118,6 +118,10 @@ class Upstream:
         """Return an entity, deleted or not; None if there is none."""
         return self._with_fields(f"{collection}/{entity_id}", collection, fields, {"include": "all"})
 
+    def lineage(self, entity_type: str, entity_id: str) -> Document | None:
+        """Return what the edges to an entity say, one step up; None if there is no such entity."""
+        return self._get(f"lineage/{entity_type}/{entity_id}", {"upstreamDepth": "1", "downstreamDepth": "0"})
+
     def events(self, since_ms: int, until_ms: int, *, limit: int = 1_000) -> list[Document]:
         """Return the change events from one time to another, in the order of the source.
 

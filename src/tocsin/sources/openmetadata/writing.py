@@ -7,9 +7,9 @@ only once it is mapped. Next: ``flow/capture/upsert.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 
 from tocsin.catalogue.observations import runs
@@ -28,7 +28,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.list_identity import REFERENCE_FIELDS, REFERENCE_LISTS, SERVER_KEPT
 from tocsin.model.people import Actor
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import CapturedEvent, Key, Stored, Written
 from tocsin.sources.openmetadata.documents import (
     SourceDocument,
     check_id,
@@ -41,6 +41,7 @@ from tocsin.sources.openmetadata.event_ids import ids_with
 from tocsin.sources.openmetadata.hiding import hide, hide_below
 from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
 from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked
+from tocsin.sources.openmetadata.results import NameTaken, Occasion, Result
 from tocsin.sources.records import GONE, SourceEntity, SourceRecords
 
 _MOST_LEFT_OUT = 6
@@ -53,53 +54,12 @@ _TESTS = ("testSuite", "testCase")
 """Types that lie below a table, though the table is not their parent."""
 
 
-class Result(StrEnum):
-    """What became of one entity."""
-
-    CREATED = "created"
-    CHANGED = "changed"
-    RESTORED = "restored"
-    DELETED = "deleted"
-    SAME = "same"
-    UNMAPPED = "notMapped"
-    KEPT = "keptAsHere"
-    WAITS = "waitsForParent"
-
-
-class NameTaken(TocsinError):
-    """Another entity of the source stands here under the same name."""
-
-    code = "NAME_TAKEN"
-
-    def __init__(self, source_id: str, entity_type: str, fqn: str) -> None:
-        self.source_id = source_id
-        super().__init__(f"{entity_type} {fqn}: another entity of the source has this name")
-
-
-@dataclass(frozen=True)
-class Occasion:
-    """Why something is written: an event of the source, or a comparison of lists.
-
-    Attributes
-    ----------
-    is_history : it happened before the mirror began
-    event_id : the id of the source's event
-    at_ms : when it happened; 0 for when the entity was updated
-    managed : the keys that the document holds; None: all of them, so that one that it lacks is gone
-    """
-
-    is_history: bool = False
-    event_id: str | None = None
-    at_ms: int = 0
-    managed: frozenset[str] | None = None
-    author: str | None = None
-
-
 @dataclass
 class Writer:
     """Writes what the source has.
 
-    ``entities`` are the entities of the source by their ids there, ``bots`` the names of its bots.
+    ``entities`` are the entities of the source by their ids there, ``bots`` the names of its bots. ``rehearsed`` takes
+    the events of a dry run that are no history, ``would_be`` holds type and name of what such a run would create.
     """
 
     writes: Writes
@@ -112,7 +72,9 @@ class Writer:
     bots: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     ids: dict[str, str] = field(default_factory=dict)
+    would_be: dict[str, tuple[str, str]] = field(default_factory=dict)
     remark: Callable[[str], None] = lambda text: None
+    rehearsed: Callable[[Sequence[CapturedEvent]], None] = lambda events: None
 
     def load(self) -> None:
         """Read what earlier runs recorded."""
@@ -190,7 +152,7 @@ class Writer:
         work = _EntityWrite(self, source, request, occasion, replace(intent, row=row))
         written = self._within_limits(work, source, occasion, intent)
         if written is None:
-            self.ids[source.id] = source.id
+            self.ids[source.id], self.would_be[source.id] = source.id, (source.kind.name, source.fqn)
             return Result.CREATED
         self.keep(
             replace(
@@ -211,6 +173,8 @@ class Writer:
     ) -> Written | None:
         """Write, without values that are not valid here; None for a rehearsal of what is not here yet."""
         if self.is_dry and intent.row is None:
+            with suppress(TocsinError):  # such as a parent that is not here yet
+                self.within(work, occasion, source.updated_at_ms, source.author)
             return None
         for _ in range(_MOST_LEFT_OUT):
             try:
@@ -231,12 +195,17 @@ class Writer:
         author = occasion.author or author
         origin = ChangeOrigin(author, is_by_bot=author in self.bots, is_history=occasion.is_history)
         writes = self.writes.rehearsal() if self.is_dry else self.writes
+        events: list[CapturedEvent] = []
 
         def with_ids(record: Record) -> Written:
-            record.ids = ids_with(record.ids, event_id=occasion.event_id)
+            nonlocal events
+            record.ids, events = ids_with(record.ids, event_id=occasion.event_id), record.events
             return work(record)
 
-        return writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
+        written = writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
+        if self.is_dry and not occasion.is_history:
+            self.rehearsed(events)
+        return written
 
     def delete(self, row: SourceEntity, occasion: Occasion) -> Result:
         """Soft-delete an entity that the source brought, with what it brought below it.

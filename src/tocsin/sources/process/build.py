@@ -27,6 +27,7 @@ from tocsin.flow.capture.upsert import change, ensure
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.source_link import SourceLink
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
@@ -59,10 +60,13 @@ _log = structlog.get_logger("tocsin.mirror")
 class MirrorRecords:
     """The records of the mirror, as the sources see them."""
 
+    source = SOURCE
+
     def __init__(self, engine: Engine) -> None:
         self._stored = StoredSource(engine, SOURCE)
         self.forget, self.labels, self.list_shown = self._stored.forget, self._stored.labels, self._stored.list_shown
         self.person_at, self.holds_event = self._stored.person_at, self._stored.holds_event
+        self.list_live = self._stored.list_live
 
     def state(self) -> SourceState:
         """Return how far the mirror is."""
@@ -75,6 +79,10 @@ class MirrorRecords:
     def entities(self) -> Iterable[SourceEntity]:
         """Return all mirrored entities."""
         return [SourceEntity(**row) for row in self._stored.rows()]  # type: ignore[arg-type]  # as above
+
+    def links(self) -> Iterable[SourceLink]:
+        """Return all edges and followers of the source."""
+        return [SourceLink(**row) for row in self._stored.links()]  # type: ignore[arg-type]  # as above
 
     def put(self, row: SourceEntity) -> None:
         """Keep which entity stands for one of the source."""

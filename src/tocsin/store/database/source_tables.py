@@ -1,4 +1,4 @@
-"""Tables of sources of metadata: how far each is, and which entities stand for its own."""
+"""Tables of sources of metadata: how far each is, which entities stand for its own, and what it linked."""
 
 from __future__ import annotations
 
@@ -28,3 +28,17 @@ source_entity = Table(
 )
 """One row per entity of a source. It is written before the entity, and stays when the entity is deleted for good, so
 that a source does not bring back what a person removed here."""
+
+source_link = Table(
+    "source_link",
+    METADATA,
+    Column("source", String(80), primary_key=True),
+    Column("kind", String(10), primary_key=True),
+    Column("from_id", ID, primary_key=True),
+    Column("to_id", ID, primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Index(None, "from_id"),
+    Index(None, "to_id"),
+)
+"""One row per edge or follower of a source, by the ids here, committed together with the edge or follower. It stays
+when a person removes those here, so that the source does not bring them back."""

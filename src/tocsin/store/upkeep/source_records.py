@@ -14,7 +14,7 @@ from tocsin.access.unmapped import UNMAPPED
 from tocsin.model.labels import SOURCES
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database.engine import fetch_values, inserting, reading, writing
-from tocsin.store.database.source_tables import source_entity, source_state
+from tocsin.store.database.source_tables import source_entity, source_link, source_state
 from tocsin.store.database.tables import change_event, entity, entity_tag
 
 Row = dict[str, object]
@@ -74,6 +74,23 @@ class StoredSource:
         query = query.where(is_brought, entity.c.entity_type.in_(list(entity_types)), _IS_SHOWN)
         with reading(self._engine) as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(query)]
+
+    def list_live(self, entity_types: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return id in the source, and id and FQN here, of what is live and not marked of these types, by the first."""
+        query = select(source_entity.c.source_id, entity.c.id, entity.c.fqn).join(
+            source_entity, source_entity.c.entity_id == entity.c.id
+        )
+        is_of_source = (source_entity.c.source == self._source) & ~entity.c.deleted
+        query = query.where(is_of_source, entity.c.entity_type.in_(list(entity_types))).where(_IS_SHOWN)
+        with reading(self._engine) as connection:
+            return [(row[0], row[1], row[2]) for row in connection.execute(query.order_by(source_entity.c.source_id))]
+
+    def links(self) -> Iterator[Row]:
+        """Yield the edges and followers of the source."""
+        columns = [column for column in source_link.c if column.name != "source"]
+        with reading(self._engine) as connection:
+            result = connection.execute(select(*columns).where(source_link.c.source == self._source)).all()
+        yield from (dict(row._mapping) for row in result)
 
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""

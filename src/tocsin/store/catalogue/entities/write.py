@@ -38,12 +38,13 @@ from tocsin.store.catalogue.people.teams import SqlTeams
 from tocsin.store.catalogue.quality.incidents import SqlIncidents
 from tocsin.store.catalogue.quality.suite_runs import SqlSuiteRuns
 from tocsin.store.catalogue.quality.suites import SqlSuites
-from tocsin.store.catalogue.relations import label_names, past, projections
+from tocsin.store.catalogue.relations import label_names, past, projections, source_links
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.catalogue.relations import names as former_names
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.label_names import RenamingRows
 from tocsin.store.catalogue.relations.past import Relation, RelationChanges
+from tocsin.store.catalogue.relations.source_links import SqlSourceLinks
 from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, STORED, Row, curated_text, entity_of, reference_of, to_text
 from tocsin.store.database.entity_tables import renaming
@@ -101,6 +102,7 @@ class SqlTransaction:
     usage = _RowsOf(SqlUsage)
     threads = _RowsOf(SqlThreads)
     ingested_events = _RowsOf(SqlIngestedEvents)
+    source_links = _RowsOf(SqlSourceLinks)
 
     def __init__(self, connection: Connection) -> None:
         self._opened = connection
@@ -278,6 +280,7 @@ class SqlTransaction:
             former_names.remember(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
         self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
         edges.erase(self._connection, entity.id)
+        source_links.erase(self._connection, entity.id)
         self._parts[entity.id] = parts_about(self._connection, entity.id)
         erase_about(self._connection, entity.id)
         erase_series(self._connection, entity.id)

@@ -1,0 +1,50 @@
+"""Occasions and results of writes of the mirror. Next: ``sources/openmetadata/writing.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tocsin.errors import TocsinError
+
+
+class Result(StrEnum):
+    """What became of one entity."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    RESTORED = "restored"
+    DELETED = "deleted"
+    SAME = "same"
+    UNMAPPED = "notMapped"
+    KEPT = "keptAsHere"
+    WAITS = "waitsForParent"
+
+
+class NameTaken(TocsinError):
+    """Another entity of the source stands here under the same name."""
+
+    code = "NAME_TAKEN"
+
+    def __init__(self, source_id: str, entity_type: str, fqn: str) -> None:
+        self.source_id = source_id
+        super().__init__(f"{entity_type} {fqn}: another entity of the source has this name")
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Why something is written: an event of the source, or a comparison of lists.
+
+    Attributes
+    ----------
+    is_history : it happened before the mirror began
+    event_id : the id of the source's event
+    at_ms : when it happened; 0 for when the entity was updated
+    managed : the keys that the document holds; None: all of them, so that one that it lacks is gone
+    """
+
+    is_history: bool = False
+    event_id: str | None = None
+    at_ms: int = 0
+    managed: frozenset[str] | None = None
+    author: str | None = None

@@ -1,0 +1,273 @@
+"""Tests of lineage and followers that the mirror brings: what people did here stays, and nothing is done twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+from tests.mirrored import ORDERS, Mirrored, change_table, put
+from tests.notifying import notify_all
+from tests.openmetadata import Document, now_ms, reference, table_id
+
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key
+from tocsin.sources.openmetadata import links
+from tocsin.sources.openmetadata import mirror as mirror_module
+from tocsin.sources.openmetadata.mapping import Mapping
+from tocsin.store.catalogue.entities.write import SqlTransaction
+from tocsin.store.catalogue.lineage.reach import Lineage
+from tocsin.store.database.engine import fetch_value
+from tocsin.store.database.source_tables import source_link
+from tocsin.store.database.tables import follow
+
+SQL = "INSERT INTO orders_1 SELECT id FROM orders_0"
+OTHER = "snow.dwh.marts.orders_1"
+DETAILS: Document = {
+    "sqlQuery": SQL,
+    "columnsLineage": [{"fromColumns": [f"{ORDERS}.id", f"{ORDERS}.gone"], "toColumn": f"{OTHER}.id"}],
+    "description": "Copied.",
+    "source": "QueryLineage",
+}
+
+
+def edges_to(mirror: Mirrored, number: int) -> dict[str, Document]:
+    """Return the details of the edges to a table, by the ids from which they lead."""
+    return {edge.from_["id"]: edge.details for edge in Lineage(mirror.engine).leading_to([table_id(number)])}
+
+
+def followers_of(mirror: Mirrored, number: int = 0) -> list[str]:
+    table = mirror.catalogue.get("table", Key.by_id(table_id(number)), "all")
+    return sorted(one["name"] for one in mirror.catalogue.followers(table["id"]))
+
+
+def link_count(mirror: Mirrored) -> int:
+    return int(fetch_value(mirror.engine, select(func.count()).select_from(source_link)) or 0)
+
+
+def a_follower(mirror: Mirrored, name: str = "jane", number: int = 600) -> tuple[Actor, Document]:
+    """Return a person here, and the one of the same address at the server."""
+    return mirror.user(name), put(mirror, "users", number, f"upstream.{name}", email=f"{name}@example.org")
+
+
+def ends(number: int) -> Document:
+    return {"type": "table", "id": table_id(number)}
+
+
+def test_lineage_comes_with_its_details_and_tells_nobody(both: Mirrored) -> None:
+    both.alert()
+    pipeline = {"pipeline": reference("pipeline", put(both, "teams", 601, "not_mapped"))}
+    both.fake.connect(table_id(0), table_id(1), **DETAILS, **pipeline)
+    both.fake.connect(table_id(1), table_id(1))
+    both.fake.connect(table_id(77), table_id(2), sqlQuery="FROM secret")
+    both.fake.connect(table_id(1), table_id(2), sqlQuery="FROM secret", source="Unheard")
+    report = both.run()
+    assert (report.errors, report.counts["edgesAdded"]) == ([], 2)
+    assert (report.counts["selfEdges"], report.counts["edgesNotMapped"]) == (1, 1)
+    details = edges_to(both, 1)[table_id(0)]
+    columns = [{"fromColumns": [f"{ORDERS}.id"], "toColumn": f"{OTHER}.id"}]
+    expected = {"sqlQuery": SQL, "columnsLineage": columns, "description": "Copied.", "source": "QueryLineage"}
+    assert {key: details[key] for key in expected} == expected
+    assert "pipeline" not in details
+    others = edges_to(both, 2)
+    assert (others.keys(), "sqlQuery" in others[table_id(1)]) == ({table_id(1)}, False)
+    assert notify_all(both.engine) == 0
+
+
+def test_followers_come_with_the_list_and_are_told_from_then_on(both: Mirrored) -> None:
+    _, jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), jane, put(both, "users", 602, "unknown", email="x@example.org"))
+    report = both.run()
+    assert (report.errors, report.counts["followersAdded"], report.counts["followersNotHere"]) == ([], 1, 1)
+    assert followers_of(both) == ["jane"]
+    assert notify_all(both.engine) == 0
+    both.alert(category="Followers")
+    both.fake.tell("entityUpdated", "table", change_table(both, description="New."), now_ms())
+    assert both.run().errors == []
+    assert notify_all(both.engine) == 1
+
+
+def test_an_unchanged_run_writes_nothing(both: Mirrored) -> None:
+    _, jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), jane)
+    both.fake.connect(table_id(0), table_id(1), **DETAILS)
+    assert both.run().errors == []
+    end, count = both.end(), link_count(both)
+    report = both.run(is_full=True)
+    assert (report.errors, both.end(), link_count(both), count) == ([], end, 2, 2)
+    assert not {"edgesAdded", "edgesChanged", "followersAdded"} & report.counts.keys()
+
+
+def test_what_the_source_drops_goes_and_what_people_made_stays(both: Mirrored) -> None:
+    (jane, upstream_jane), (olga, _) = a_follower(both), a_follower(both, "olga", 603)
+    both.fake.follow("tables", table_id(0), upstream_jane)
+    both.fake.connect(table_id(0), table_id(1))
+    both.fake.connect(table_id(1), table_id(2))
+    assert both.run().errors == []
+    both.writes.follow("table", table_id(0), olga.id, actor=olga)
+    both.writes.put_edge({"fromEntity": ends(0), "toEntity": ends(2)}, actor=jane)
+    changed = {"fromEntity": ends(1), "toEntity": ends(2), "lineageDetails": {"description": "Mine."}}
+    both.writes.put_edge(changed, actor=jane)
+    both.fake.follow("tables", table_id(0))
+    both.fake.edges.clear()
+    report = both.run(is_full=True)
+    assert (report.errors, report.counts["edgesRemoved"], report.counts["followersRemoved"]) == ([], 1, 1)
+    assert followers_of(both) == ["olga"]
+    assert (edges_to(both, 1), edges_to(both, 2).keys()) == ({}, {table_id(0), table_id(1)})
+
+
+def test_what_a_person_took_back_here_does_not_come_back(both: Mirrored) -> None:
+    jane, upstream_jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), upstream_jane)
+    both.fake.connect(table_id(0), table_id(1))
+    assert both.run().errors == []
+    both.writes.unfollow("table", table_id(0), jane.id, actor=jane)
+    both.writes.delete_edge(ends(0), ends(1), actor=jane)
+    both.fake.connect(table_id(0), table_id(1), description="Changed there.")
+    for people in ((upstream_jane,), (), (upstream_jane,)):
+        both.fake.follow("tables", table_id(0), *people)
+        assert both.run(is_full=True).errors == []
+        assert (followers_of(both), edges_to(both, 1)) == ([], {})
+
+
+def test_who_followed_here_stays_if_the_source_drops_them(both: Mirrored) -> None:
+    (jane, upstream_jane), (olga, upstream_olga) = a_follower(both), a_follower(both, "olga", 603)
+    both.fake.follow("tables", table_id(0), upstream_jane, upstream_olga)
+    both.run()
+    both.writes.unfollow("table", table_id(0), jane.id, actor=jane)
+    both.writes.follow("table", table_id(0), jane.id, actor=jane)
+    both.writes.follow("table", table_id(1), olga.id, actor=olga)
+    both.fake.follow("tables", table_id(1), upstream_olga)
+    both.run(is_full=True)
+    both.fake.follow("tables", table_id(0))
+    both.fake.follow("tables", table_id(1))
+    both.run(is_full=True)
+    assert (followers_of(both), followers_of(both, 1)) == (["jane"], ["olga"])
+
+
+def test_an_edge_of_a_person_stays_theirs(both: Mirrored) -> None:
+    both.run()
+    jane = both.user("jane")
+    both.writes.put_edge({"fromEntity": ends(0), "toEntity": ends(1)}, actor=jane)
+    both.fake.connect(table_id(0), table_id(1), sqlQuery=SQL)
+    for edges in (both.fake.edges, {}):
+        both.fake.edges = edges
+        assert both.run(is_full=True).errors == []
+        assert "sqlQuery" not in edges_to(both, 1)[table_id(0)]
+
+
+def test_events_bring_edges_and_followers_as_news(both: Mirrored) -> None:
+    _, jane = a_follower(both)
+    both.alert()
+    both.run()
+    table = both.fake.lists["tables"][table_id(0)]
+    both.fake.follow("tables", table_id(0), jane)
+    both.fake.connect(table_id(1), table_id(0))
+    for name in ("followers", "lineage"):
+        change = {"fieldsAdded": [{"name": name, "newValue": "[]"}]}
+        both.fake.tell("entityUpdated", "table", table, now_ms(), changeDescription=change)
+    report = both.run()
+    assert (report.errors, report.counts["followersAdded"], report.counts["edgesAdded"]) == ([], 1, 1)
+    assert [event.id for event in both.events()][-2:] == [event["id"] for event in both.fake.events]
+    assert notify_all(both.engine) == 3, "the administrator of both, jane of the edge"
+
+
+def test_an_edge_that_the_source_wrote_after_the_first_load_is_news(both: Mirrored) -> None:
+    both.alert()
+    both.run()
+    both.fake.connect(table_id(0), table_id(1), updatedAt=now_ms())
+    both.fake.connect(table_id(0), table_id(2), updatedAt=1_700_000_000_000)
+    assert both.run(is_full=True).counts["edgesAdded"] == 2
+    assert notify_all(both.engine) == 1
+
+
+def test_a_run_that_is_killed_leaves_neither_link_nor_row(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), jane)
+    both.fake.connect(table_id(0), table_id(1))
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("follow", "put_edge"):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(SqlTransaction, name, kill)
+            both.run()
+    report = both.run()
+    assert report.errors == []
+    assert (followers_of(both), edges_to(both, 1).keys(), link_count(both)) == (["jane"], {table_id(0)}, 2)
+
+
+def test_lineage_is_compared_in_portions_and_goes_on(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.run()
+    for number in (1, 2):
+        both.fake.connect(table_id(0), table_id(number))
+    monkeypatch.setattr(mirror_module, "LINEAGES_AT_ONCE", 2)
+    monkeypatch.setattr(mirror_module, "LINEAGE_PORTION", 1)
+    both.records.save(replace(both.records.state(), reconciled_at_ms=0))
+    assert both.run().counts["edgesAdded"] == 1
+    assert both.records.state().lineage_after == table_id(1)
+    assert both.run().counts["edgesAdded"] == 1
+    assert both.records.state().lineage_after is None
+
+
+def test_a_wrong_answer_removes_nothing(both: Mirrored) -> None:
+    for number in (1, 2):
+        both.fake.connect(table_id(0), table_id(number))
+    both.run()
+    wrong: list[Document] = [{"entity": {"id": table_id(1)}}, {"entity": {"id": table_id(0)}, "upstreamEdges": []}]
+    answers = iter([(200, one) for one in wrong])
+    both.fake._lineage = lambda entity_id: next(answers, (404, {}))  # type: ignore[method-assign]
+    report = both.run(is_full=True)
+    assert (len(report.errors), link_count(both)) == (2, 2)
+
+
+def test_much_that_is_gone_at_once_stays(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_FEW", 1)
+    for number in (1, 2):
+        both.fake.connect(table_id(0), table_id(number))
+    both.run()
+    both.fake.edges.clear()
+    report = both.run(is_full=True)
+    assert ("--allow-deletions" in report.errors[0], len(edges_to(both, 2))) == (True, 1)
+    assert both.run(is_full=True, may_delete=True).counts["edgesRemoved"] == 2
+
+
+def test_links_end_with_what_they_link(both: Mirrored) -> None:
+    jane, upstream_jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), upstream_jane)
+    both.fake.connect(table_id(0), table_id(1))
+    both.run()
+    both.writes.delete("user", Key.by_id(jane.id), actor=jane, hard=True)
+    assert link_count(both) == 1
+    both.writes.delete("table", Key.by_id(table_id(1)), actor=jane, hard=True)
+    assert link_count(both) == 0
+    assert both.run(is_full=True).errors == []
+    assert fetch_value(both.engine, select(func.count()).select_from(follow)) == 0
+
+
+def test_nothing_is_linked_before_it_is_mapped(both: Mirrored) -> None:
+    _, jane = a_follower(both)
+    both.fake.follow("tables", table_id(0), jane)
+    both.fake.connect(table_id(0), table_id(1), sqlQuery=SQL)
+    assert both.run(Mapping((OTHER,))).errors == []
+    assert (followers_of(both), edges_to(both, 1)) == ([], {})
+    both.alert()
+    assert both.run().errors == []
+    assert (followers_of(both), edges_to(both, 1).keys()) == (["jane"], {table_id(0)})
+    assert notify_all(both.engine) == 0
+    assert both.run(Mapping((OTHER,))).errors == []
+    assert (followers_of(both), link_count(both)) == (["jane"], 2), "hidden, not removed"
+
+
+def test_a_dry_run_says_which_links_would_come(mirror: Mirrored) -> None:
+    _, jane = a_follower(mirror)
+    mirror.fake.follow("tables", table_id(0), jane)
+    mirror.fake.connect(table_id(0), table_id(1))
+    report = mirror.run(is_dry=True)
+    assert (report.counts["followersAdded"], report.counts["edgesAdded"], link_count(mirror)) == (1, 1, 0)
+    mirror.run()
+    mirror.fake.edges.clear()
+    report = mirror.run(is_dry=True, is_full=True)
+    assert (report.counts["edgesRemoved"], link_count(mirror), len(edges_to(mirror, 1))) == (1, 2, 1)
+    assert mirror.table()["fullyQualifiedName"] == ORDERS

@@ -25,6 +25,7 @@ from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
 from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
+from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.build import BOT, MirrorRecords, prepare
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
@@ -51,9 +52,13 @@ class Mirrored:
         assert bot is not None
         actor = Actor(bot.id, bot.name, is_bot=True)
         writer = Writer(self.writes, self.records, actor, mapping, CLOCK, is_dry=options.get("is_dry", False))
+        audience = RehearsalAudience(self.engine, CLOCK)
+        writer.rehearsed = audience.add
         access = Access(self.fake.address, TOKEN, egress_of(["127.0.0.0/8"]), options.pop("answer_bytes", 2**20))
         with Upstream(access, CLOCK, self._wait) as upstream:
-            return Mirror(upstream, writer, CLOCK, RunOptions(**options)).run()
+            report = Mirror(upstream, writer, CLOCK, RunOptions(**options)).run()
+        report.would_tell = audience.as_document()
+        return report
 
     def _wait(self, seconds: float) -> bool:
         self.waited.append(seconds)
@@ -61,6 +66,9 @@ class Mirrored:
 
     def table(self, name: str = ORDERS) -> Document:
         return self.catalogue.get("table", Key.by_name(name), "all")
+
+    def is_deleted(self, entity_type: str, entity_id: str) -> bool:
+        return bool(self.catalogue.get(entity_type, Key.by_id(entity_id), "all")["deleted"])
 
     def events(self) -> list[Any]:
         return [logged.event for logged in EventLog(self.engine).read(0, 10_000)]

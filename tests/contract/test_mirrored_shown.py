@@ -45,6 +45,7 @@ class Source:
         self._governance()
         self._dashboards()
         self._tests()
+        self._links(person)
 
     def put(self, collection: str, name: str, *, fqn: str = "", **fields: object) -> Document:
         """Keep an entity, new or with the ``id`` among its fields."""
@@ -100,6 +101,18 @@ class Source:
         fields = {"testSuite": reference("testSuite", suite), "entityLink": f"<#E::table::{fqn}>"}
         fields["testDefinition"] = reference("testDefinition", definition)
         self.case = self.put("dataQuality/testCases", "rows", fqn=f"{fqn}.rows", description=CANARY, **fields)
+
+    def _links(self, person: Document) -> None:
+        """Let hidden assets be neighbours of open ones, in texts as well, and people follow them."""
+        hidden, back = (table["id"] for table in self.tables)
+        texts = {"sqlQuery": f"SELECT {CANARY}", "description": CANARY}
+        for start, end in ((table_id(0), hidden), (hidden, table_id(1)), (back, table_id(1)), (table_id(2), back)):
+            self.fake.connect(start, end, **texts)
+        self.fake.connect(table_id(0), table_id(1), sqlQuery=f"SELECT {CANARY}")
+        columns = [{"fromColumns": [f"{self.open_table['fullyQualifiedName']}.id", f"{CANARY}.x"], "toColumn": CANARY}]
+        self.fake.connect(table_id(1), table_id(2), columnsLineage=columns)
+        for table in (*self.tables, self.open_table):
+            table["followers"] = [reference("user", person)]
 
 
 @pytest.fixture

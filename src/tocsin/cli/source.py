@@ -19,6 +19,9 @@ app = typer.Typer(help="Mirror an OpenMetadata server.", no_args_is_help=True)
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")]
 KeepRunning = Annotated[bool, typer.Option("--keep-running", help="Run again and again, until it is stopped.")]
 Deletions = Annotated[bool, typer.Option("--allow-deletions", help="Delete even if it is more than a fifth.")]
+_MOST_NAMED = 20
+"""Recipients that a dry run names."""
+
 Full = Annotated[bool, typer.Option("--full", help="Compare all lists, however recently that was done.")]
 
 
@@ -81,5 +84,30 @@ def _show(report: Document, *, as_json: bool) -> None:
     show_facts({**report["counts"], "errors": report["errorCount"]}, as_json=False)
     if report.get("would"):
         show_rows(report["would"], as_json=False)
+    if report.get("dryRun"):
+        _show_audience(report["wouldTell"])
     for error in report["errors"]:
         typer.echo(f"Error: {error}", err=True)
+
+
+def _show_audience(audience: Document) -> None:
+    """Show whom a dry run would notify: the first people by name."""
+    people, addresses = audience["people"], audience["addresses"]
+    if not people and not addresses:
+        why = "" if audience["events"] else ": all of it is history, or nothing changed"
+        typer.echo(f"\nWould be told: nobody{why}.")
+        return
+    typer.echo(f"\nWould be told of {audience['events']} changes:")
+    show_rows([_as_row(recipient) for recipient in (*people[:_MOST_NAMED], *addresses[:_MOST_NAMED])], as_json=False)
+    left_out_count = max(0, len(people) - _MOST_NAMED) + max(0, len(addresses) - _MOST_NAMED)
+    if left_out_count:
+        typer.echo(f"and {left_out_count} more (--json names all)")
+
+
+def _as_row(recipient: Document) -> Document:
+    if "alert" in recipient:
+        who, alerts, reasons = f"{recipient['channel']} of an alert", recipient["alert"], ""
+    else:
+        who = recipient["name"]
+        alerts, reasons = ", ".join(recipient["alerts"]), ", ".join(recipient["reasons"])
+    return {"who": who, "changes": recipient["events"], "alerts": alerts, "why": reasons}

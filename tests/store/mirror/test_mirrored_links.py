@@ -69,8 +69,8 @@ def test_lineage_comes_with_its_details_and_tells_nobody(both: Mirrored) -> None
     expected = {"sqlQuery": SQL, "columnsLineage": columns, "description": "Copied.", "source": "QueryLineage"}
     assert {key: details[key] for key in expected} == expected
     assert "pipeline" not in details
-    others = edges_to(both, 2)
-    assert (others.keys(), "sqlQuery" in others[table_id(1)]) == ({table_id(1)}, False)
+    edges = edges_to(both, 2)
+    assert (edges.keys(), "sqlQuery" in edges[table_id(1)]) == ({table_id(1)}, False)
     assert notify_all(both.engine) == 0
 
 
@@ -182,6 +182,7 @@ def test_an_edge_that_the_source_wrote_after_the_first_load_is_news(both: Mirror
 
 
 def test_a_run_that_is_killed_leaves_neither_link_nor_row(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fault scenario 68."""
     _, jane = a_follower(both)
     both.fake.follow("tables", table_id(0), jane)
     both.fake.connect(table_id(0), table_id(1))
@@ -223,7 +224,7 @@ def test_a_wrong_answer_removes_nothing(both: Mirrored) -> None:
 
 
 def test_much_that_is_gone_at_once_stays(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_FEW", 1)
+    monkeypatch.setattr(links, "FEW", 1)
     for number in (1, 2):
         both.fake.connect(table_id(0), table_id(number))
     both.run()
@@ -271,3 +272,34 @@ def test_a_dry_run_says_which_links_would_come(mirror: Mirrored) -> None:
     report = mirror.run(is_dry=True, is_full=True)
     assert (report.counts["edgesRemoved"], link_count(mirror), len(edges_to(mirror, 1))) == (1, 2, 1)
     assert mirror.table()["fullyQualifiedName"] == ORDERS
+
+
+def test_a_dry_run_says_who_would_be_told(both: Mirrored) -> None:
+    jane, upstream_jane = a_follower(both)
+    both.alert(category="Followers")
+    both.fake.follow("tables", table_id(0), upstream_jane)
+    assert both.run(is_dry=True).would_tell == {"events": 0, "people": [], "addresses": []}
+    both.run()
+    later = change_table(both, description="New.")
+    both.fake.tell("entityUpdated", "table", later, later["updatedAt"])
+    put(both, "users", 604, "unheard", email="unheard@example.org")
+    recipient = {"name": "jane", "events": 1, "alerts": ["ActivityFeedAlert", "all"], "reasons": ["follower"]}
+    end = both.end()
+    for _ in range(2):
+        assert both.run(is_dry=True).would_tell == {"events": 1, "people": [recipient], "addresses": []}
+    assert both.end() == end
+    assert both.run().errors == []
+    assert notify_all(both.engine) == 1
+    both.writes.unfollow("table", table_id(0), jane.id, actor=jane)
+    assert both.run(is_dry=True).would_tell["people"] == []
+
+
+def test_a_dry_run_names_nobody_who_may_not_see_it(mirror: Mirrored) -> None:
+    _, upstream_jane = a_follower(mirror)
+    mirror.fake.follow("tables", table_id(0), upstream_jane)
+    mirror.run()
+    mirror.alert(category="Followers")
+    mirror.run(Mapping())
+    later = change_table(mirror, description="New.")
+    mirror.fake.tell("entityUpdated", "table", later, later["updatedAt"])
+    assert mirror.run(Mapping(), is_dry=True).would_tell == {"events": 1, "people": [], "addresses": []}

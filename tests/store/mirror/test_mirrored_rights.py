@@ -138,9 +138,19 @@ def test_what_cannot_carry_a_mark_is_not_shown_after_its_mapping_is_taken_back(m
     mirror.fake.lists["tables"][table_id(0)]["tags"] = [a_label("Care.Secret")]
     assert mirror.run(Mapping(("snow", "Care"))).errors == []
     assert [label["tagFQN"] for label in mirror.table()["tags"]] == ["Care.Secret"]
+    put(mirror, "dataQuality/testDefinitions", 66, "isOld", entityType="TABLE", testPlatforms=["dbt"], description="d")
+    assert mirror.run(Mapping(("snow", "Care", "isOld"))).errors == []
     assert mirror.run().errors == []
     assert not [label["tagFQN"] for label in mirror.table().get("tags") or []]
     assert may_see(mirror, dia, "table", table_id(0))
+    unmarked = (("classification", 64), ("tag", 65), ("testDefinition", 66))
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [True] * 3
+    assert mirror.run(Mapping(("snow", "Care", "isOld"))).errors == []
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [False] * 3
+    own_tag = {"name": "Mine", "classification": "Care", "description": "d"}
+    mirror.writes.create("tag", own_tag, actor=admin_of(mirror))
+    assert mirror.run().errors == []
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [False, True, True]
 
 
 def test_a_term_moves_out_of_another_one(mirror: Mirrored) -> None:

@@ -29,6 +29,9 @@ KINDS: tuple[EntityType, ...] = tuple(ENTITY_TYPES[name] for name in _NAMES)
 MARKED = frozenset(kind.name for kind in KINDS if "tags" in kind.keys)
 """Types whose entities can carry the mark of what is for administrators only."""
 
+DELETED_UNMAPPED = ("classification", "tag", "testDefinition")
+"""Types that cannot carry it: they are deleted when their mapping is taken back, and restored when it comes again."""
+
 LINKED = (
     *("table", "storedProcedure", "dashboardDataModel", "chart", "dashboard", "topic", "pipeline", "mlmodel"),
     *("container", "searchIndex", "apiEndpoint", "metric"),

@@ -23,7 +23,7 @@ _NOTHING = Written({}, None)
 
 
 @dataclass(frozen=True)
-class Asset:
+class LinkedAsset:
     """A mapped asset of the source, as it is here."""
 
     source_id: str
@@ -50,7 +50,7 @@ class LinkWrite:
 
     source: str
     link: SourceLink
-    to: Asset
+    to: LinkedAsset
     mapping: Mapping
     digest: str | None = None
     after: SourceLink | None = None
@@ -71,7 +71,7 @@ class LinkWrite:
     def _work(self, record: Record, target: Stored) -> Written:
         raise NotImplementedError
 
-    def _find(self, record: Record, asset: Asset) -> Stored | None:
+    def _find(self, record: Record, asset: LinkedAsset) -> Stored | None:
         """Return an end of the link, if it is there and mapped."""
         entity = record.transaction.find(asset.entity_type, Key.by_id(asset.entity_id), Hold.SHARED)
         if entity is None or entity.is_deleted or is_marked(entity.document) or not self.mapping.covers(entity.fqn):
@@ -88,7 +88,7 @@ class LinkWrite:
 
 
 @dataclass
-class Follow(LinkWrite):
+class FollowerAddition(LinkWrite):
     """Makes a person a follower, unless they are one, or were and stopped."""
 
     addition = "followersAdded"
@@ -105,7 +105,7 @@ class Follow(LinkWrite):
 
 
 @dataclass
-class Unfollow(LinkWrite):
+class FollowerRemoval(LinkWrite):
     """Makes a person no follower, if they are one because of the source."""
 
     def _work(self, record: Record, target: Stored) -> Written:
@@ -122,11 +122,11 @@ class Unfollow(LinkWrite):
 
 
 @dataclass
-class EdgePut(LinkWrite):
+class EdgeAddition(LinkWrite):
     """Adds an edge or replaces its details, unless a person made, changed or removed it here."""
 
     addition = "edgesAdded"
-    from_: Asset | None = None
+    from_: LinkedAsset | None = None
     details: Document | None = None
 
     @property
@@ -186,4 +186,4 @@ def _with_present_columns(details: Document, origin: Stored, target: Stored) -> 
 
 def write_of(kind: LinkKind) -> type[LinkWrite]:
     """Return the write that removes a link."""
-    return Unfollow if kind is LinkKind.FOLLOW else EdgeRemoval
+    return FollowerRemoval if kind is LinkKind.FOLLOW else EdgeRemoval

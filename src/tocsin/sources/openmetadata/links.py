@@ -16,13 +16,13 @@ from tocsin.model.entity import Document
 from tocsin.model.source_link import OF_PEOPLE, LinkKind, SourceLink
 from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_time
 from tocsin.sources.openmetadata.kinds import LINKED, PEOPLE
-from tocsin.sources.openmetadata.link_writes import Asset, EdgePut, Follow, LinkWrite, write_of
+from tocsin.sources.openmetadata.link_writes import EdgeAddition, FollowerAddition, LinkedAsset, LinkWrite, write_of
 from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.results import Occasion
 from tocsin.sources.openmetadata.writing import Writer
 
 _REMOVED_SHARE = 0.2
-_FEW = 5
+FEW = 5
 """So many links are removed whatever their share."""
 
 _OPTIONAL = ("columnsLineage", "pipeline", "source", "sqlQuery", "description")
@@ -30,15 +30,15 @@ _OPTIONAL = ("columnsLineage", "pipeline", "source", "sqlQuery", "description")
 
 
 @dataclass
-class Links:
+class MirroredLinks:
     """The links of one run; ``assets`` are the mapped ones that may have lineage, by their ids in the source."""
 
     writer: Writer
     report: RunReport
     may_delete: bool = False
-    assets: dict[str, Asset] = field(default_factory=dict)
+    assets: dict[str, LinkedAsset] = field(default_factory=dict)
     _digests: dict[tuple[LinkKind, str], dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
-    _gone: list[tuple[SourceLink, Asset, Occasion]] = field(default_factory=list)
+    _removals: list[tuple[SourceLink, LinkedAsset, Occasion]] = field(default_factory=list)
     _compared_count: int = 0
 
     def load(self) -> None:
@@ -56,7 +56,7 @@ class Links:
             if entity_type in LINKED:
                 live.setdefault(source_id, (source_id, fqn))
         self.assets = {
-            source_id: Asset(source_id, entity_id, types[source_id], fqn)
+            source_id: LinkedAsset(source_id, entity_id, types[source_id], fqn)
             for source_id, (entity_id, fqn) in sorted(live.items())
             if source_id in types and self.writer.mapping.covers(fqn)
         }
@@ -73,13 +73,15 @@ class Links:
         people = sorted(follower for follower in followers if follower is not None)
         if len(people) < len(references):
             self.report.counts["followersNotHere"] += len(references) - len(people)
-        asset = Asset(source.id, entity_id, kind.name, source.fqn)
+        asset = LinkedAsset(source.id, entity_id, kind.name, source.fqn)
         for user_id in people:
             if user_id not in self._digests[LinkKind.FOLLOW, entity_id]:
-                self._write(Follow(**self._of(SourceLink(LinkKind.FOLLOW, user_id, entity_id, ""), asset)), occasion)
+                self._write(
+                    FollowerAddition(**self._of(SourceLink(LinkKind.FOLLOW, user_id, entity_id, ""), asset)), occasion
+                )
         self._compare(LinkKind.FOLLOW, asset, people, occasion)
 
-    def bring_edges(self, asset: Asset, answer: Document, occasion: Occasion | int) -> None:
+    def bring_edges(self, asset: LinkedAsset, answer: Document, occasion: Occasion | int) -> None:
         """Bring the edges that lead to an asset, all of which the answer has.
 
         ``occasion`` is that of the event which said so, or a time: edges that the source wrote before it, or of which
@@ -89,10 +91,10 @@ class Links:
         ------
         InvalidInput : the answer is not complete
         """
-        answered = answer.get("upstreamEdges")
-        if not isinstance(answered, list) or _id_of(answer.get("entity")) != asset.source_id:
+        received_edges = answer.get("upstreamEdges")
+        if not isinstance(received_edges, list) or _id_of(answer.get("entity")) != asset.source_id:
             raise InvalidInput("the answer about its lineage is not complete")
-        edges = {_id_of(edge.get("fromEntity")): edge for edge in answered if _leads_to(edge, asset)}
+        edges = {_id_of(edge.get("fromEntity")): edge for edge in received_edges if _leads_to(edge, asset)}
         if edges.pop(asset.source_id, None) is not None:
             self.report.counts["selfEdges"] += 1
         unmapped_ids = edges.keys() - self.assets.keys()
@@ -104,7 +106,7 @@ class Links:
         self._compare(LinkKind.EDGE, asset, present_ids, Occasion() if isinstance(occasion, int) else occasion)
 
     def _bring_edge(
-        self, ends: tuple[Asset, Asset], edge: Document, occasion: Occasion | int, *, has_texts: bool
+        self, ends: tuple[LinkedAsset, LinkedAsset], edge: Document, occasion: Occasion | int, *, has_texts: bool
     ) -> None:
         """Write an edge, without details that are not valid here."""
         details = self._details_of(edge, ends, has_texts=has_texts)
@@ -114,30 +116,30 @@ class Links:
             return
         if isinstance(occasion, int):
             occasion = _occasion_of(edge, occasion)
-        while refused := self._write(EdgePut(**self._of(link, ends[1]), from_=ends[0], details=details), occasion):
+        while refused := self._write(EdgeAddition(**self._of(link, ends[1]), from_=ends[0], details=details), occasion):
             self.report.remark(f"edge {ends[0].fqn} -> {ends[1].fqn}: {refused} was left out: it is not valid here")
             details = {key: value for key, value in details.items() if key != refused}
 
     def remove_gone(self) -> None:
         """Remove what the source brought and no complete answer has any more, unless it is suspiciously much."""
-        gone, self._gone, compared_count, self._compared_count = self._gone, [], self._compared_count, 0
-        if len(gone) > max(_FEW, _REMOVED_SHARE * compared_count) and not self.may_delete:
+        removals, self._removals, compared_count, self._compared_count = self._removals, [], self._compared_count, 0
+        if len(removals) > max(FEW, _REMOVED_SHARE * compared_count) and not self.may_delete:
             self.report.fail(
-                f"{len(gone)} of {compared_count} mirrored edges and followers are gone in the source: none was "
+                f"{len(removals)} of {compared_count} mirrored edges and followers are gone in the source: none was "
                 "removed; check the token's rights, then run with --full --allow-deletions"
             )
             return
-        for link, asset, occasion in gone:
+        for link, asset, occasion in removals:
             self._write(write_of(link.kind)(**self._of(link, asset)), occasion)
 
-    def _compare(self, kind: LinkKind, to: Asset, present_ids: Collection[str], occasion: Occasion) -> None:
+    def _compare(self, kind: LinkKind, to: LinkedAsset, present_ids: Collection[str], occasion: Occasion) -> None:
         digests = self._digests[kind, to.entity_id]
         self._compared_count += len(digests)
         for from_id in sorted(digests.keys() - set(present_ids)):
             if digests[from_id] != OF_PEOPLE:
-                self._gone.append((SourceLink(kind, from_id, to.entity_id, digests[from_id]), to, occasion))
+                self._removals.append((SourceLink(kind, from_id, to.entity_id, digests[from_id]), to, occasion))
 
-    def _of(self, link: SourceLink, to: Asset) -> dict[str, Any]:  # Any: fields of LinkWrite
+    def _of(self, link: SourceLink, to: LinkedAsset) -> dict[str, Any]:  # Any: fields of LinkWrite
         digest = self._digests[link.kind, link.to_id].get(link.from_id)
         writer = self.writer
         return {
@@ -160,7 +162,7 @@ class Links:
             writer.within(write, occasion, writer.clock.now_ms(), None)
         except TocsinError as error:
             refused = (error.field or "").split(".")[0].split("[")[0] if isinstance(error, InvalidInput) else ""
-            if isinstance(write, EdgePut) and write.details and refused in write.details and refused in _OPTIONAL:
+            if isinstance(write, EdgeAddition) and write.details and refused in write.details and refused in _OPTIONAL:
                 return refused
             self.report.fail(f"{link.kind} of {write.to.entity_type} {write.to.fqn}: {error.message}")
             return None
@@ -173,7 +175,7 @@ class Links:
             self.report.note(write.outcome, write.to.entity_type, write.to.fqn)
         return None
 
-    def _details_of(self, edge: Document, ends: tuple[Asset, Asset], *, has_texts: bool) -> Document:
+    def _details_of(self, edge: Document, ends: tuple[LinkedAsset, LinkedAsset], *, has_texts: bool) -> Document:
         """Return the details of an edge as they are here, naming nothing but what is mapped.
 
         Texts of queries name all assets from which edges lead to the same one: without ``has_texts`` they are left out.
@@ -195,19 +197,19 @@ class Links:
         return details
 
 
-def _columns_of(entry: Document, ends: tuple[Asset, Asset], *, has_texts: bool) -> Document:
+def _columns_of(entry: Document, ends: tuple[LinkedAsset, LinkedAsset], *, has_texts: bool) -> Document:
     """Return an entry of ``columnsLineage`` with columns of the two ends only."""
     columns = entry.get("fromColumns")
     from_columns = [column for column in columns if _lies_in(column, ends[0])] if isinstance(columns, list) else []
-    kept: Document = {"fromColumns": from_columns} if from_columns else {}
+    columns_entry: Document = {"fromColumns": from_columns} if from_columns else {}
     if _lies_in(entry.get("toColumn"), ends[1]):
-        kept["toColumn"] = entry["toColumn"]
+        columns_entry["toColumn"] = entry["toColumn"]
     if has_texts and isinstance(entry.get("function"), str):
-        kept["function"] = entry["function"]
-    return kept
+        columns_entry["function"] = entry["function"]
+    return columns_entry
 
 
-def _lies_in(column: object, asset: Asset) -> bool:
+def _lies_in(column: object, asset: LinkedAsset) -> bool:
     return isinstance(column, str) and column.startswith(f"{asset.fqn}.")
 
 
@@ -216,7 +218,7 @@ def _details_in(edge: Document) -> Document:
     return details if isinstance(details, dict) else {}
 
 
-def _leads_to(edge: object, asset: Asset) -> bool:
+def _leads_to(edge: object, asset: LinkedAsset) -> bool:
     return isinstance(edge, dict) and _id_of(edge.get("toEntity")) == asset.source_id
 
 

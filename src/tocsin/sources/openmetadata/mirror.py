@@ -19,8 +19,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.sources.openmetadata.documents import SourceDocument
 from tocsin.sources.openmetadata.events import CHANGES, DELETIONS, SourceEvent, events_in_order
 from tocsin.sources.openmetadata.kinds import KINDS, fields_of
-from tocsin.sources.openmetadata.link_writes import Asset
-from tocsin.sources.openmetadata.links import Links
+from tocsin.sources.openmetadata.link_writes import LinkedAsset
+from tocsin.sources.openmetadata.links import MirroredLinks
 from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.results import NameTaken, Occasion, Result
 from tocsin.sources.openmetadata.upstream import SourceUnavailable, Upstream
@@ -86,13 +86,13 @@ class Mirror:
         report = RunReport(self._clock.now_ms(), is_dry=self._options.is_dry)
         self._report, self._writer.remark = report, report.remark
         self._writer.load()
-        self._links = Links(self._writer, report, may_delete=self._options.may_delete)
+        self._links = MirroredLinks(self._writer, report, may_delete=self._options.may_delete)
         self._links.load()
         state = self._hide_unmapped(self._writer.records.state())
         is_first = not state.is_loaded
         try:
             state = self._load(state) if is_first else self._follow(state)
-            state = self._compare_lineage(state, most=None if is_first or self._options.is_full else LINEAGES_AT_ONCE)
+            state = self._compare_lineage(state, limit=None if is_first or self._options.is_full else LINEAGES_AT_ONCE)
         except TocsinError as error:
             report.fail(error.message)
             state = self._writer.records.state()
@@ -144,24 +144,24 @@ class Mirror:
         self._save(state)
         return state
 
-    def _compare_lineage(self, state: SourceState, *, most: int | None) -> SourceState:
+    def _compare_lineage(self, state: SourceState, *, limit: int | None) -> SourceState:
         """Compare the lineage of the assets after those that earlier runs compared, so many at most."""
         if state.lineage_after is None:
             return state
         self._links.load_assets()
         after = state.lineage_after
         assets = [asset for source_id, asset in self._links.assets.items() if source_id > after]
-        for portion in chunks_of(assets[:most], LINEAGE_PORTION):
+        for portion in chunks_of(assets[:limit], LINEAGE_PORTION):
             for asset in portion:
                 self._read_edges(asset, max(state.loaded_at_ms, state.mapped_at_ms))
             self._links.remove_gone()
             state = replace(state, lineage_after=portion[-1].source_id)
             self._save(state)
-        if most is None or len(assets) <= most:
+        if limit is None or len(assets) <= limit:
             state = replace(state, lineage_after=None)
         return state
 
-    def _read_edges(self, asset: Asset, occasion: Occasion | int) -> None:
+    def _read_edges(self, asset: LinkedAsset, occasion: Occasion | int) -> None:
         """Bring the edges to an asset; an answer that is wrong is an error of this asset only."""
         try:
             answer = self._upstream.lineage(asset.entity_type, asset.source_id)

@@ -22,6 +22,7 @@ class RunReport:
     error_count: int = 0
     would: list[Document] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    would_tell: Document = field(default_factory=dict)
 
     def fail(self, text: str) -> None:
         """Note an error with its place."""
@@ -50,4 +51,4 @@ class RunReport:
             "errors": self.errors,
             "leftOut": self.remarks,
         }
-        return document | ({"dryRun": True, "would": self.would} if self.is_dry else {})
+        return document | ({"dryRun": True, "would": self.would, "wouldTell": self.would_tell} if self.is_dry else {})

@@ -39,7 +39,7 @@ from tocsin.sources.openmetadata.documents import (
 )
 from tocsin.sources.openmetadata.event_ids import ids_with
 from tocsin.sources.openmetadata.hiding import hide, hide_below
-from tocsin.sources.openmetadata.kinds import MARKED, PEOPLE
+from tocsin.sources.openmetadata.kinds import DELETED_UNMAPPED, MARKED, PEOPLE
 from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked
 from tocsin.sources.openmetadata.results import NameTaken, Occasion, Result
 from tocsin.sources.records import GONE, SourceEntity, SourceRecords
@@ -123,6 +123,10 @@ class Writer:
                 self._forget_digest(by_entity[entity_id])
                 work = partial(hide, entity_type=entity_type, entity_id=entity_id, mapping=self.mapping)
                 self.within(work, Occasion(is_history=True), self.clock.now_ms(), None)
+        for _, entity_id, fqn in self.records.list_shown(DELETED_UNMAPPED):
+            if not self.mapping.covers(fqn):
+                with suppress(InvalidInput):  # it holds what people made
+                    self.delete(by_entity[entity_id], Occasion(is_history=True))
 
     def _forget_digest(self, row: SourceEntity) -> None:
         """Let the next comparison write an entity, whose mark its digest does not know."""
@@ -173,8 +177,9 @@ class Writer:
     ) -> Written | None:
         """Write, without values that are not valid here; None for a rehearsal of what is not here yet."""
         if self.is_dry and intent.row is None:
-            with suppress(TocsinError):  # such as a parent that is not here yet
-                self.within(work, occasion, source.updated_at_ms, source.author)
+            if not occasion.is_history:
+                with suppress(TocsinError):  # such as a parent that is not here yet
+                    self.within(work, occasion, source.updated_at_ms, source.author)
             return None
         for _ in range(_MOST_LEFT_OUT):
             try:

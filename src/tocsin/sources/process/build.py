@@ -34,6 +34,7 @@ from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, Progress, RunOptions
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
+from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.records import SourceEntity, SourceState
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
@@ -173,11 +174,15 @@ def _run(
         prepare(writes)
         bot = Actor(_bot_id(engine), BOT["name"], is_bot=True)
     writer = Writer(writes, records, bot, mapping, clock, is_dry=options.is_dry)
+    audience = RehearsalAudience(engine, clock, max_event_age_ms=settings.max_event_age_ms())
+    writer.rehearsed = audience.add
     options = replace(options, reconcile_ms=int(settings.openmetadata_reconcile_h * 3_600_000))
     token = settings.openmetadata_token.get_secret_value() if settings.openmetadata_token else ""
     access = Access(settings.openmetadata_url or "", token, egress_of(settings.egress_allow))
     with Upstream(access, clock, _wait_of(stop)) as upstream:
         report = Mirror(upstream, writer, clock, options, progress).run()
+    if options.is_dry:
+        report.would_tell = audience.as_document()
     return report.as_document(ended_at_ms=clock.now_ms())
 
 

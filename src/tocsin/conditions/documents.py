@@ -15,6 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
 TIER_PREFIX = "Tier."
+_OBJECTS = frozenset({dict})
 _NESTED = ("columns", "children", "tasks", "schemaFields")
 _LABELLED = frozenset(("tags", *_NESTED))  # what a member without any of these carries: no label
 _TABLE_PARTS = 4
@@ -25,6 +26,8 @@ def members(value: object) -> list[Document]:
     """Return the objects in ``value``: a list's, or the one it is."""
     if not value:
         return []
+    if isinstance(value, list) and _OBJECTS.issuperset(map(type, value)):
+        return value
     values = value if isinstance(value, list | tuple) else (value,)
     return [member for member in values if isinstance(member, dict)]
 
@@ -46,9 +49,9 @@ def tag_names(value: object) -> Iterator[str]:
 
 def references(document: Document, *keys: str, full: bool) -> list[str]:
     """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
-    reference_documents = [member for key in keys if document.get(key) for member in members(document[key])]
-    if not reference_documents:
+    if not any(map(document.get, keys)):
         return []
+    reference_documents = [member for key in keys if document.get(key) for member in members(document[key])]
     first, second = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
     return [
         name

@@ -157,6 +157,15 @@ class ChangeDescription(WireModel):
             previous_version=self.previous_version,
         )
 
+    def since(self, version: Decimal) -> ChangeDescription:
+        """Return it with the version it started from."""
+        return ChangeDescription(
+            fields_added=self.fields_added,
+            fields_updated=self.fields_updated,
+            fields_deleted=self.fields_deleted,
+            previous_version=version,
+        )
+
     def is_empty(self) -> bool:
         """Return whether nothing changed."""
         return not (self.fields_added or self.fields_updated or self.fields_deleted)
@@ -208,22 +217,30 @@ class ChangeEvent(WireModel):
 
         Written out here, in a fraction of the time that pydantic takes.
         """
-        wire = {
+        wire: Document = {
             "id": self.id,
             "eventType": self.event_type,
             "entityType": self.entity_type,
             "entityId": self.entity_id,
-            "entityFullyQualifiedName": self.entity_fully_qualified_name,
-            "domains": self.domains,
-            "previousVersion": _number(self.previous_version),
-            "currentVersion": _number(self.current_version),
-            "userName": self.user_name,
-            "userId": self.user_id,
-            "timestamp": self.timestamp,
-            "changeDescription": self.change_description and self.change_description.as_wire(),
-            "entity": self.entity,
         }
-        return {key: value for key, value in wire.items() if value is not None}
+        if self.entity_fully_qualified_name is not None:
+            wire["entityFullyQualifiedName"] = self.entity_fully_qualified_name
+        if self.domains is not None:
+            wire["domains"] = self.domains
+        if self.previous_version is not None:
+            wire["previousVersion"] = version_to_wire(self.previous_version)
+        if self.current_version is not None:
+            wire["currentVersion"] = version_to_wire(self.current_version)
+        if self.user_name is not None:
+            wire["userName"] = self.user_name
+        if self.user_id is not None:
+            wire["userId"] = self.user_id
+        wire["timestamp"] = self.timestamp
+        if self.change_description is not None:
+            wire["changeDescription"] = self.change_description.as_wire()
+        if self.entity is not None:
+            wire["entity"] = self.entity
+        return wire
 
     def in_brief(self) -> ChangeEvent:
         """Return the event without the large values of its entity, such as the columns of a wide table."""
@@ -239,10 +256,6 @@ class ChangeEvent(WireModel):
 
 def _is_large(value: object) -> bool:
     return isinstance(value, str | list | dict) and len(orjson.dumps(value)) > _LARGE_BYTES
-
-
-def _number(version: Decimal | None) -> float | None:
-    return None if version is None else version_to_wire(version)
 
 
 class LoggedDocument(NamedTuple):

@@ -23,7 +23,10 @@ def quote(name: str) -> str:
 
 def join(names: Sequence[str]) -> str:
     """Return the FQN made of these names."""
-    return ".".join(quote(name) for name in names)
+    plain = ".".join(names)
+    if '"' not in plain and plain.count(".") == len(names) - 1:  # no name needs quotation marks
+        return plain
+    return ".".join(map(quote, names))
 
 
 def child(parent_fqn: str, name: str) -> str:

@@ -43,7 +43,8 @@ def _check(columns: Sequence[Document], before: Sequence[Document], place: str) 
     for column in columns:
         old_column: Mapping[str, object] = columns_by_name.get(column.get("name"), {})
         _check_complete(column, old_column, place)
-        _spell(column, old_column)
+        if _DISPLAY in column:
+            _spell(column, old_column)
         if isinstance(children := column.get("children"), list):
             below = old_column.get("children")
             _check(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")

@@ -185,7 +185,7 @@ def _is_strictly_same(old: Value, new: Value) -> bool:
 
 
 def _keys(old: Document, new: Document) -> list[str]:
-    return [*new, *(key for key in old if key not in new)]
+    return list(new) if old.keys() <= new.keys() else [*new, *[key for key in old if key not in new]]
 
 
 def _fields(collector: _Collector, path: Path, old: Document, new: Document) -> None:

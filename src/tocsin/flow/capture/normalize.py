@@ -31,6 +31,9 @@ _ALIASES = {"owner": "owners", "domain": "domains"}
 _NOT_PLAIN = frozenset((*WORKED_OUT, "tags", "children"))
 """Keys of a member that is not simply taken as it comes."""
 _NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_paths if len(path) > 1})
+_LISTS = {key: place for place, key in enumerate(MEMBER_LISTS) if key != "children"}
+"""The lists of a document's own, in the order in which they are checked."""
+_HOLDERS = frozenset(outer for outer, _ in _NESTED)
 
 
 def clean(kind: EntityType, request: Document) -> Document:
@@ -51,8 +54,8 @@ def clean(kind: EntityType, request: Document) -> Document:
         unknown = min(document.keys() - kind.keys)
         raise InvalidInput(f"{with_article(kind.name)} has no field {unknown}", field=unknown)
     _check_kinds(document)
-    for key in _kept_elsewhere(kind.name):
-        document.pop(key, None)
+    for key in _kept_elsewhere(kind.name) & document.keys():
+        del document[key]
     return with_checked_lists(document)
 
 
@@ -78,10 +81,10 @@ def with_checked_lists(document: Document) -> Document:
     ------
     InvalidInput : a list or the extension has the wrong form
     """
-    for key in [key for key in MEMBER_LISTS if key in document and key != "children"]:
+    for key in sorted(_LISTS.keys() & document.keys(), key=_LISTS.__getitem__):
         document[key] = _members(key, MEMBER_LISTS[key], document[key])
-    for outer, inner in [path for path in _NESTED if path[0] in document]:
-        holder = document[outer]
+    for outer, inner in () if _HOLDERS.isdisjoint(document) else _NESTED:
+        holder = document.get(outer)
         if isinstance(holder, dict) and inner in holder:
             document[outer] = holder | {inner: _members(inner, MEMBER_LISTS[inner], holder[inner])}
     certificate = document.get(CERTIFICATION)
@@ -94,7 +97,9 @@ def with_checked_lists(document: Document) -> Document:
 
 
 def without_server_keys(document: Document) -> Document:
-    """Return the document without the keys that only the server writes."""
+    """Return the document without the keys that only the server writes; itself if it has none."""
+    if SERVER_KEPT.isdisjoint(document):
+        return document
     return {key: value for key, value in document.items() if key not in SERVER_KEPT}
 
 

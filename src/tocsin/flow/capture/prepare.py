@@ -35,7 +35,8 @@ def draft_of(resolver: Resolver, kind: EntityType, request: Document) -> Draft:
 
 def checked_request(kind: EntityType, request: Document) -> Document:
     """Return a request's own copy: well formed, complete, without what only the server writes."""
-    document = without_server_keys(clean(kind, {key: request[key] for key in request if key not in kind.ignored}))
+    sent = {key: value for key, value in request.items() if key not in kind.ignored} if kind.ignored else request
+    document = without_server_keys(clean(kind, sent))
     check_required(kind, document)
     return document
 

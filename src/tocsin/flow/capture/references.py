@@ -24,6 +24,7 @@ from tocsin.model.stored import Key, Stored, missing
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
 
+_LISTS, _SINGLES = frozenset(REFERENCE_LISTS), frozenset(REFERENCES)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -43,7 +44,7 @@ class Resolver:
         """Return the document's lists of references, each member full; those of ``old`` are trusted."""
         return {
             key: [self._member(key, given, old.get(key) or []) for given in document[key]]
-            for key in REFERENCE_LISTS
+            for key in (() if _LISTS.isdisjoint(document) else REFERENCE_LISTS)
             if document.get(key)
         }
 
@@ -95,7 +96,7 @@ class Resolver:
         """Return the document's single references, each full; those of ``old`` are trusted."""
         return {
             key: self._resolve(key, REFERENCES[key], document[key], [old[key]] if old.get(key) else [])
-            for key in REFERENCES
+            for key in (() if _SINGLES.isdisjoint(document) else REFERENCES)
             if document.get(key)
         }
 

@@ -189,13 +189,14 @@ class Record:
         if since is not None and not breaking:
             return self._extend(old, fields, since, difference)
         version = next_version(old.version, breaking=breaking)
-        description = difference.change.model_copy(update={"previous_version": old.version})
+        description = difference.change.since(old.version)
         values, wire = _with_server_values(old, fields), description.to_wire()
         stamped = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
         curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
         new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
-        return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
+        difference = Difference(description, difference.order)
+        return Written(stamped, self._event(event_type, old, new, difference))
 
     def _rearrange(self, old: Stored, fields: Document) -> Stored:
         """Store the members of an entity in another order, or its bookkeeping, which is no change."""
@@ -206,7 +207,7 @@ class Record:
 
     def _extend(self, old: Stored, fields: Document, since: Stored, difference: Difference) -> Written:
         """Make a change part of the present version; one that takes everything back takes the version back."""
-        increment = difference.change.model_copy(update={"previous_version": old.version})
+        increment = difference.change.since(old.version)
         total = compare(old.entity_type, since.document, fields).change
         self.transaction.forget_version(old.id, old.version)
         if total.is_empty():
@@ -214,7 +215,7 @@ class Record:
             self.transaction.update(old, since)
             event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment))
             return Written(since.document, event)
-        total = total.model_copy(update={"previous_version": since.version})
+        total = total.since(since.version)
         descriptions = {"changeDescription": total.to_wire(), _INCREMENT: increment.to_wire()}
         stamped = self._with_stamps(_with_server_values(old, fields), old.version, **descriptions)
         curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
@@ -228,7 +229,7 @@ class Record:
     def revise(self, old: Stored, description: ChangeDescription) -> Written:
         """Make a version of what the document does not show, such as another secret."""
         version = next_version(old.version, breaking=False)
-        description = description.model_copy(update={"previous_version": old.version})
+        description = description.since(old.version)
         fields = {key: value for key, value in old.document.items() if key != _INCREMENT}
         stamped = self._with_stamps(fields, version, changeDescription=description.to_wire())
         new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id)
@@ -254,7 +255,7 @@ class Record:
         new = replace(old, document=document or old.document)
         if document is not None:
             self.transaction.update(old, new)
-        description = description.model_copy(update={"previous_version": old.version})
+        description = description.since(old.version)
         return Written(new.document, self._event(event_type, old, new, Difference(description)))
 
     def _curated_paths(

@@ -92,7 +92,7 @@ def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To =
     else:
         old = history.version(kind.name, key, _number("from", from_))
     old, new = caller.visibility.visible_documents([old, new])
-    change = diff(kind.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
+    change = diff(kind.name, old, new).since(Decimal(str(old["version"]))).to_wire()
     return answer(change if may_edit(caller, kind, new) else change_without_secrets(change))
 
 

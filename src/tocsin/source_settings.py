@@ -19,8 +19,8 @@ class SourceSettings(BaseModel):
     )
     openmetadata_mapped: tuple[str, ...] = Field(
         default=(),
-        description="FQNs, such as names of services, below which Tocsin's own policies decide; `*`: all. The rest of"
-        " the mirror is for administrators only.",
+        description="FQNs, such as names of services, below which Tocsin's own policies decide; `*`: all;"
+        " `glossary:sales`: only what has that type and name. The rest of the mirror is for administrators only.",
     )
     openmetadata_people: bool = Field(
         default=False, description="Whether people and teams that Tocsin lacks are mirrored, without any rights."

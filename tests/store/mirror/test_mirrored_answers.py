@@ -18,6 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.sources.openmetadata.kinds import KINDS
 from tocsin.sources.openmetadata.mapping import Mapping
+from tocsin.store.catalogue.lineage.reach import Lineage
 
 RECORDED = Path(__file__).with_name("mirror_answers")
 PLAIN_KEYS = ("id", "name", "fullyQualifiedName", "displayName", "description", "updatedAt", "updatedBy", "tableType")
@@ -31,12 +32,17 @@ def test_recorded_answers_stand_here_entity_by_entity(store_engine: Engine, vers
         for collection, documents in answers["lists"].items():
             for document in documents:
                 fake.put(collection, document)
+        fake.edges = {
+            end: {edge["fromEntity"]: edge for edge in graph["upstreamEdges"]}
+            for end, graph in answers["lineage"].items()
+        }
         mirror = Mirrored(store_engine, fake)
         mapping = Mapping(("*",), has_people=True)
         assert mirror.run(mapping).errors == []
         for collection, documents in answers["lists"].items():
             for document in documents:
                 assert facts_of(entity_of(mirror, collection, document["id"])) == facts_of(document)
+        check_links(mirror, answers)
         later = [event | {"timestamp": now_ms() - 10 + number} for number, event in enumerate(answers["events"])]
         fake.events += later
         report = mirror.run(mapping)
@@ -45,6 +51,20 @@ def test_recorded_answers_stand_here_entity_by_entity(store_engine: Engine, vers
         assert (orders["description"], orders["updatedBy"], old["deleted"]) == ("All orders.", "ana", True)
         assert [event.id for event in mirror.events()][-2:] == [event["id"] for event in later]
         assert list(mirror.events()[-2].change_description.paths()) == ["description"]
+
+
+def check_links(mirror: Mirrored, answers: Document) -> None:
+    """Compare edges and followers with those of the answers."""
+    for end, graph in answers["lineage"].items():
+        (edge,), (stored,) = graph["upstreamEdges"], Lineage(mirror.engine).leading_to([end])
+        details = edge["lineageDetails"]
+        assert stored.from_["id"] == edge["fromEntity"]
+        keys = ("sqlQuery", "columnsLineage", "description", "source")
+        assert {key: stored.details[key] for key in keys} == {key: details[key] for key in keys}
+        assert stored.details["pipeline"]["id"] == details["pipeline"]["id"]
+    for table in answers["lists"]["tables"]:
+        followers = [person["id"] for person in mirror.catalogue.followers(table["id"])]
+        assert followers == [person["id"] for person in table.get("followers") or ()]
 
 
 def entity_of(mirror: Mirrored, collection: str, entity_id: str) -> Document:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.mirrored import ORDERS, Mirrored, change_table, put
 from tests.notifying import notify_all
-from tests.openmetadata import Document, now_ms, reference, table_id
+from tests.openmetadata import Document, Fault, now_ms, reference, table_id
 
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
@@ -303,3 +303,16 @@ def test_a_dry_run_names_nobody_who_may_not_see_it(mirror: Mirrored) -> None:
     later = change_table(mirror, description="New.")
     mirror.fake.tell("entityUpdated", "table", later, later["updatedAt"])
     assert mirror.run(Mapping(), is_dry=True).would_tell == {"events": 1, "people": [], "addresses": []}
+
+
+def test_texts_of_queries_go_with_the_mapping_of_what_they_may_name(both: Mirrored) -> None:
+    for start in (0, 1):
+        both.fake.connect(table_id(start), table_id(2), sqlQuery="SELECT FROM orders_0, orders_1")
+    both.run()
+    assert ["sqlQuery" in details for details in edges_to(both, 2).values()] == [True, True]
+    both.fake.faults = [Fault("/", 401, b"{}", times=10_000)]
+    both.run(Mapping((OTHER, "snow.dwh.marts.orders_2")))
+    assert ["sqlQuery" in details for details in edges_to(both, 2).values()] == [False, False]
+    both.fake.faults.clear()
+    assert both.run().errors == []
+    assert ["sqlQuery" in details for details in edges_to(both, 2).values()] == [True, True]

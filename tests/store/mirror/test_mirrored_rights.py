@@ -177,3 +177,21 @@ def test_what_lies_in_its_own_kind_comes_and_moves(mirror: Mirrored, kind: str, 
     assert mirror.run(mapping).errors == []
     fqns = [mirror.catalogue.get(kind, Key.by_id(table_id(n)))["fullyQualifiedName"] for n in (60, 61, 62)]
     assert fqns == [f"{root}a", f"{root}a.b", f"{root}a.b.c"]
+
+
+def test_a_mapped_name_with_its_type_opens_nothing_else_of_that_name(mirror: Mirrored) -> None:
+    dia = mirror.user("dia")
+    glossary = put(mirror, "glossaries", 60, "snow", description="d")
+    fields = {"glossary": reference("glossary", glossary), "description": "d", "fullyQualifiedName": "snow.flake"}
+    put(mirror, "glossaryTerms", 61, "flake", **fields)
+    places = (("table", table_id(0)), ("glossary", table_id(60)), ("glossaryTerm", table_id(61)))
+    by_mapping = {
+        "snow": [True] * 3,
+        "glossary:snow": [False, True, True],
+        "databaseService:snow": [True, False, False],
+    }
+    for root, visible in by_mapping.items():
+        assert mirror.run(Mapping((root,))).errors == []
+        assert [may_see(mirror, dia, kind, entity_id) for kind, entity_id in places] == visible
+    assert Mapping(("table:snow.a",)).covers("testCase", "snow.a.rows")
+    assert not Mapping(("nothing:snow", "tag:snow")).covers("table", "snow.a")

@@ -11,13 +11,19 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity_types import types_below
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.sources.openmetadata.kinds import MARKED
+from tocsin.sources.openmetadata.link_writes import remove_texts
 from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked
 
 
-def hide(record: Record, entity_type: str, entity_id: str, mapping: Mapping) -> Written:
-    """Mark an entity, deleted or not, unless it is mapped."""
-    entity = record.transaction.find(entity_type, Key.by_id(entity_id))
-    return Written({}, None) if entity is None else _mark(record, entity, mapping)
+def hide(record: Record, place: tuple[str, str], *, mapping: Mapping, source: str) -> Written:
+    """Mark an entity (type and id), deleted or not, unless it is mapped; texts of edges that could name it go."""
+    entity = record.transaction.find(place[0], Key.by_id(place[1]))
+    if entity is None:
+        return Written({}, None)
+    written = _mark(record, entity, mapping)
+    if written.event is not None:
+        remove_texts(record, entity, source)
+    return written
 
 
 def hide_below(record: Record, container: Stored, brought_ids: Collection[str], mapping: Mapping) -> frozenset[str]:
@@ -31,7 +37,7 @@ def hide_below(record: Record, container: Stored, brought_ids: Collection[str], 
 
 
 def _mark(record: Record, entity: Stored, mapping: Mapping) -> Written:
-    if entity.entity_type not in MARKED or mapping.covers(entity.fqn) or is_marked(entity.document):
+    if entity.entity_type not in MARKED or mapping.covers(entity.entity_type, entity.fqn) or is_marked(entity.document):
         return Written(entity.document, None)
     labels = entity.document.get("tags") or ()
     return record.change(entity, entity.document | {"tags": [*labels, MARK]})

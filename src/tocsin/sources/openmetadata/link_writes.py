@@ -74,9 +74,9 @@ class LinkWrite:
     def _find(self, record: Record, asset: LinkedAsset) -> Stored | None:
         """Return an end of the link, if it is there and mapped."""
         entity = record.transaction.find(asset.entity_type, Key.by_id(asset.entity_id), Hold.SHARED)
-        if entity is None or entity.is_deleted or is_marked(entity.document) or not self.mapping.covers(entity.fqn):
+        if entity is None or entity.is_deleted or is_marked(entity.document):
             return None
-        return entity
+        return entity if self.mapping.covers(entity.entity_type, entity.fqn) else None
 
     def _remember(self, record: Record, digest: str) -> None:
         self.after = replace(self.link, digest=digest)
@@ -182,6 +182,30 @@ def _with_present_columns(details: Document, origin: Stored, target: Stored) -> 
         if from_columns and (not names[1] or entry["toColumn"] in names[1]):
             entries.append({**entry, "fromColumns": from_columns})
     return {**details, "columnsLineage": entries}
+
+
+def remove_texts(record: Record, entity: Stored, source: str) -> None:
+    """Remove queries and functions from the source's edges to what is made from an entity: they could name it.
+
+    The next comparison writes the edges anew, as far as it may.
+    """
+    targets = {edge.to["id"] for edge in record.transaction.edges_of(entity.id) if edge.from_["id"] == entity.id}
+    for target_id in sorted(targets):
+        for edge in record.transaction.edges_of(target_id):
+            if edge.to["id"] == target_id and is_of(record, edge):
+                details = _without_texts(edge.details)
+                ends = {"fromEntity": edge.from_, "toEntity": edge.to}
+                edges.put_edge(record, {**ends, "lineageDetails": details})
+                link = SourceLink(LinkKind.EDGE, edge.from_["id"], target_id, "")
+                record.transaction.source_links.put(source, link)
+
+
+def _without_texts(details: Document) -> Document:
+    entries = [
+        {key: value for key, value in entry.items() if key != "function"} for entry in details.get("columnsLineage", ())
+    ]
+    plain = {key: value for key, value in details.items() if key != "sqlQuery"}
+    return {**plain, "columnsLineage": entries} if entries else plain
 
 
 def write_of(kind: LinkKind) -> type[LinkWrite]:

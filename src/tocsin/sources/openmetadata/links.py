@@ -58,7 +58,7 @@ class MirroredLinks:
         self.assets = {
             source_id: LinkedAsset(source_id, entity_id, types[source_id], fqn)
             for source_id, (entity_id, fqn) in sorted(live.items())
-            if source_id in types and self.writer.mapping.covers(fqn)
+            if source_id in types and self.writer.mapping.covers(types[source_id], fqn)
         }
 
     def bring_followers(self, source: SourceDocument, occasion: Occasion) -> None:
@@ -67,7 +67,7 @@ class MirroredLinks:
         can_be_followed = kind.is_followable and kind.name not in PEOPLE and not source.is_deleted
         if not can_be_followed or not isinstance(references, list) or entity_id is None:
             return
-        if not self.writer.mapping.covers(source.fqn):
+        if not self.writer.mapping.covers(kind.name, source.fqn):
             return
         followers = {self.writer.ids.get(_id_of(reference)) for reference in references}
         people = sorted(follower for follower in followers if follower is not None)

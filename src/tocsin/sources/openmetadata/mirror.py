@@ -87,8 +87,8 @@ class Mirror:
         self._report, self._writer.remark = report, report.remark
         self._writer.load()
         self._links = MirroredLinks(self._writer, report, may_delete=self._options.may_delete)
-        self._links.load()
         state = self._hide_unmapped(self._writer.records.state())
+        self._links.load()
         is_first = not state.is_loaded
         try:
             state = self._load(state) if is_first else self._follow(state)

@@ -81,7 +81,7 @@ class Writer:
         self.entities = {row.source_id: row for row in self.records.entities()}
         present = (row for row in self.entities.values() if _is_written(row) or not row.is_brought)
         self.ids = {row.source_id: row.entity_id for row in present}
-        unmapped_tags = {fqn for _, _, fqn in self.records.list_shown(["tag"]) if not self.mapping.covers(fqn)}
+        unmapped_tags = {fqn for _, _, fqn in self.records.list_shown(["tag"]) if not self.mapping.covers("tag", fqn)}
         self.labels = self.records.labels() - unmapped_tags
 
     def bring(self, source: SourceDocument, occasion: Occasion, *, takes_over: bool = False) -> Result:
@@ -98,7 +98,7 @@ class Writer:
         row = self.entities.get(source.id)
         if source.kind.name in PEOPLE and not self._is_person_wanted(source):
             return Result.UNMAPPED
-        is_mapped = source.kind.name in PEOPLE or self.mapping.covers(source.fqn)
+        is_mapped = source.kind.name in PEOPLE or self.mapping.covers(source.kind.name, source.fqn)
         if not is_mapped and source.kind.name not in MARKED:
             return Result.UNMAPPED
         if row is not None and source.updated_at_ms < row.updated_at_ms:
@@ -119,12 +119,13 @@ class Writer:
         """Hide what earlier runs brought and is not mapped any more, whatever the source answers."""
         by_entity = {row.entity_id: row for row in self.entities.values()}
         for entity_type, entity_id, fqn in self.records.list_shown(MARKED):
-            if not self.mapping.covers(fqn):
+            if not self.mapping.covers(entity_type, fqn):
                 self._forget_digest(by_entity[entity_id])
-                work = partial(hide, entity_type=entity_type, entity_id=entity_id, mapping=self.mapping)
+                place, source = (entity_type, entity_id), self.records.source
+                work = partial(hide, place=place, mapping=self.mapping, source=source)
                 self.within(work, Occasion(is_history=True), self.clock.now_ms(), None)
-        for _, entity_id, fqn in self.records.list_shown(DELETED_UNMAPPED):
-            if not self.mapping.covers(fqn):
+        for entity_type, entity_id, fqn in self.records.list_shown(DELETED_UNMAPPED):
+            if not self.mapping.covers(entity_type, fqn):
                 with suppress(InvalidInput):  # it holds what people made
                     self.delete(by_entity[entity_id], Occasion(is_history=True))
 
@@ -264,7 +265,7 @@ class Writer:
             entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
             if entity is None or entity.is_deleted:
                 return Written({}, None)
-            if not row.is_brought and not self.mapping.covers(entity.fqn):
+            if not row.is_brought and not self.mapping.covers(entity.entity_type, entity.fqn):
                 return Written(entity.document, None)
             keep = results.add_result if row.entity_type == "testCase" else runs.add_run
             return keep(record, entity, report)
@@ -310,7 +311,7 @@ class _EntityWrite:
         written = self._bring(record)
         fqn, kind = written.document.get("fullyQualifiedName"), self.source.kind
         is_shown = self.intent.is_mapped and kind.name not in PEOPLE
-        if is_shown and fqn is not None and not self.writer.mapping.covers(str(fqn)):  # whatever the source calls it
+        if is_shown and fqn is not None and not self.writer.mapping.covers(kind.name, str(fqn)):
             raise InvalidInput(f"{kind.name} {self.source.fqn} is {fqn} here, which is not mapped")
         return written
 

@@ -1,4 +1,4 @@
-"""Flow of answers of an OpenMetadata: its lists and change events, as the client's own models write them.
+"""Flow of answers of an OpenMetadata: its lists, change events and lineage, as the client's own models write them.
 
 The models forbid unknown keys, so what they write is an answer of their version. Needs no server.
 """
@@ -14,18 +14,21 @@ from metadata.generated.schema.entity.data.database import Database
 from metadata.generated.schema.entity.data.databaseSchema import DatabaseSchema
 from metadata.generated.schema.entity.data.glossary import Glossary
 from metadata.generated.schema.entity.data.glossaryTerm import GlossaryTerm
+from metadata.generated.schema.entity.data.pipeline import Pipeline
 from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.entity.domains.domain import Domain
 from metadata.generated.schema.entity.services.databaseService import DatabaseService
+from metadata.generated.schema.entity.services.pipelineService import PipelineService
 from metadata.generated.schema.entity.teams.user import User
 from metadata.generated.schema.type.changeEvent import ChangeEvent
+from metadata.generated.schema.type.entityLineage import EntityLineage
 
 LOADED_MS, CHANGED_MS = 1_700_000_000_000, 1_700_000_100_000
 _COUNTER = iter(range(1, 1000))
 
 
 def run(metadata: Any) -> object:
-    """Return the lists by collection, and the events."""
+    """Return the lists by collection, the events, and the lineage by the entity to which it leads."""
     del metadata
     user = _entity(User, "ana", email="ana@example.org", isAdmin=True)
     care = _entity(Classification, "Care", description="How to handle it.", provider="user", mutuallyExclusive=False)
@@ -43,7 +46,8 @@ def run(metadata: Any) -> object:
     labels = [_label("Care.Fragile", "Classification"), _label("Words.Customer", "Glossary")]
     governed = {"owners": [_ref("user", user)], "domains": [_ref("domain", domain) | {"inherited": True}]}
     fields = {"description": "What was ordered.", "tableType": "Regular", "columns": _COLUMNS, "tags": labels}
-    orders = _entity(Table, "orders", "pg.shop.public.orders", **above, **governed, **fields, **_SEEN)
+    fields |= _SEEN | {"followers": [_ref("user", user)]}
+    orders = _entity(Table, "orders", "pg.shop.public.orders", **above, **governed, **fields)
     old = _entity(Table, "old", "pg.shop.public.old", **above, columns=_COLUMNS[:1])
     lists = {
         "users": [user],
@@ -64,7 +68,30 @@ def run(metadata: Any) -> object:
         _event("entityUpdated", "table", changed, changeDescription=change, incrementalChangeDescription=change),
         _event("entitySoftDeleted", "table", old | {"deleted": True, "updatedAt": CHANGED_MS + 1, "version": 0.2}),
     ]
-    return {"lists": lists, "events": events}
+    runner = _entity(PipelineService, "air", serviceType="Airflow")
+    nightly = _entity(
+        Pipeline, "nightly", "air.nightly", service=_ref("pipelineService", runner), serviceType="Airflow"
+    )
+    lists |= {"services/pipelineServices": [runner], "pipelines": [nightly]}
+    return {"lists": lists, "events": events, "lineage": {orders["id"]: _lineage(old, orders, nightly)}}
+
+
+def _lineage(start: dict[str, Any], end: dict[str, Any], pipeline: dict[str, Any]) -> dict[str, Any]:
+    names = [document["fullyQualifiedName"] for document in (start, end)]
+    details = {
+        "sqlQuery": "INSERT INTO orders SELECT id FROM old",
+        "columnsLineage": [{"fromColumns": [f"{names[0]}.id"], "toColumn": f"{names[1]}.id", "function": "max(id)"}],
+        "pipeline": _ref("pipeline", pipeline),
+        "description": "Copied at night.",
+        "source": "PipelineLineage",
+        "createdAt": LOADED_MS,
+        "createdBy": "admin",
+        "updatedAt": LOADED_MS,
+        "updatedBy": "admin",
+    }
+    edge = {"fromEntity": start["id"], "toEntity": end["id"], "lineageDetails": details}
+    graph = {"entity": _ref("table", end), "nodes": [_ref("table", start)]}
+    return _serialise(EntityLineage, graph | {"upstreamEdges": [edge], "downstreamEdges": []})
 
 
 _CONNECTION = {"config": {"type": "Postgres", "username": "reader", "hostPort": "db:5432", "database": "shop"}}
@@ -83,7 +110,6 @@ _SEEN = {
     "votes": {"upVotes": 1, "downVotes": 0, "upVoters": [], "downVoters": []},
     "sourceHash": "c0ffee",
     "lifeCycle": {"created": {"timestamp": LOADED_MS}},
-    "followers": [],
 }
 
 

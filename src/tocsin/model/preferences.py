@@ -51,3 +51,7 @@ class Preferences(WireModel):
         """Return how often changes of these categories are notified: of several the soonest."""
         frequencies = [self.categories.get(one, self.frequency) for one in categories]
         return min(frequencies, key=_SOONEST_FIRST.__getitem__, default=self.frequency)
+
+    def has(self, frequency: Frequency) -> bool:
+        """Return whether changes of any kind are notified so often."""
+        return frequency in (self.frequency, *self.categories.values())

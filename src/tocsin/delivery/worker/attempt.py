@@ -41,6 +41,7 @@ from tocsin.model.message import (
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
+from tocsin.model.template import Template
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, UnreadableError
 from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import fault_of
@@ -71,6 +72,7 @@ class RouteBook:
         self._stored, self._steady = stored, steady
         self._readings: dict[str, Reading] = {}
         self._next: tuple[set[str], asyncio.Future[RoutesOfAlerts]] | None = None
+        self._system_templates: tuple[float, asyncio.Future[dict[str, Template]]] | None = None
 
     async def routes(self, dispatch: Dispatch) -> Routes:
         """Return where each reason of the message leads now; raise why the alert of one cannot be read."""
@@ -78,6 +80,13 @@ class RouteBook:
         readings = {alert: self._reading(alert) for alert, _ in keys}
         routes = {alert: _readable((await asyncio.shield(read))[alert]) for alert, read in readings.items()}
         return {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
+
+    async def system_templates(self) -> Mapping[str, Template]:
+        """Return the system templates that somebody has changed, by name."""
+        now_s = self._steady()
+        if self._system_templates is None or now_s - self._system_templates[0] > ROUTE_AGE_S:
+            self._system_templates = now_s, asyncio.ensure_future(_ask_store(self._stored.system_templates))
+        return await asyncio.shield(self._system_templates[1])
 
     def _reading(self, subscription_id: str) -> asyncio.Future[RoutesOfAlerts]:
         """Return the reading, done or to come, that has the routes of a subscription."""
@@ -120,6 +129,16 @@ class Attempts:
         self._parts, self._time = parts, time
         self._book = RouteBook(parts.routes, time.steady)
 
+    async def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+        """Ask together what rights and mutes allow of messages that will be sent soon; where that fails, each asks."""
+        permitted = self._parts.permitted
+        if all(map(permitted.is_certain, dispatches)):
+            return
+        try:
+            await asyncio.to_thread(permitted.look_ahead, dispatches)
+        except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
+            _log.exception("worker.look_ahead_failed")
+
     async def make(self, dispatch: Dispatch, is_held: IsHeld) -> Finished | None:
         """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
 
@@ -130,7 +149,7 @@ class Attempts:
         routes: Routes = {}
         try:
             routes = await self._book.routes(dispatch)
-            result = await MessageAttempt(self._parts, time.clock, routes).run(dispatch, is_held)
+            result = await MessageAttempt(self._parts, time.clock, self._book, routes).run(dispatch, is_held)
         except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
             _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
             result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
@@ -180,8 +199,8 @@ async def _ask_store(ask: Callable[[], T]) -> T:
 class MessageAttempt:
     """One attempt at a message: what may be sent of it now, in which words, and its outcome."""
 
-    def __init__(self, parts: AttemptParts, clock: Clock, routes: Routes) -> None:
-        self._parts, self._clock, self._routes = parts, clock, routes
+    def __init__(self, parts: AttemptParts, clock: Clock, book: RouteBook, routes: Routes) -> None:
+        self._parts, self._clock, self._book, self._routes = parts, clock, book, routes
 
     async def run(self, dispatch: Dispatch, is_held: IsHeld) -> _Try | None:
         """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
@@ -242,7 +261,7 @@ class MessageAttempt:
         if dispatch.message.channel not in WORDED:
             return dispatch, ""
         place = MessagePlace(dispatch.message.channel, self._parts.base_url)
-        system = await _ask_store(self._parts.routes.system_templates)
+        system = await self._book.system_templates()
         work = partial(word_message, dispatch, self._routes, system, place, self._parts.renderings.accounts)
         return await self._parts.renderings.run(dispatch.payer, work) if has_templates(self._routes, system) else work()
 

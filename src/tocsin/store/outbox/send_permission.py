@@ -27,12 +27,12 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.outbox.preferences import preferences_of
 from tocsin.store.recipients.event_subjects import SqlEvents
-from tocsin.store.recipients.mutes import mutes_in
+from tocsin.store.recipients.mutes import mutes_in, muting_among
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
-OPEN_FOR_S = 1.0
-"""Seconds until the store is queried again whether everybody may view everything."""
+SURE_FOR_S = 1.0
+"""Seconds until the store is queried again whether everybody may view everything, and who has muted anything."""
 
 Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
@@ -44,6 +44,7 @@ class Permitted:
         self._engine = engine
         self._steady = steady
         self._open_until_s = float("-inf")
+        self._silent_until_s: dict[str, float] = {}
         self._permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
@@ -52,9 +53,28 @@ class Permitted:
     def is_certain(self, dispatch: Dispatch) -> bool:
         """Return whether a message may go out as it is, without asking the store.
 
-        So it is if nobody could have muted it, and everybody could view everything a moment ago.
+        So it is if everybody could view everything a moment ago, and nobody whom it is for could object to anything.
         """
-        return not _addressees(dispatch) and self._steady() < self._open_until_s
+        return self._steady() < self._open_until_s and self._are_silent(_addressees(dispatch))
+
+    def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+        """Ask for all of these messages together what makes them certain; they will be sent soon."""
+        asked_at_s = self._steady()
+        addressees = set[str]().union(*map(_addressees, dispatches))
+        with reading(self._engine) as connection:
+            objecting = muting_among(connection, addressees)
+            preferences = preferences_of(connection, addressees)
+        objecting |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
+        self._silent_until_s = {
+            **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
+            **dict.fromkeys(addressees - objecting, asked_at_s + SURE_FOR_S),
+        }
+        self._read_policies(asked_at_s)
+
+    def _are_silent(self, addressees: set[str]) -> bool:
+        """Return whether none of these had muted anything, or wanted nothing of some kind, a moment ago."""
+        now_s, silent_until_s = self._steady(), self._silent_until_s
+        return all(now_s < silent_until_s.get(one, now_s) for one in addressees)
 
     def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
@@ -62,6 +82,8 @@ class Permitted:
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
         no rights are looked up; mutes and preferences are, where a person has a way to set them.
         """
+        if self._are_silent(_addressees(dispatch)):
+            return self._visible_part(dispatch)
         unmuted, muted = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted is None:
             return None, muted
@@ -109,6 +131,8 @@ class Permitted:
         """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
         who = _addressees(dispatch)
+        with reading(self._engine) as connection:
+            who = muting_among(connection, who)
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
@@ -130,12 +154,9 @@ class Permitted:
         return objection
 
     def _visible_part(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
-        asked_at_s = self._steady()
-        policies = self._permission_cache.now()
+        policies = self._read_policies(self._steady())
         if policies.are_all_open():
-            self._open_until_s = asked_at_s + OPEN_FOR_S
             return dispatch, ()
-        self._open_until_s = float("-inf")
         viewers = self._viewers(dispatch, policies)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
@@ -149,6 +170,12 @@ class Permitted:
         if permitted is None:
             return None, dropped
         return replace(permitted, entries=tuple(_visible_entry(one, viewers) for one in permitted.entries)), dropped
+
+    def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
+        """Return the policies of now, and note whether everybody may view everything."""
+        policies = self._permission_cache.now()
+        self._open_until_s = asked_at_s + SURE_FOR_S if policies.are_all_open() else float("-inf")
+        return policies
 
     def _viewers(self, dispatch: Dispatch, policies: PolicySnapshot) -> Viewers:
         """Return the function that gives what those see who must be able to see what is sent for a reason."""

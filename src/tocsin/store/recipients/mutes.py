@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import inserting, reading, writing
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import announce_write
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
@@ -69,6 +69,11 @@ class Mutes:
         with reading(self._engine) as connection:
             counts = rows_by_key(connection, query, mute.c.about_id, alert_ids)
             return {about_id: (muted - unsubscribed, unsubscribed) for about_id, muted, unsubscribed in counts}
+
+
+def muting_among(connection: Connection, who: Collection[str]) -> set[str]:
+    """Return those of these people and addresses who have muted anything."""
+    return present_keys(connection, mute.c.who, who) if who else set()
 
 
 def mutes_in(

@@ -2,7 +2,7 @@
 
 Mail servers limit how many connections one client may have (Exchange Online: three), and close those that they have
 had enough of: a kept connection that ends before a mail's envelope is accepted says nothing about the mail, which goes
-over another. Source: RFC 5321, sections 3.8 and 4.5.3.2. Next: ``delivery/channels/email/sender.py``.
+over another. Source: RFC 5321, sections 3.8 and 4.5.3.2. Next: ``delivery/channels/email/session.py``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from typing import Literal
 
 import aiosmtplib
 
+from tocsin.delivery.channels.email.session import ENOUGH, SmtpSession
 from tocsin.delivery.transport.request import Mail
-
-_ENOUGH = 421
-"""A reply of RFC 5321 that closes the connection, such as after so many mails."""
 
 
 class _StaleConnectionError(Exception):
@@ -43,7 +41,7 @@ class MailConnections:
     def __init__(self, server: MailServer) -> None:
         self._server = server
         self._room = asyncio.Semaphore(server.connections)
-        self._idle: list[aiosmtplib.SMTP] = []
+        self._idle: list[SmtpSession] = []
 
     async def send_mail(self, mail: Mail) -> str:
         """Hand over a mail and return the reply.
@@ -57,37 +55,47 @@ class MailConnections:
             while self._idle:
                 with contextlib.suppress(_StaleConnectionError):
                     return await self._hand_over(self._idle.pop(), mail, is_kept=True)
-            return await self._hand_over(await self._open_connection(), mail)
+            return await self._hand_over(await self._open_session(), mail)
 
     async def close(self) -> None:
         """Close them all, politely."""
         while self._idle:
+            session = self._idle.pop()
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
-                await self._idle.pop().quit()
+                await session.say("QUIT")
+            session.close()
 
-    async def _hand_over(self, client: aiosmtplib.SMTP, mail: Mail, *, is_kept: bool = False) -> str:
+    async def _hand_over(self, session: SmtpSession, mail: Mail, *, is_kept: bool = False) -> str:
         """Send over this connection, and keep it if the server answered as it should: it is then as good as new."""
         try:
-            await _begin_mail(client, mail, is_kept=is_kept)
-            await client.rcpt(mail.recipient, encoding="utf-8")
-            reply = (await client.data(mail.content)).message
-        except aiosmtplib.SMTPResponseException:
-            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
-                await client.rset()  # the envelope is the server's until then
-            self._keep(client)
+            await _begin_mail(session, mail, is_kept=is_kept)
+            reply = await session.end_mail(mail.content)
+        except aiosmtplib.SMTPResponseException as refusal:
+            await self._forget_envelope(session, refusal)
             raise
         except BaseException:
-            client.close()
+            session.close()
             raise
-        self._keep(client)
+        self._keep(session)
         return reply
 
-    def _keep(self, client: aiosmtplib.SMTP) -> None:
-        if client.is_connected:
-            self._idle.append(client)
+    async def _forget_envelope(self, session: SmtpSession, refusal: aiosmtplib.SMTPResponseException) -> None:
+        """Let the server forget whom a refused mail was for, and keep the connection; close it where it does not."""
+        try:
+            if refusal.code != ENOUGH:
+                await session.say("RSET")
+                self._keep(session)
+                return
+        except (aiosmtplib.SMTPException, OSError):
+            pass
+        session.close()
 
-    async def _open_connection(self) -> aiosmtplib.SMTP:
-        """Return a new connection, encrypted and logged in as the settings ask."""
+    def _keep(self, session: SmtpSession) -> None:
+        if session.is_open:
+            self._idle.append(session)
+
+    async def _open_session(self) -> SmtpSession:
+        """Return a session over a new connection, encrypted and logged in as the settings ask."""
         server = self._server
         client = aiosmtplib.SMTP(
             hostname=server.host,
@@ -102,10 +110,10 @@ class MailConnections:
             await client.connect()
             if client.is_ehlo_or_helo_needed:
                 await _greet(client)
+            return SmtpSession(client, timeout_s=server.timeout_s)
         except BaseException:
             client.close()
             raise
-        return client
 
 
 async def _greet(client: aiosmtplib.SMTP) -> None:
@@ -115,27 +123,18 @@ async def _greet(client: aiosmtplib.SMTP) -> None:
         await client.helo()
 
 
-async def _begin_mail(client: aiosmtplib.SMTP, mail: Mail, *, is_kept: bool) -> None:
+async def _begin_mail(session: SmtpSession, mail: Mail, *, is_kept: bool) -> None:
     """Begin a mail.
 
     Raises
     ------
     _StaleConnectionError : the connection, which was kept from an earlier mail, is of no use
     """
-    options = [f"size={len(mail.content)}"] if client.supports_extension("size") else []
-    if not f"{mail.sender}{mail.recipient}".isascii():
-        if not client.supports_extension("smtputf8"):
-            raise aiosmtplib.SMTPNotSupported("SMTPUTF8, for an address that is not ASCII, is not supported")
-        options.append("SMTPUTF8")
     try:
-        await client.mail(mail.sender, options=options, encoding="utf-8")
-    except (aiosmtplib.SMTPServerDisconnected, ConnectionError) as error:
-        if is_kept:
-            client.close()
+        await session.begin_mail(mail)
+    except (aiosmtplib.SMTPServerDisconnected, aiosmtplib.SMTPSenderRefused, ConnectionError) as error:
+        is_closed = not isinstance(error, aiosmtplib.SMTPSenderRefused) or error.code == ENOUGH
+        if is_kept and is_closed:
+            session.close()
             raise _StaleConnectionError from error
-        raise
-    except aiosmtplib.SMTPSenderRefused as refused:
-        if is_kept and refused.code == _ENOUGH:
-            client.close()
-            raise _StaleConnectionError from refused
         raise

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlalchemy import event as events
 from tests.drafts import EVENT, draft, reason
 from tests.store.catalogues import Company, add_tags, company
 from tests.unit.access.people import rule
@@ -22,9 +23,11 @@ from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import CarriedEvent, Entry, Message, OutcomeReason
+from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import reasons_of
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.preferences import Frequency, Preferences
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -33,8 +36,10 @@ from tocsin.store.catalogue.entities.listing import Listing
 from tocsin.store.catalogue.relations import inheritance_filters
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import entity
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.mutes import Mutes
 
 _LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 
@@ -359,6 +364,35 @@ def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_ever
     assert not permitted.is_certain(_dispatch_of(event.event, "", None))
     now_s[0] = 1.0
     assert not permitted.is_certain(hook)
+
+
+def test_what_many_messages_may_show_is_asked_ahead_in_few_statements_and_holds_for_a_second(
+    store_engine: Engine,
+) -> None:
+    now_s = [0.0]
+    permitted = Permitted(store_engine, steady=lambda: now_s[0])
+    shop = company(store_engine)
+    event = shop.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
+    assert event.event is not None
+    messages = {name: _dispatch_of(event.event, "", name) for name in ("ann", "bert", "carl", "dana")}
+    Mutes(store_engine).put(Mute("bert", MuteKind.ASSET, event.event.entity_id))
+    preferences = SqlPreferences(store_engine)
+    preferences.put("carl", Preferences(categories={"description": Frequency.NEVER}), now_ms=0)
+    preferences.put("dana", Preferences(frequency=Frequency.DAILY), now_ms=0)
+    permitted.now(messages["ann"], now_ms=0)  # the policies are known
+    statements: list[str] = []
+    listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_values: statements.append(sql))
+    events.listen(store_engine, *listener)
+    permitted.look_ahead([*messages.values()] * 10)
+    events.remove(store_engine, *listener)
+    assert len(statements) <= 3, "mutes, preferences, and whether policies have changed"
+    assert [name for name, message in messages.items() if permitted.is_certain(message)] == ["ann", "dana"]
+    assert remainder_of(permitted, messages["bert"]) == (None, [OutcomeReason.MUTED])
+    assert remainder_of(permitted, messages["ann"]) == (messages["ann"], [])
+    Mutes(store_engine).put(Mute("ann", MuteKind.ASSET, event.event.entity_id))
+    now_s[0] = 1.0
+    assert not permitted.is_certain(messages["ann"])
+    assert remainder_of(permitted, messages["ann"]) == (None, [OutcomeReason.MUTED])
 
 
 def test_a_message_is_looked_at_where_not_everybody_may_view_everything(small: Small) -> None:

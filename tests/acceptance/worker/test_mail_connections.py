@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.delivery.channels.email.connections import MailServer
+from tocsin.delivery.channels.email.connections import MailConnections, MailServer
 from tocsin.delivery.channels.email.render import MailSettings
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.transport.request import Mail
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 
@@ -35,6 +37,8 @@ class CountingMailServer:
 
     def __init__(self, *, most_each: int = 1_000, tls: str = "none", certificate: Path | None = None) -> None:
         self.receivers: list[str] = []
+        self.mails: list[bytes] = []
+        self.extensions: list[str] = []
         self.connections: list[SMTP] = []
         self._most_each, self._tls, self._context = most_each, tls, None
         if certificate is not None:
@@ -73,6 +77,12 @@ class CountingMailServer:
     ) -> AuthResult:
         return AuthResult(success=who == LoginPassword(b"tocsin", b"s3cret"), handled=False)  # so that it answers
 
+    async def handle_EHLO(  # noqa: N802
+        self, _server: SMTP, session: Session, _envelope: Envelope, host: str, replies: list[str]
+    ) -> list[str]:
+        session.host_name = host
+        return [*replies[:-1], *(f"250-{one}" for one in self.extensions), replies[-1]]
+
     async def handle_MAIL(  # noqa: N802  aiosmtpd's
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
@@ -91,11 +101,12 @@ class CountingMailServer:
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
         self.receivers += envelope.rcpt_tos
+        self.mails.append(bytes(envelope.content or b""))
         return "250 OK"
 
 
 @asynccontextmanager
-async def sending(office: CountingMailServer, **options: Any) -> AsyncIterator[EmailSender]:
+async def sending(office: CountingMailServer | PipeliningServer, **options: Any) -> AsyncIterator[EmailSender]:
     async with office.serve() as port:
         server = replace(MailServer("localhost", port, timeout_s=5.0), **options)
         async with EmailSender(server, MailSettings("tocsin@acme.example", "http://t.example")) as sender:
@@ -148,6 +159,96 @@ async def test_a_refused_recipient_says_nothing_about_the_next_on_the_same_conne
     assert (outcomes[1].reason, outcomes[1].detail) == (OutcomeReason.MAIL_REFUSED, "no such user")  # type: ignore[union-attr]
     assert office.receivers == ["dana@example.com", "erin@example.com"]
     assert len(office.connections) == 1
+
+
+class PipeliningServer:
+    """A mail server that notes what arrived together, and whether it answered in between."""
+
+    def __init__(self, *answers: str) -> None:
+        self.groups: list[bytes] = []
+        self._answers = list(answers)
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[int]:
+        server = await asyncio.start_server(self._talk, "localhost", 0)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        while group := await reader.read(100_000):
+            if group.startswith(b"EHLO"):
+                writer.write(b"250-here\r\n250-PIPELI")
+                await asyncio.sleep(0.01)
+                writer.write(b"NING\r\n250 HELP\r\n")
+            elif group.startswith(b"QUIT"):
+                break
+            else:
+                self.groups.append(group)
+                for answer in self._answers.pop(0).split("|"):
+                    writer.write(answer.encode() + b"\r\n")
+        writer.close()
+
+
+async def test_commands_go_together_to_a_server_that_offers_it() -> None:
+    server = PipeliningServer("250 a|250 b|354 go on", "250-taken\r\n250 so", "250 a|250 b|354 go on", "250 taken")
+    async with sending(server) as sender:
+        outcomes = [await send_mail(sender, name) for name in ("dana", "erin")]
+    assert [(type(one), one.detail) for one in outcomes] == [(Delivered, "taken so"), (Delivered, "taken")]
+    envelope = b"MAIL FROM:<tocsin@acme.example>\r\nRCPT TO:<dana@example.com>\r\nDATA\r\n"
+    assert server.groups[0] == envelope
+    assert server.groups[1].endswith(b"\r\n.\r\n")
+    assert len(server.groups) == 4
+
+
+@pytest.mark.parametrize(
+    ("envelope", "following"),
+    [
+        ("250 a|550 no such user|554 nobody to take it", ()),
+        ("250 a|550 no such user|354 go on", ("554 nobody",)),
+        ("550 no such user|503 from whom|503 to whom", ()),
+    ],
+)
+async def test_a_refusal_among_commands_that_went_together_is_that_of_its_own_command(
+    envelope: str, following: tuple[str, ...]
+) -> None:
+    server = PipeliningServer(envelope, *following, "250 forgotten", "250 a|250 b|354 go on", "250 taken")
+    async with sending(server) as sender:
+        outcomes = [await send_mail(sender, name) for name in ("gone", "erin")]
+    assert "no such user" in outcomes[0].detail
+    assert isinstance(outcomes[0], Retry if envelope.startswith("550") else Rejected)
+    assert isinstance(outcomes[1], Delivered)
+    assert [one for one in server.groups if b"gone" not in one and b"erin" not in one] == [
+        *([b".\r\n"] if following else []),
+        b"RSET\r\n",
+    ]
+
+
+@pytest.mark.parametrize("last_words", ["421 4.4.2 enough for one connection", "nonsense"])
+async def test_a_connection_that_ends_or_talks_nonsense_is_closed(last_words: str) -> None:
+    server = PipeliningServer(last_words)
+    async with sending(server) as sender:
+        outcome = await send_mail(sender, "dana")
+    assert isinstance(outcome, Retry)
+    assert last_words.removeprefix("421 ") in outcome.detail
+    assert len(server.groups) == 1
+
+
+def test_a_real_event_loop_of_a_worker_sends_lines_that_begin_with_dots() -> None:
+    office = CountingMailServer()
+    office.extensions = ["PIPELINING"]
+
+    async def send() -> str:
+        async with office.serve() as port:
+            connections = MailConnections(MailServer("localhost", port, timeout_s=5.0))
+            reply = await connections.send_mail(Mail("a@b.example", "c@d.example", b"X: y\r\n\r\n.\n..x\r\n.\r\nz"))
+            await connections.close()
+            return reply
+
+    assert uvloop.run(send()) == "OK"
+    assert office.mails == [b"X: y\r\n\r\n.\r\n..x\r\n.\r\nz\r\n"]
 
 
 @pytest.mark.parametrize("tls", TLS)

@@ -605,6 +605,10 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
         def is_certain(self, dispatch: Dispatch) -> bool:
             return False
 
+        def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+            """Fail, which keeps nothing from being looked at."""
+            raise OSError("the store is away")
+
         def now(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
             """Return nothing, as for somebody who may see nothing of it."""
             because, says = OutcomeReason.MAY_NOT_VIEW, "a policy hides it"

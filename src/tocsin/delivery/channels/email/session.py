@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from aiosmtplib import (
     SMTP,
@@ -52,9 +52,9 @@ class SmtpSession(asyncio.Protocol):
     """What is said over one connection, which this takes over from the client that has opened it."""
 
     def __init__(self, client: SMTP, *, timeout_s: float) -> None:
-        if not isinstance(client.transport, asyncio.Transport):
+        if client.transport is None:
             raise SMTPServerDisconnected("Connection lost")
-        self._transport, self._timeout_s = client.transport, timeout_s
+        self._transport, self._timeout_s = cast("asyncio.Transport", client.transport), timeout_s
         self._has_pipelining = client.supports_extension("pipelining")
         self._has_size, self._has_utf8 = client.supports_extension("size"), client.supports_extension("smtputf8")
         self._unread = b""

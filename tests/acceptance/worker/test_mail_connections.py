@@ -166,7 +166,7 @@ class PipeliningServer:
 
     def __init__(self, *answers: str) -> None:
         self.groups: list[bytes] = []
-        self._answers = list(answers)
+        self._answers, self._writers = list(answers), list[asyncio.StreamWriter]()
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[int]:
@@ -175,8 +175,12 @@ class PipeliningServer:
             yield server.sockets[0].getsockname()[1]
         finally:
             server.close()
+            for writer in self._writers:
+                writer.close()
+                await writer.wait_closed()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
         writer.write(b"220 here\r\n")
         while group := await reader.read(100_000):
             if group.startswith(b"EHLO"):
@@ -184,12 +188,11 @@ class PipeliningServer:
                 await asyncio.sleep(0.01)
                 writer.write(b"NING\r\n250 HELP\r\n")
             elif group.startswith(b"QUIT"):
-                break
+                writer.write(b"221 bye\r\n")
             else:
                 self.groups.append(group)
                 for answer in self._answers.pop(0).split("|"):
                     writer.write(answer.encode() + b"\r\n")
-        writer.close()
 
 
 async def test_commands_go_together_to_a_server_that_offers_it() -> None:

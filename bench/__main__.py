@@ -33,6 +33,7 @@ class Name(StrEnum):
     SEARCH = "search"
     WEBHOOKS = "webhooks"
     DELIVERIES = "deliveries"
+    MAILS = "mails"
     WAITING = "waiting"
     PERMISSIONS = "permissions"
     STARTUP = "startup"

@@ -1,28 +1,24 @@
-"""Benchmark of deliveries to many receivers: one that hangs, mail, a chat with a rate limit, and many alerts at once.
+"""Benchmark of deliveries to many receivers: one that hangs, a chat with a rate limit, and two workers.
 
 Real ``tocsin deliver`` processes and receivers on loopback; every message must arrive exactly once, by its id.
-Next: ``bench/webhooks.py``.
+Next: ``bench/mails.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from email.message import EmailMessage
 from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-import aiosmtplib
 from aiohttp import web
-from aiosmtpd.controller import UnthreadedController
 from sqlalchemy import Engine
 from tests.postgres import binaries, running_cluster
 
@@ -31,27 +27,22 @@ from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
-from tocsin.cli.ports import LOOPBACK, any_free_port
+from tocsin.cli.ports import LOOPBACK
 from tocsin.clock import SystemClock
 from tocsin.flow.resolve.merge import Recipient
-from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
+from tocsin.flow.schedule.messages import Timings, scheduled_notifications
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 
 RECEIVER_COUNT, EACH_COUNT = 500, 10
-MAIL_COUNT = 5_000
 CHANNEL_COUNT, POST_COUNT = 100, 20
-ALERT_COUNT = 10_000
-_DIGEST_SIZE = 3
-_DAILY: Document = {"triggerType": "Scheduled", "scheduleInfo": "Daily"}
 _DAY_MS = 86_400_000
 _AT_ONCE: Timings = {}
 WORKER_COUNT = 10_000
@@ -61,12 +52,11 @@ _HANGS_S = 30.0
 _FAR_S = 0.1
 _SLACK_LIMIT_S = 1.0
 _BURST = 3.0
-_MAIL_ID = re.compile(rb"^Message-ID: <([0-9a-f-]{36})@", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass
 class Receivers:
-    """Takes webhooks, chat messages and mails, and keeps the id and time of each.
+    """Takes webhooks and chat messages, and keeps the id and time of each.
 
     Paths that begin with ``hang`` hang; those that begin with ``far`` answer as late as one on another continent.
     """
@@ -81,6 +71,10 @@ class Receivers:
         """Keep the id and time of an arrival."""
         self.arrived[message_id] += 1
         self.times_s.append(time.perf_counter())
+
+    def per_s(self) -> float:
+        """Return how many came a second, from the first to the last."""
+        return (len(self.times_s) - 1) / (self.times_s[-1] - self.times_s[0])
 
     async def take(self, request: web.Request) -> web.Response:
         """Take a webhook, unless it is one that hangs."""
@@ -105,26 +99,14 @@ class Receivers:
         self.keep(f"{request.path} {hash(text)}")
         return web.Response(text="ok")
 
-    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name; Any: its envelope
-        """Take one mail."""
-        mail_id = _MAIL_ID.search(envelope.content)
-        self.keep(mail_id[1].decode() if mail_id else "")
-        return "250 OK"
-
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure workers that work off messages which are all due."""
     measurements = []
     measurements += [_hanging(scale)]
-    report(1, 5)
-    measurements += [_mails(scale_count(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
-    report(2, 5)
-    alerts = scale_count(ALERT_COUNT, scale, least=20)
-    name = f"daily digests of {alerts:,} alerts, due in the same minute"
-    measurements += [_mails(alerts * _DIGEST_SIZE, alerts, name, is_digest=True)]
-    report(3, 5)
+    report(1, 3)
     measurements += [_chats(scale_count(CHANNEL_COUNT, scale, least=5), scale_count(POST_COUNT, scale, least=3))]
-    report(4, 5)
+    report(2, 3)
     return measurements + _two_workers(scale_count(WORKER_COUNT, scale, least=100))
 
 
@@ -146,56 +128,13 @@ def _webhooks(receivers: int, count: int, *, hangs: bool) -> float:
 async def _until_arrived(engine: Engine, settings: Settings, receivers: int, count: int, *, hangs: bool) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/{'hang' if hangs and not at else 'hook'}/{at}" for at in range(receivers)]
-        alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
-        ids = _add_messages(engine, alerts, count)
+        alerts = make_alerts(engine, [destination_at(Channel.WEBHOOK, endpoint=path) for path in paths])
+        ids = add_messages(engine, alerts, count)
         expected = {one for path, many in ids.items() if "/hang/" not in path for one in many}
         with running(tocsin_command("deliver"), settings, "deliver"):
-            await _all_arrived(received, expected)
+            await until_all_arrived(received, expected)
         times_s = received.times_s[: len(expected)]
         return p95([(one - received.times_s[0]) * 1000 for one in times_s])
-
-
-def _mails(count: int, alerts: int, name: str, *, is_digest: bool = False) -> Measurement:
-    """Return how many mails a second one worker hands over; the floor is a bare client with one connection.
-
-    They carry ``count`` notifications: one each, or all of an alert where it ``is_digest``.
-    """
-    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
-        port = any_free_port()
-        settings = settings_in(Path(folder), smtp_host=LOOPBACK, smtp_port=port)
-        engine, _ = stack.enter_context(open_store(settings))
-        figure, floor = asyncio.run(_hand_over(engine, settings, count, alerts, trigger=_DAILY if is_digest else {}))
-    return Measurement("deliveries", name, figure, "mails/s", floor, alerts if is_digest else count)
-
-
-async def _hand_over(
-    engine: Engine, settings: Settings, count: int, alerts: int, *, trigger: Document
-) -> tuple[float, float]:
-    addresses = [f"r{number}@bench.example.org" for number in range(alerts)]
-    created_alerts = _alerts(
-        engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses], trigger=trigger
-    )
-    timings = timings_of(Subscriptions(engine).list_enabled({one for one, _ in created_alerts})) if trigger else {}
-    ids = _add_messages(engine, created_alerts, count // alerts, timings)
-    expected = {one for many in ids.values() for one in many}
-    async with _mail_server(settings.smtp_port) as received:
-        with running(tocsin_command("deliver"), settings, "deliver"):
-            await _all_arrived(received, expected)
-        per_s = _per_s(received)
-        bare = Receivers()
-        async with _mail_server(any_free_port(), bare) as _:
-            return per_s, await _bare_mails(bare, len(expected))
-
-
-async def _bare_mails(bare: Receivers, count: int) -> float:
-    mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = "a@bench.example.org", "b@bench.example.org", "A change"
-    mail.set_content("A table has changed.\n" * 20)
-    client = aiosmtplib.SMTP(hostname=LOOPBACK, port=int(bare.url), use_tls=False, start_tls=False)
-    async with client:
-        for _ in range(count):
-            await client.send_message(mail)
-    return _per_s(bare)
 
 
 def _chats(channels: int, posts: int) -> Measurement:
@@ -211,13 +150,13 @@ def _chats(channels: int, posts: int) -> Measurement:
 async def _post_all(engine: Engine, settings: Settings, channels: int, posts: int) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/services/{at}" for at in range(channels)]
-        alerts = _alerts(engine, [_destination(Channel.SLACK, endpoint=path) for path in paths])
-        _add_messages(engine, alerts, posts)
+        alerts = make_alerts(engine, [destination_at(Channel.SLACK, endpoint=path) for path in paths])
+        add_messages(engine, alerts, posts)
         with running(tocsin_command("deliver"), settings, "deliver"):
             await _until(lambda: len(received.times_s) >= channels * posts)
         if received.refused_count or max(received.arrived.values()) > 1:
             raise AssertionError(f"{received.refused_count} messages were refused as too many")
-        return _per_s(received)
+        return received.per_s()
 
 
 def _two_workers(count: int) -> list[Measurement]:
@@ -246,21 +185,22 @@ def _two_workers(count: int) -> list[Measurement]:
 async def _work_off(engine: Engine, settings: Settings, count: int, path: str, *, workers: int) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/{path}/{at}" for at in range(10)]
-        alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
-        ids = _add_messages(engine, alerts, count // len(paths))
+        alerts = make_alerts(engine, [destination_at(Channel.WEBHOOK, endpoint=path) for path in paths])
+        ids = add_messages(engine, alerts, count // len(paths))
         with ExitStack() as stack:
             for number in range(workers):
                 stack.enter_context(running(tocsin_command("deliver"), settings, f"deliver{number}"))
-            await _all_arrived(received, {one for many in ids.values() for one in many})
-        return _per_s(received)
+            await until_all_arrived(received, {one for many in ids.values() for one in many})
+        return received.per_s()
 
 
-def _destination(channel: Channel, **config: object) -> Document:
+def destination_at(channel: Channel, **config: object) -> Document:
+    """Return a destination with this configuration."""
     place = str(config.get("endpoint") or config.get("receivers"))
     return {"id": str(uuid5(NAMESPACE_URL, place)), "category": "External", "type": channel.value, "config": config}
 
 
-def _alerts(
+def make_alerts(
     engine: Engine, destinations: Sequence[Document], *, trigger: Document | None = None
 ) -> list[tuple[str, Document]]:
     """Make an alert for each destination; return their ids with the destinations."""
@@ -273,7 +213,7 @@ def _alerts(
     return alerts
 
 
-def _add_messages(
+def add_messages(
     engine: Engine, alerts: Sequence[tuple[str, Document]], count: int, timings: Timings = _AT_ONCE
 ) -> dict[str, list[str]]:
     """Make so many due notifications for each destination; return the ids of messages by what the destination names.
@@ -303,7 +243,7 @@ def _add_messages(
     return {target: list(many) for target, many in ids.items()}
 
 
-async def _all_arrived(received: Receivers, expected: set[str]) -> None:
+async def until_all_arrived(received: Receivers, expected: set[str]) -> None:
     """Return once every message has arrived; raise where one came twice or another one came."""
     await _until(lambda: len(received.arrived) >= len(expected))
     if received.arrived != Counter(expected):
@@ -314,10 +254,6 @@ async def _until(holds: Any) -> None:  # Any: a question
     async with asyncio.timeout(_WITHIN_S):
         while not holds():
             await asyncio.sleep(_LOOK_EVERY_S)
-
-
-def _per_s(received: Receivers) -> float:
-    return (len(received.times_s) - 1) / (received.times_s[-1] - received.times_s[0])
 
 
 @asynccontextmanager
@@ -334,16 +270,3 @@ async def _receiving() -> AsyncIterator[Receivers]:
         yield received
     finally:
         await runner.cleanup()
-
-
-@asynccontextmanager
-async def _mail_server(port: int, received: Receivers | None = None) -> AsyncIterator[Receivers]:
-    received = received or Receivers()
-    received.url = str(port)
-    server = UnthreadedController(received, hostname=LOOPBACK, port=port, loop=asyncio.get_running_loop())
-    server.server = await server._create_server()
-    try:
-        yield received
-    finally:
-        server.server.close()
-        await server.server.wait_closed()

@@ -12,6 +12,7 @@ BOUNDARIES = {
     ("client/consume/loop.py", "_offer"),
     ("ingest/loop.py", "_apply"),
     ("delivery/worker/attempt.py", "make"),
+    ("delivery/worker/attempt.py", "look_ahead"),
     ("delivery/worker/deliver.py", "_steadily"),
 }
 

@@ -82,7 +82,7 @@ class RouteBook:
         return {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
 
     async def system_templates(self) -> Mapping[str, Template]:
-        """Return the system templates that somebody has changed, by name."""
+        """Return the changed system templates, by name."""
         now_s = self._steady()
         if self._system_templates is None or now_s - self._system_templates[0] > ROUTE_AGE_S:
             self._system_templates = now_s, asyncio.ensure_future(_ask_store(self._stored.system_templates))

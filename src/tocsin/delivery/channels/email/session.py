@@ -40,10 +40,10 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\n)")
 
 
-class _Step(NamedTuple):
+class _MailCommand(NamedTuple):
     """A command that begins a mail, the replies to go on with, and the error for any other."""
 
-    command: str
+    line: str
     accepted: tuple[int, ...]
     refusal: Callable[[int, str], SMTPResponseException]
 
@@ -84,22 +84,22 @@ class SmtpSession(asyncio.Protocol):
             if not self._has_utf8:
                 raise SMTPNotSupported("SMTPUTF8, for an address that is not ASCII, is not supported")
             options += " SMTPUTF8"
-        steps = (
-            _Step(
+        commands = (
+            _MailCommand(
                 f"MAIL FROM:{_path(mail.sender)}{options}",
                 (_TAKEN,),
                 lambda code, text: SMTPSenderRefused(code, text, mail.sender),
             ),
-            _Step(
+            _MailCommand(
                 f"RCPT TO:{_path(mail.recipient)}",
                 (_TAKEN, _FORWARDED),
                 lambda code, text: SMTPRecipientRefused(code, text, mail.recipient),
             ),
-            _Step("DATA", (_GO_ON,), SMTPDataError),
+            _MailCommand("DATA", (_GO_ON,), SMTPDataError),
         )
         self._replies.clear()  # of what was said unasked
-        for group in (steps,) if self._has_pipelining else ((step,) for step in steps):
-            await self._take_steps(group)
+        for group in (commands,) if self._has_pipelining else ((one,) for one in commands):
+            await self._perform(group)
 
     async def end_mail(self, content: bytes) -> str:
         """Hand over the mail that was begun; return the reply.
@@ -109,7 +109,7 @@ class SmtpSession(asyncio.Protocol):
         SMTPDataError : the server refuses it
         SMTPServerDisconnected, SMTPReadTimeoutError, SMTPResponseException : as above; nobody knows what became of it
         """
-        self._write(_quoted(content) + _END)
+        self._write(_mail_data(content) + _END)
         code, text = await self._next_reply()
         if code != _TAKEN:
             raise SMTPDataError(code, text)
@@ -124,20 +124,20 @@ class SmtpSession(asyncio.Protocol):
         """Close the connection at once."""
         self._transport.close()
 
-    async def _take_steps(self, group: Sequence[_Step]) -> None:
+    async def _perform(self, group: Sequence[_MailCommand]) -> None:
         """Send commands together; raise for the first that is refused, once each has its reply."""
-        if any(_CONTROL.search(step.command) for step in group):
+        if any(_CONTROL.search(command.line) for command in group):
             raise ValueError("an address holds a control character")
-        self._write("".join(f"{step.command}\r\n" for step in group).encode())
+        self._write("".join(f"{command.line}\r\n" for command in group).encode())
         refusal: SMTPResponseException | None = None
-        for step in group:
+        for command in group:
             try:
                 code, text = await self._next_reply()
             except SMTPServerDisconnected as error:
                 raise refusal or error from None
-            if code not in step.accepted:
-                refusal = refusal or step.refusal(code, text)
-            elif refusal and step.command == "DATA":
+            if code not in command.accepted:
+                refusal = refusal or command.refusal(code, text)
+            elif refusal and command.line == "DATA":
                 await self.say(".")  # it waits for a mail to nobody
             if code == ENOUGH:
                 break
@@ -185,9 +185,9 @@ class SmtpSession(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that there is no connection any more."""
-        lost = SMTPServerDisconnected("Connection lost")
-        lost.__cause__ = exc
-        self._fail(lost)
+        error = SMTPServerDisconnected("Connection lost")
+        error.__cause__ = exc
+        self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
@@ -204,7 +204,7 @@ def _path(address: str) -> str:
     return f"<{address}>" if PLAIN_ADDRESS.fullmatch(address) else quote_address(address)
 
 
-def _quoted(content: bytes) -> bytes:
+def _mail_data(content: bytes) -> bytes:
     """Return a mail as it follows DATA: in lines that end as they should, none of which is a dot. Source: RFC 5321."""
     if not content.count(b"\n") == content.count(b"\r") == content.count(b"\r\n"):
         content = _LINE_END.sub(b"\r\n", content)

@@ -109,7 +109,7 @@ class SmtpSession(asyncio.Protocol):
         SMTPDataError : the server refuses it
         SMTPServerDisconnected, SMTPReadTimeoutError, SMTPResponseException : as above; nobody knows what became of it
         """
-        self._write(_mail_data(content) + _END)
+        self._write(_lines_of(content) + _END)
         code, text = await self._next_reply()
         if code != _TAKEN:
             raise SMTPDataError(code, text)
@@ -204,7 +204,7 @@ def _path(address: str) -> str:
     return f"<{address}>" if PLAIN_ADDRESS.fullmatch(address) else quote_address(address)
 
 
-def _mail_data(content: bytes) -> bytes:
+def _lines_of(content: bytes) -> bytes:
     """Return a mail as it follows DATA: in lines that end as they should, none of which is a dot. Source: RFC 5321."""
     if not content.count(b"\n") == content.count(b"\r") == content.count(b"\r\n"):
         content = _LINE_END.sub(b"\r\n", content)

@@ -16,7 +16,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app_of
+from tocsin.cli.app import app_of
 from tocsin.client import Client
 
 INGEST = "/events/ingest"

@@ -11,7 +11,7 @@ from click import Command
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tocsin.cli.main import app_of
+from tocsin.cli.app import app_of
 
 app = app_of()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app_of
+from tocsin.cli.app import app_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PRINTED = [

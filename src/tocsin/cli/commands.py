@@ -1,16 +1,12 @@
 """Table of all commands: where each is, and what the overview of ``tocsin --help`` says of it.
 
 A command imports what it needs when it is the one that runs; the overview needs only this table.
-Next: ``cli/main.py``.
+Next: ``cli/overview.py``, ``cli/app.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from inspect import cleandoc
-
-import typer
 
 RUN, USE, TEND = "Run", "Follow and watch", "Maintain"
 """The panels of the overview."""
@@ -28,20 +24,6 @@ class Command:
     panel: str
     summary: str
     is_group: bool = False
-
-    def add_to(self, app: typer.Typer) -> None:
-        """Add the command itself to ``app``."""
-        module = import_module(f"tocsin.cli.{self.module}")
-        if self.is_group:
-            _reflow_helps(module.app)
-            app.add_typer(module.app, name=self.name, rich_help_panel=self.panel)
-        else:
-            command = getattr(module, self.name)
-            app.command(rich_help_panel=self.panel, help=_reflow(cleandoc(command.__doc__ or "")))(command)
-
-    def announce_in(self, app: typer.Typer) -> None:
-        """Add only the command's name and summary to ``app``."""
-        app.command(self.name, help=self.summary, rich_help_panel=self.panel)(_do_nothing)
 
 
 COMMANDS = (
@@ -174,19 +156,3 @@ COMMANDS = (
     Command("source", "source", TEND, "Mirror an OpenMetadata server.", is_group=True),
 )
 """All commands in the order of the overview, groups last."""
-
-
-def _do_nothing() -> None:
-    """Stand in for a command that is only shown."""
-
-
-def _reflow_helps(app: typer.Typer) -> None:
-    for command in app.registered_commands:
-        if command.callback is not None:
-            command.help = _reflow(cleandoc(command.callback.__doc__ or ""))
-
-
-def _reflow(text: str) -> str:
-    """Return a help text with one line per paragraph, for the terminal to wrap; lists of examples stay."""
-    paragraphs = (one if one.startswith("Examples\n") else " ".join(one.split()) for one in text.split("\n\n"))
-    return "\n\n".join(paragraphs)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -28,6 +26,9 @@ def report(error: TocsinError) -> int:
 
 def report_surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Write one line about an unexpected error with the path of its traceback; fits ``sys.excepthook``."""
+    import tempfile
+    import traceback
+
     with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
         traceback.print_exception(kind, error, trace, file=log)
     _line(f"Internal error ({kind.__name__}: {error}). See the log {log.name}, or use --debug.")

@@ -13,7 +13,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.alertfiles import parse_alerts
-from tocsin.cli.main import app_of
+from tocsin.cli.app import app_of
 from tocsin.errors import InvalidInput
 
 app = app_of()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tocsin.cli.app import app_of
 from tocsin.cli.conditions import ConditionFinding, summary
-from tocsin.cli.main import app_of
 from tocsin.cli.yaml_documents import to_yaml
 
 

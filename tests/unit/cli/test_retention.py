@@ -6,7 +6,7 @@ import pytest
 from tests.unit.small_server import SmallServer
 from typer.testing import CliRunner
 
-from tocsin.cli.main import app_of
+from tocsin.cli.app import app_of
 from tocsin.model.retention import PRESETS, effects_of
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import orjson
 
@@ -124,13 +125,15 @@ class Message:
 class CarriedEvent:
     """An event that messages carry, one object for all of them: its JSON, and a model of it on demand.
 
-    ``payloads`` holds what senders have made of it, by a key that says all that this depends on beside the event.
+    ``payloads`` and ``texts`` hold what senders have made of it, by a key that says all that this depends on beside the
+    event: what is the same in many messages is made once.
     """
 
     def __init__(self, event_id: str, text: str) -> None:
         self.id = event_id
         self._text = text
         self.payloads: dict[tuple[str, ...], tuple[bytes, str | None]] = {}
+        self.texts: dict[tuple[object, ...], Any] = {}  # Any: what each key names
 
     @classmethod
     def of(cls, event: ChangeEvent) -> CarriedEvent:

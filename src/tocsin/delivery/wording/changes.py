@@ -144,15 +144,22 @@ def event_text(event: ChangeEvent, reasons: Sequence[Reason] = (), failure: Fail
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name)
     if not lines and described is not None:
         lines, has_report = _change_lines(described)
-        lines = _with_labels(event, lines) if _LABEL.search(repr(described)) else lines
+        lines = _with_labels(event, lines) if _concerns_labels(described) else lines
     if not headline:
         fate, more_count = _WHOLE.get(event.event_type), len(lines) - 1
         summary = fate or (lines[0].text if lines else in_words(event.event_type))
         is_counted = more_count > 0 and not (fate or has_report)
         more_text = f" and {more_count} more change{'s'[: more_count - 1]}" if is_counted else ""
         headline = f"{asset.name}: {clean_line(summary)}{more_text}"
+    lines = [*lines, *failure_lines(failure)] if failure else lines
     why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
-    return EventText(asset, headline, [*lines, *failure_lines(failure)] if failure else lines, why)
+    return EventText(asset, headline, lines, why)
+
+
+def _concerns_labels(described: ChangeDescription) -> bool:
+    """Return whether labels, or members that bring some, may be among the changes."""
+    changes = (*described.fields_added, *described.fields_updated, *described.fields_deleted)
+    return any(_LABEL.search(f"{change.name} {change.old_value!r} {change.new_value!r}") for change in changes)
 
 
 def version_lines(version: Document) -> list[str]:

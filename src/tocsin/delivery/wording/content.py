@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import gmtime, strftime
+from typing import NamedTuple
 
 from tocsin.delivery.dispatch import Button, Dispatch, selections
 from tocsin.delivery.lines import MINUTE, ChangeLine, clean_line, cut
 from tocsin.delivery.rich_text import RichBlock
-from tocsin.delivery.wording.changes import asset_of, event_text
+from tocsin.delivery.wording.changes import ChangedAsset, asset_of, event_text
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
@@ -52,8 +53,7 @@ class Owner:
 _NOBODY = Owner("nobody")
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """What a message says of one notification.
 
     Attributes
@@ -69,6 +69,8 @@ class Section:
     link : address of the asset's page
     buttons : links to acknowledge the incidents that its failure belongs to
     body : what a template says, in place of the asset, its changes and the signature
+    is_shared : other messages say the same of the event, but for ``why`` and ``buttons``: no template words it, and it
+        depends neither on what is known of a failure nor on who reads a thread
     """
 
     headline: str
@@ -87,6 +89,7 @@ class Section:
     owned_by: str = ""
     body: tuple[RichBlock, ...] = ()
     buttons: tuple[Button, ...] = ()
+    is_shared: bool = False
 
     @property
     def asset(self) -> str:
@@ -132,31 +135,37 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     sections: list[Section] = []
     for entry in entries:
         event, template_text = entry.carried.event, dispatch.texts.get(entry.notification_id)
-        text = event_text(event, entry.reasons, dispatch.failure)
-        owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
-        lines, body = ([], template_text.body) if template_text else (text.lines, ())
-        before, after = event.previous_version, event.current_version
-        more_owners_count = max(0, len(owners) - MOST_OWNERS)
-        more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
-        section = Section(
-            headline=template_text.subject if template_text else text.headline,
-            full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-            entity_type=text.asset.entity_type,
-            lines=tuple(lines[:lines_each]),
-            more_count=max(0, len(lines) + len(body) - lines_each),
-            did="from" if event.entity_type == THREAD else "changed by",
-            who=clean_line(event.user_name or "someone"),
-            at=strftime(MINUTE, gmtime(event.timestamp / 1_000)),
-            versions=f"{before} to {after}" if before and after and before != after else "",
-            why=clean_line(text.why, limit=_LINE_LIMIT),
-            link=base_url + text.asset.page,
-            owners=owners[:MOST_OWNERS],
-            more_owners_count=more_owners_count,
-            owned_by=f"{OWNED_BY}{', '.join(one.text for one in owners[:MOST_OWNERS])}{more_owners}" if owners else "",
-            body=body[:lines_each],
-            buttons=dispatch.buttons.get(entry.notification_id, ()),
-        )
-        sections.append(section)
+        is_shared = not (template_text or dispatch.failure or event.entity_type == THREAD)
+        texts = entry.carried.texts if is_shared else {}
+        if (key := (Section, base_url, lines_each)) not in texts:
+            text = event_text(event, entry.reasons, dispatch.failure)
+            owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
+            lines, body = ([], template_text.body) if template_text else (text.lines, ())
+            before, after = event.previous_version, event.current_version
+            more_owners_count = max(0, len(owners) - MOST_OWNERS)
+            more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
+            owner_names = ", ".join(one.text for one in owners[:MOST_OWNERS])
+            texts[key] = Section(
+                headline=template_text.subject if template_text else text.headline,
+                full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+                entity_type=text.asset.entity_type,
+                lines=tuple(lines[:lines_each]),
+                more_count=max(0, len(lines) + len(body) - lines_each),
+                did="from" if event.entity_type == THREAD else "changed by",
+                who=clean_line(event.user_name or "someone"),
+                at=strftime(MINUTE, gmtime(event.timestamp / 1_000)),
+                versions=f"{before} to {after}" if before and after and before != after else "",
+                why="",
+                link=base_url + text.asset.page,
+                owners=owners[:MOST_OWNERS],
+                more_owners_count=more_owners_count,
+                owned_by=f"{OWNED_BY}{owner_names}{more_owners}" if owners else "",
+                body=body[:lines_each],
+                is_shared=is_shared,
+            )
+        why = "; ".join(dict.fromkeys(reason.sentence() for reason in entry.reasons))
+        buttons = dispatch.buttons.get(entry.notification_id, ())
+        sections.append(texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons))
     if len(dispatch.entries) == 1:
         return MessageContent(sections[0].headline, tuple(sections))
     left_count = len(dispatch.entries) - len(sections)
@@ -212,10 +221,16 @@ def _root(entry: Entry) -> str | None:
 
 
 def _count_text(entries: Sequence[Entry]) -> str:
-    names = list(dict.fromkeys(asset_of(one.event).name for one in entries))
+    names = list(dict.fromkeys(_asset_of(one).name for one in entries))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     count = "1 change" if len(entries) == 1 else f"{len(entries):,} changes"
     return f"{count}: {', '.join(names[:_MOST_NAMED])}{more_text}"
+
+
+def _asset_of(entry: Entry) -> ChangedAsset:
+    texts = entry.carried.texts
+    asset: ChangedAsset = texts.get((ChangedAsset,)) or texts.setdefault((ChangedAsset,), asset_of(entry.event))
+    return asset
 
 
 def more_of(count: int) -> str:

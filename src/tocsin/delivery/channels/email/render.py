@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from email.utils import formatdate, parseaddr
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, Template, select_autoescape
+from jinja2 import Environment, PackageLoader, select_autoescape
 from yarl import URL
 
 from tocsin.delivery.channels.email.composition import PLAIN_ADDRESS, compose_mail, parse_address
@@ -52,18 +53,27 @@ class MailSettings:
     base_url: str
     unsubscribe_key: bytes = field(default=b"", repr=False)
 
+    @cached_property
+    def sender(self) -> str:
+        """The address without a name."""
+        return parseaddr(self.address)[1]
+
+    @cached_property
+    def ascii_url(self) -> str:
+        """``base_url`` in ASCII, whatever the server is called."""
+        return str(URL(f"{self.base_url}/x")).removesuffix("/x")
+
 
 def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> Mail:
     """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
-    sender = parseaddr(settings.address)[1]
+    sender = settings.sender
     host = sender.rpartition("@")[2] or "localhost"
-    first, message_id, unsubscribe = dispatch.entries[0], dispatch.message.id, ""
+    first, message_id, page = dispatch.entries[0], dispatch.message.id, ""
     if settings.unsubscribe_key:
-        token = sign_token(UNSUBSCRIBE, first.notification_id, settings.unsubscribe_key)
-        unsubscribe = f"{settings.base_url}/api/v1/unsubscribe/{token}"
+        page = f"/api/v1/unsubscribe/{sign_token(UNSUBSCRIBE, first.notification_id, settings.unsubscribe_key)}"
     target = dispatch.message.target
     recipient = target if PLAIN_ADDRESS.fullmatch(target) else parse_address(target)
-    texts = preview(dispatch, settings.base_url, unsubscribe)
+    texts = preview(dispatch, settings.base_url, f"{settings.base_url}{page}" if page else "")
     headers = [
         ("From", settings.address),
         ("To", recipient),
@@ -75,8 +85,8 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
         answered = f"<{dispatch.answers.message_id}@{host}>"
         headers += [("In-Reply-To", answered), ("References", answered)]
     headers += [("Auto-Submitted", "auto-generated"), ("X-Tocsin-Offset", str(first.log_offset))]
-    if unsubscribe:  # in ASCII, whatever the server is called
-        headers += [("List-Unsubscribe", f"<{URL(unsubscribe)}>"), ("List-Unsubscribe-Post", ONE_CLICK)]
+    if page:
+        headers += [("List-Unsubscribe", f"<{settings.ascii_url}{page}>"), ("List-Unsubscribe-Post", ONE_CLICK)]
     content = compose_mail(headers, boundary=message_id, text=texts["text"], html=texts["html"])
     return Mail(sender, recipient, content)
 
@@ -89,8 +99,16 @@ def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Documen
     content = message_content(dispatch, entries, base_url=base_url, lines_each=LINES_LIMIT)
     texts = [dispatch.texts.get(entry.notification_id) for entry in entries]
     bodies = [_shortened_body(text, is_single=not is_digest) if text else None for text in texts]
-    variables = {"content": content, "bodies": bodies, "unsubscribe": unsubscribe}
-    text, html = (template.render(variables) for template in _templates())
+    parts: list[str] = []
+    for layout in _layouts():
+        blocks: list[str] = []
+        for entry, section, body in zip(entries, content.sections, bodies, strict=True):
+            texts_of_event = entry.carried.texts if section.is_shared else {}
+            if (key := (layout, is_digest, base_url)) not in texts_of_event:
+                texts_of_event[key] = layout.change_block(section, body, is_digest)
+            blocks.append(texts_of_event[key])
+        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe)))
+    text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
 
 
@@ -104,8 +122,8 @@ def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]
 
 
 @cache
-def _templates() -> tuple[Template, Template]:
-    """Return the templates of text and HTML."""
+def _layouts() -> tuple[Any, Any]:  # Any: macros of Jinja
+    """Return the layouts of text and HTML."""
     templates = Environment(
         loader=PackageLoader("tocsin.delivery.channels.email"),
         autoescape=select_autoescape(("html.j2",)),
@@ -114,4 +132,4 @@ def _templates() -> tuple[Template, Template]:
         keep_trailing_newline=True,
     )
     templates.filters |= {"as_html": to_html, "as_text": to_text}
-    return templates.get_template("mail.txt.j2"), templates.get_template("mail.html.j2")
+    return templates.get_template("mail.txt.j2").module, templates.get_template("mail.html.j2").module

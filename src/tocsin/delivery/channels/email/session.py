@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 from aiosmtplib import (
@@ -37,6 +38,7 @@ _MOST_BYTES = 32 * 1024
 
 _END = b".\r\n"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_quote = lru_cache(maxsize=64)(quote_address)
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\n)")
 
 
@@ -201,7 +203,7 @@ class SmtpSession(asyncio.Protocol):
 
 def _path(address: str) -> str:
     """Return an address as commands name it; raise ValueError for what is none."""
-    return f"<{address}>" if PLAIN_ADDRESS.fullmatch(address) else quote_address(address)
+    return f"<{address}>" if PLAIN_ADDRESS.fullmatch(address) else _quote(address)
 
 
 def _lines_of(content: bytes) -> bytes:

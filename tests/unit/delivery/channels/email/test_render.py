@@ -11,11 +11,12 @@ from email.policy import default
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.tracing import trace_of
+from tests.tracing import trace_calls, trace_of
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import (
     MESSAGE_ID,
     NOW_MS,
+    OWNER,
     SHARES_OF_FIVE,
     addition_of,
     change_event,
@@ -27,14 +28,16 @@ from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.delivery.channels.email.composition import compose_mail
 from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
-from tocsin.delivery.dispatch import Dispatch, FailureContext
+from tocsin.delivery.dispatch import Button, Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of, sign_token
-from tocsin.delivery.rich_text import RichText
+from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.changes import asset_of
 from tocsin.delivery.wording.reports import INCIDENT, RUN
 from tocsin.errors import InvalidInput
 from tocsin.model.change import DESTINATION, SUITE_SUMMARY, EventType
+from tocsin.model.message import CarriedEvent
+from tocsin.model.notification import ReasonKind
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
@@ -320,6 +323,41 @@ KINDS = samples.EVENTS | {
     ),
     "log_in": change_event(None, event_type=EventType.USER_LOGIN),
 }
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_mails_that_carry_one_event_are_as_each_would_be_alone(name: str) -> None:
+    """What they share is made once; reasons, failures, templates and buttons are those of each."""
+    sender, event = replace(SENDER, unsubscribe_key=b"key"), KINDS[name]
+    template_text = RichText("worded", (RichBlock(BlockKind.PARAGRAPH, (Span("by a template"),)),))
+    single = dispatch(event)
+    mentioned = OWNER.model_copy(update={"kind": ReasonKind.MENTION, "subscription_name": "mentions"})
+    variants = [
+        single,
+        dispatch(event, reasons=(mentioned,)),
+        replace(single, failure=FailureContext(since_ms=1, count=2, downstream=("a.b.c",))),
+        replace(single, texts={"n": template_text}),
+        replace(single, buttons={"n": (Button("Acknowledge", "https://t.example/a", "token"),)}),
+        replace(single, entries=(single.first, replace(single.first, notification_id="o", reasons=(mentioned,)))),
+        single,
+    ]
+    carried = single.first.carried
+    for sent in variants:
+        fresh = replace(sent, entries=tuple(replace(one, carried=CarriedEvent.of(event)) for one in sent.entries))
+        shared = replace(sent, entries=tuple(replace(one, carried=carried) for one in sent.entries))
+        for own_sender in (sender, replace(sender, base_url="https://other.example")):
+            expected = render_mail(fresh, own_sender, now_ms=NOW_MS)
+            assert render_mail(shared, own_sender, now_ms=NOW_MS) == expected
+
+
+def test_what_many_mails_say_of_one_event_is_worded_once() -> None:
+    event = change_event()
+    first, second = dispatch(event), dispatch(target="erin@example.com")
+    second = replace(second, entries=(replace(second.first, carried=first.first.carried),))
+    render_mail(first, SENDER, now_ms=NOW_MS)
+    with trace_calls() as trace:
+        render_mail(second, SENDER, now_ms=NOW_MS)
+    assert not [function for function in trace.functions if function.endswith((":event_text", ":owners_of"))]
 
 
 @pytest.mark.parametrize("name", list(KINDS))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,7 @@ from tests.soak import SOAK
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.spark.lake_functions import FUNCTIONS
-from tocsin.spark.lake_sql import LakeSql, _identifier
+from tocsin.spark.lake_sql import FunctionIdentifiers, LakeSql
 
 pytestmark = pytest.mark.spark
 
@@ -325,9 +326,9 @@ def test_no_statement_reaches_anything_else(lake: LakeSql, words: list[str]) -> 
 
 def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSession) -> None:
     registry = spark.newSession()._jsparkSession.sessionState().functionRegistry()
-    refused = []
+    identifiers, refused = FunctionIdentifiers(spark._jvm), []
     for name in sorted(FUNCTIONS) if SOAK else ("abs", "to_timestamp", "nvl", "filter", "count_if", "listagg", "ceil"):
-        examples = str(registry.lookupFunction(_identifier(name, spark._jvm)).get().getExamples())
+        examples = str(registry.lookupFunction(identifiers.of(name)).get().getExamples())
         for sql in re.findall(r"> (SELECT .*?);\s*$", examples, re.MULTILINE):
             try:
                 lake.frame_of(sql)
@@ -338,3 +339,25 @@ def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSe
             except PySparkException:  # an example of an error
                 continue
     assert refused == []
+
+
+def test_a_later_query_asks_java_a_few_hundred_times(
+    lake: LakeSql, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each query of a person has a session of its own; the classes of 400 functions are looked up once for all."""
+    assert lake.frame_of("SELECT abs(offset) FROM change_events") is not None
+    session = spark.newSession()
+    event_row = session.createDataFrame([(1, "table", "{}")], "offset long, entityType string, entity string")
+    event_row.createOrReplaceTempView("change_events")
+    client, commands = spark.sparkContext._gateway._gateway_client, []  # type: ignore[union-attr]
+    monkeypatch.setattr(client, "send_command", _noting(client.send_command, commands))
+    assert LakeSql(session).frame_of("SELECT abs(offset) FROM change_events WHERE offset > 1") is not None
+    assert len([command for command in commands if not command.startswith("m")]) < 700, "without what is freed"
+
+
+def _noting(send: Callable[..., Any], commands: list[str]) -> Callable[..., Any]:
+    def noting(command: str, *arguments: Any, **options: Any) -> Any:
+        commands.append(command)
+        return send(command, *arguments, **options)
+
+    return noting

@@ -9,7 +9,7 @@ Next: ``jobs/lake_queries.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -46,10 +46,11 @@ class LakeSql:
 
     def __init__(self, session: SparkSession) -> None:
         self.session = configure(session, _CONF)
-        self._jvm: Any = session._jvm  # Any: Java's packages by their names
         self._state: Node = session._jsparkSession.sessionState()
-        _keep_only(self._state.functionRegistry(), FUNCTIONS, self._jvm)
-        _keep_only(self._state.tableFunctionRegistry(), TABLE_FUNCTIONS, self._jvm)
+        identifiers = FunctionIdentifiers(session._jvm)
+        _keep_only(self._state.functionRegistry(), FUNCTIONS, identifiers)
+        _keep_only(self._state.tableFunctionRegistry(), TABLE_FUNCTIONS, identifiers)
+        self._known_classes = _classes_of_functions(session._jvm)
 
     def frame_of(self, sql: str, *, may_grow: bool = True) -> DataFrame | None:
         """Return the frame of a query, which has not run yet; None if it asks for the columns of the view.
@@ -84,17 +85,17 @@ class LakeSql:
             plan, needs = pending.pop()
             kind = _class_of(plan)
             if kind == "LogicalRDD":
-                columns = self._list(plan.output())
+                columns = _nodes_in(plan.output())
                 names.update(str(one.name()) for one in columns if needs is None or one.exprId().id() in needs)
-            own_needs = {one.exprId().id() for one in self._list(plan.references().toSeq())}
+            own_needs = {one.exprId().id() for one in _nodes_in(plan.references().toSeq())}
             if kind in ("Project", "Aggregate"):
                 needs = own_needs
             elif kind == "Filter" and needs is not None:
                 needs = needs | own_needs
             else:  # it may hand on every column that it gets
                 needs = None
-            pending += [(child, needs) for child in self._list(plan.children())]
-            pending += [(subquery, None) for subquery in self._list(plan.subqueries())]
+            pending += [(child, needs) for child in _nodes_in(plan.children())]
+            pending += [(subquery, None) for subquery in _nodes_in(plan.subqueries())]
         return names
 
     def _parse(self, sql: str) -> Node:
@@ -121,8 +122,8 @@ class LakeSql:
 
     def _check_analysed(self, analysed: Node, *, may_grow: bool) -> None:
         for plan in self._plans(analysed):
-            if _class_of(plan) not in PLANS:
-                raise InvalidInput(f"Queries cannot use {_operator_name(_class_of(plan))}. {_WAY_OUT}")
+            if (kind := _class_of(plan)) not in PLANS:
+                raise InvalidInput(f"Queries cannot use {_operator_name(kind)}. {_WAY_OUT}")
             if _is_view(plan):
                 continue
             for expression in self._expressions(plan):
@@ -137,17 +138,6 @@ class LakeSql:
         if not may_grow and _may_backtrack(expression):
             raise TooLarge(f"{expression.prettyName()} may take too long.")
 
-    @cached_property
-    def _known_classes(self) -> frozenset[str]:
-        """The classes of all functions on the lists."""
-        tables = self._state.tableFunctionRegistry()
-        return self._classes(FUNCTIONS) | self._classes(TABLE_FUNCTIONS, tables)
-
-    def _classes(self, names: frozenset[str], registry: Node | None = None) -> frozenset[str]:
-        registry = registry or self._state.functionRegistry()
-        identified = (registry.lookupFunction(_identifier(name, self._jvm)) for name in sorted(names))
-        return frozenset(str(each.get().getClassName()) for each in identified if each.isDefined())
-
     def _plans(self, root: Node) -> Iterator[Node]:
         """Yield the operators of a plan with those of its subqueries; below the view there is nothing to check."""
 
@@ -155,20 +145,17 @@ class LakeSql:
             if _is_view(plan):
                 return []
             inside = plan.innerChildren() if _class_of(plan) == "UnresolvedWith" else plan.subqueries()
-            return [*self._list(plan.children()), *self._list(inside)]
+            return [*_nodes_in(plan.children()), *_nodes_in(inside)]
 
         return _walk([root], below)
 
     def _expressions(self, plan: Node) -> Iterator[Node]:
-        return _walk(self._list(plan.expressions()), lambda one: self._list(one.children()))
+        return _walk(_nodes_in(plan.expressions()), lambda one: _nodes_in(one.children()))
 
     def _cte_names(self, node: Node) -> Iterator[str]:
         """Yield the names that a ``WITH`` gives."""
         if _class_of(node) == "UnresolvedWith":
-            yield from (str(each._2().alias()) for each in self._list(node.cteRelations()))
-
-    def _list(self, nodes: Node) -> list[Node]:
-        return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
+            yield from (str(each._2().alias()) for each in _nodes_in(node.cteRelations()))
 
 
 def refusal_of(error: Py4JJavaError) -> InvalidInput:
@@ -191,17 +178,46 @@ def _walk(roots: list[Node], below: Callable[[Node], list[Node]]) -> Iterator[No
         pending.extend(below(node))
 
 
-def _keep_only(registry: Node, names: frozenset[str], jvm: Any) -> None:
+class FunctionIdentifiers:
+    """Maker of the names by which Spark registers its own functions.
+
+    Each part of a Java name that is written costs a call of Java, so they are looked up once.
+    """
+
+    def __init__(self, jvm: Any) -> None:  # Any: Java's packages by their names
+        self._identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+        option = jvm.scala.Option.apply
+        self._database, self._catalog = option("builtin"), option("system")
+
+    def of(self, name: str) -> Node:
+        """Return the identifier of the function ``name``."""
+        return self._identifier(name, self._database, self._catalog)
+
+
+def _keep_only(registry: Node, names: frozenset[str], identifiers: FunctionIdentifiers) -> None:
     """Remove every other function of a registry."""
     for identifier in str(registry.listFunction().mkString(" ")).split():
         name = identifier.rpartition(".")[2]
         if name not in names:
-            registry.dropFunction(_identifier(name, jvm))
+            registry.dropFunction(identifiers.of(name))
 
 
-def _identifier(name: str, jvm: Any) -> Node:
-    functions = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
-    return functions(name, jvm.scala.Option.apply("builtin"), jvm.scala.Option.apply("system"))
+@lru_cache(maxsize=1)
+def _classes_of_functions(jvm: Any) -> frozenset[str]:  # Any: Java's packages by their names
+    """Return the classes of all functions on the lists: those of a Spark are the same in all its sessions."""
+    analysis, identifiers = jvm.org.apache.spark.sql.catalyst.analysis, FunctionIdentifiers(jvm)
+    values, tables = analysis.FunctionRegistry.builtin(), analysis.TableFunctionRegistry.builtin()
+    functions = (
+        registry.lookupFunction(identifiers.of(name))
+        for registry, names in ((values, FUNCTIONS), (tables, TABLE_FUNCTIONS))
+        for name in sorted(names)
+    )
+    return frozenset(str(each.get().getClassName()) for each in functions if each.isDefined())
+
+
+def _nodes_in(nodes: Node) -> list[Node]:
+    """Return what a sequence of Scala's holds."""
+    return [nodes.apply(at) for at in range(nodes.length())]
 
 
 def _is_view(plan: Node) -> bool:
@@ -228,8 +244,7 @@ def _class_of(node: Node) -> str:
 
 
 def _name_of(relation: Node) -> list[str]:
-    parts = relation.multipartIdentifier()
-    return [str(parts.apply(at)) for at in range(parts.length())]
+    return [str(part) for part in _nodes_in(relation.multipartIdentifier())]
 
 
 def _operator_name(kind: str) -> str:

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
@@ -42,7 +43,8 @@ def company(sqlite_engine: Engine) -> SmallCompany:
 @pytest.fixture
 def settings(company: SmallCompany, tmp_path: Path) -> Settings:
     url = company.engine.url.render_as_string(hide_password=False)
-    return Settings(data_dir=tmp_path, database_url=url, lake_query_memory="512m", lake_query_seconds=30)
+    limits = {"lake_query_memory": "512m", "lake_query_seconds": 30}
+    return Settings(data_dir=tmp_path, database_url=url, spark_conf=SHORT_LIVED, **limits)
 
 
 @pytest.fixture

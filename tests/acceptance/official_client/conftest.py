@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -58,22 +60,32 @@ def served(sqlite_engine: Engine, started_store: StartedStore, api_version: str)
 
 
 @pytest.fixture(scope="session")
-def runner(environment: Path) -> Iterator[subprocess.Popen[str]]:
-    """The process that runs the flows; it has imported the client, which takes longer than most flows."""
-    command = [str(python_of(environment)), "-W", "ignore", "run.py"]
-    variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=FLOWS, env=variables, text=True, **pipes) as process:
-        yield process
+def runner_of() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
+    """Return the process that runs the flows of an environment; each starts once and lasts as long as the run.
+
+    It has imported the client, which takes longer than most flows.
+    """
+    with ExitStack() as stack:
+
+        @cache
+        def start(environment: Path) -> subprocess.Popen[str]:
+            command = [str(python_of(environment)), "-W", "ignore", "run.py"]
+            variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            process = stack.enter_context(subprocess.Popen(command, cwd=FLOWS, env=variables, text=True, **pipes))
+            stack.callback(process.kill)  # to take its modules apart would take it a second
+            return process
+
+        yield start
 
 
 @pytest.fixture
-def flow(served: Served, runner: subprocess.Popen[str], tmp_path: Path) -> Flow:
+def flow(served: Served, environment: Path, runner_of: Callable[[Path], subprocess.Popen[str]], tmp_path: Path) -> Flow:
     """Run one flow, as a bot that administers or as one that only brings metadata, and return what it returns."""
 
     def run(name: str, *, is_admin: bool = True) -> Json:
-        environment = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": bot_token(served, is_admin=is_admin)}
-        return result_of(runner, name, environment, tmp_path / "printed")
+        variables = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": bot_token(served, is_admin=is_admin)}
+        return result_of(runner_of(environment), name, variables, tmp_path / "printed")
 
     return run
 
@@ -83,6 +95,7 @@ def python_of(environment: Path) -> Path:
     return environment / "bin/python"
 
 
+@cache
 def version_of_client(environment: Path) -> str:
     """Return the version of OpenMetadata that the client of an environment is of."""
     command = [

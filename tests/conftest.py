@@ -62,8 +62,17 @@ def pytest_configure() -> None:
     use_home()
 
 
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from what lasts as long as the run: modules, ten thousand tests, their arguments."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to fetch what tests of Kafka need: a download, for which they would wait most of a minute.
+
+    Keep the garbage collector from what lasts as long as the run: modules, ten thousand tests, their arguments.
+    """
+    if not session.config.option.collectonly and any(
+        "kafka" in getattr(item, "fixturenames", ()) for item in session.items
+    ):
+        from tests.kafka import fetch_beside  # here, so that only tests of it import its client
+
+        fetch_beside()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTED_AFTER)

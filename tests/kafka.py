@@ -6,10 +6,11 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -105,6 +106,17 @@ def _until_the_ends(consumer: Consumer, partition_count: int) -> Iterator[Messag
             else:
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 ends += 1
+
+
+def fetch_beside() -> None:
+    """Fetch the broker's files while other tests run; the first that needs them waits for what is not there yet."""
+
+    def fetch_or_leave() -> None:
+        with suppress(Unavailable):  # said by the test that needs them
+            fetch(FILES)
+
+    if not FILES.is_dir():
+        Thread(target=fetch_or_leave, daemon=True).start()
 
 
 @contextmanager

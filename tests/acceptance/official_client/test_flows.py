@@ -221,7 +221,12 @@ def test_what_is_written_is_found_and_the_clients_workflows_complete(
         assert "till.nightly" in administrator.get(f"/users/{me}/notifications").text
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, indirect=True, ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "environment",
+    [*(pytest.param(earlier, marks=pytest.mark.soak) for earlier in ENVIRONMENTS[:-1]), ENVIRONMENTS[-1]],
+    indirect=True,
+    ids=lambda folder: folder.name,
+)
 def test_the_recorded_answers_of_the_mirror_are_those_of_the_client(flow: Flow, api_version: str) -> None:
     recorded = RECORDED / f"{api_version.removesuffix('.0')}.json"
     assert flow("mirror_answers") == json.loads(recorded.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Tests of the plan that is kept while the alerts stay the same: how often it is made, and what each job of it does."""
+"""Tests of the plans that are kept while the alerts stay the same: how often one is made, and what its jobs do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
 
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.kept_plan import KeptPlan
+from tocsin.jobs.kept_plan import KeptPlans
 from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.jobs.resolving import Notify, StoreAddress
 from tocsin.spark.sources import OffsetRange
@@ -52,7 +52,7 @@ class Pipeline:
         self.company = SmallCompany(engine)
         self.company.alert("first", [MAIL], "fieldChanged == 'description'", resources=("table",))
         url = engine.url.render_as_string(hide_password=False)
-        self.plan = KeptPlan(spark, {"url": url, "eventsPerPartition": "100"})
+        self.plans = KeptPlans(spark, {"url": url, "eventsPerPartition": "100"})
         self._alerts = CurrentAlerts(QUERY_NAME, Subscriptions(engine))
         self._work = Noting(StoreAddress(url, "NORMAL"), self._alerts.read().broadcast(spark), STARTED_MS)
         self._spark, self._log = spark, EventLog(engine)
@@ -64,11 +64,12 @@ class Pipeline:
         return OffsetRange(through - 1, through)
 
     def run(self, offsets: OffsetRange, *, now_ms: int) -> tuple[int, int]:
-        """Return the number of matches, and the moment that the task was told."""
+        """Return the number of matches of all tasks, and the moment that each was told."""
         alerts = self._alerts.read()
         work = replace(self._work, alerts=alerts.broadcast(self._spark), now_ms=now_ms)
-        (row,) = self.plan.counts(alerts, work, offsets).to_pylist()
-        return row["matched"], row["notified"]
+        counts = self.plans.counts(alerts, work, offsets)
+        (moment_ms,) = set(counts["notified"].to_pylist())
+        return sum(counts["matched"].to_pylist()), moment_ms
 
 
 @pytest.fixture
@@ -96,6 +97,13 @@ def test_a_plan_whose_job_failed_is_not_kept(pipeline: Pipeline) -> None:
     assert PLANNED == [-1, 2]
 
 
-def test_only_what_one_task_reads_is_for_the_plan(pipeline: Pipeline) -> None:
-    sizes = (0, 1, 100, 101)
-    assert [pipeline.plan.serves(OffsetRange(7, 7 + size)) for size in sizes] == [True, True, True, False]
+def test_each_number_of_tasks_has_a_plan_and_two_are_kept(pipeline: Pipeline) -> None:
+    last = [pipeline.describe(f"text {number}") for number in range(4)][-1]
+    two, three = (OffsetRange(last.through - size, last.through) for size in (102, 202))  # 100 offsets for a task
+    assert [len(pipeline.plans.ranges(one)) for one in (last, two, three)] == [1, 2, 3]
+    assert pipeline.run(two, now_ms=1) == (4, 1)
+    assert [pipeline.run(one, now_ms=at) for at, one in enumerate((last, two, last), 2)] == [(1, 2), (4, 3), (1, 4)]
+    assert PLANNED == [1, 2]
+    assert pipeline.run(three, now_ms=5) == (4, 5)
+    assert [pipeline.run(one, now_ms=at) for at, one in enumerate((last, two), 6)] == [(1, 6), (4, 7)]
+    assert PLANNED == [1, 2, 5, 7]  # the oldest makes room

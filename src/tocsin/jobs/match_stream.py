@@ -31,7 +31,7 @@ from tocsin.jobs.event_portions import NotifyPortions, store_portions
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
-from tocsin.jobs.kept_plan import KeptPlan
+from tocsin.jobs.kept_plan import KeptPlans
 from tocsin.jobs.query_progress import (
     MonitoredQuery,
     Progress,
@@ -125,7 +125,7 @@ def build(settings: Settings, engine: Engine) -> MatchStreamParts:
 def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | None = None) -> int:
     """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications.
 
-    ``kept_range`` are the same events, for the plan that is kept.
+    ``kept_range`` are the same events, for a plan that is kept.
     """
     alerts = parts.alerts.read()
     batch = _MicroBatch(events, alerts, parts, _work(alerts, parts), kept_range)
@@ -139,9 +139,9 @@ def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | N
 
 @dataclass(frozen=True)
 class KeptRange:
-    """A micro-batch as a range of the log, and the plan that is kept for such."""
+    """A micro-batch as a range of the log, and the plans that are kept for such."""
 
-    plan: KeptPlan
+    plans: KeptPlans
     offsets: OffsetRange
 
 
@@ -161,15 +161,19 @@ class _MicroBatch:
         withheld = withheld_pairs(self.events, self.alerts.index.only(unevaluated), self.work) if unevaluated else {}
         record_withheld(self.events, withheld, self.work)
         batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
-        if self.kept_range is not None and not withheld:
+        if self.kept_range is not None and not withheld and self._is_one_job(self.kept_range):
             batch = replace(batch, work=partial(self._by_kept_plan, self.kept_range, batch.work))
         return replace(batch, narrow=lambda index: self._narrow(index, withheld))
+
+    def _is_one_job(self, kept_range: KeptRange) -> bool:
+        """Return whether its tasks need no job before theirs, which settles incidents."""
+        return not self.alerts.facts.reads_incidents or len(kept_range.plans.ranges(kept_range.offsets)) == 1
 
     def _by_kept_plan(self, kept_range: KeptRange, work: Callable[[Index], int], index: Index) -> int:
         """Process the micro-batch by the plan that is kept, or, without some alert, by one of its own."""
         if index is not self.alerts.index:
             return work(index)
-        return _totals(kept_range.plan.counts(self.alerts, self.work, kept_range.offsets))["notified"]
+        return _totals(kept_range.plans.counts(self.alerts, self.work, kept_range.offsets))["notified"]
 
     def store_portions(self, left_out: Collection[str] = ()) -> int:
         """Store the portions that are written down, without alerts that are ``left_out``; return how many rows."""
@@ -248,7 +252,7 @@ def _without_values(reason: str) -> str:
 def warm_up(parts: MatchStreamParts) -> None:
     """Take no event through the stages: the first one does not wait for what Spark starts and compiles."""
     alerts = parts.alerts.read()
-    KeptPlan(parts.session, parts.source_options).counts(alerts, _work(alerts, parts), OffsetRange(0, 0))
+    KeptPlans(parts.session, parts.source_options).counts(alerts, _work(alerts, parts), OffsetRange(0, 0))
 
 
 def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
@@ -289,12 +293,11 @@ def supervised_query(parts: MatchStreamParts) -> Supervised:
 
 def _stream(parts: MatchStreamParts, done_offset: int) -> Stream:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
-    plan, ranges = KeptPlan(parts.session, parts.source_options), PlannedRanges(Path(parts.checkpoint))
+    plans, ranges = KeptPlans(parts.session, parts.source_options), PlannedRanges(Path(parts.checkpoint))
 
     def process(batch: DataFrame, batch_id: int) -> None:
         offsets = ranges.range_of(batch_id)
-        is_kept = offsets is not None and plan.serves(offsets)
-        count = notify(batch, parts, KeptRange(plan, offsets) if offsets is not None and is_kept else None)
+        count = notify(batch, parts, None if offsets is None else KeptRange(plans, offsets))
         _LOG.debug("batch_notified", batch_id=batch_id, notifications=count)
 
     return events, process

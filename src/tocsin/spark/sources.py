@@ -272,8 +272,12 @@ class PartReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Cut the part into ranges of ``eventsPerPartition`` offsets."""
+        return list(self.ranges())
+
+    def ranges(self) -> list[OffsetRange]:
+        """Return these ranges."""
         # Where there is no range, Spark would ask for a partition that says nothing.
-        return list(ranges_of(self._after, self._through, self._share)) or [OffsetRange(self._after, self._through)]
+        return ranges_of(self._after, self._through, self._share) or [OffsetRange(self._after, self._through)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""

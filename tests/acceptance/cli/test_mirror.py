@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import ANY
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ EMAIL = "ada@example.com"
 SCHEMA = "snow.dwh.marts"
 KINDS = ("services/databaseServices", "databases", "databaseSchemas", "tables", "glossaries", "glossaryTerms")
 TABLES = 40
+DETAILS = {"sqlQuery": "SELECT id FROM t0", "source": "QueryLineage", "description": "Copied."}
 
 
 @contextmanager
@@ -49,6 +51,11 @@ def upstream(tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted) -
         tables = [a_table(number) for number in range(TABLES)]
         tables[0] |= {"owners": [{"id": owner["id"], "type": "user"}], "tags": [{"tagFQN": "PII.Sensitive"}]}
         assert client.put("/tables/bulk", json=tables).json()["numberOfRowsPassed"] == TABLES
+        ids = [client.get(f"/tables/name/{SCHEMA}.t{number}").json()["id"] for number in (0, 5)]
+        assert client.put(f"/tables/{ids[0]}/followers", json=owner["id"]).is_success
+        ends = [{"id": one, "type": "table"} for one in ids]
+        edge = {"fromEntity": ends[0], "toEntity": ends[1], "lineageDetails": DETAILS}
+        assert client.put("/lineage", json={"edge": edge}).is_success
         create(client, "glossaries", name="biz", description="Words.")
         create(client, "glossaryTerms", name="sale", glossary="biz", description="What is sold.")
         parent = "biz.sale"
@@ -90,6 +97,17 @@ def entities_of(client: httpx.Client) -> Json:
     return entities
 
 
+def links_of(client: httpx.Client) -> Json:
+    """Return followers and lineage that both servers are to have alike."""
+    followed = client.get(f"/tables/name/{SCHEMA}.t0?fields=followers").json()["followers"]
+    lineage = client.get(f"/lineage/table/name/{SCHEMA}.t5").json()
+    edges = [
+        (edge["fromEntity"], {key: edge["lineageDetails"].get(key) for key in DETAILS})
+        for edge in lineage["upstreamEdges"]
+    ]
+    return [person["name"] for person in followed], edges
+
+
 def table_count(client: httpx.Client) -> int:
     return int(client.get("/tables?limit=0").json()["paging"]["total"])
 
@@ -113,6 +131,9 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
         shell = shell.beside(TOCSIN_EGRESS_ALLOW='["127.0.0.0/8"]')
         rehearsal = shell.json("source", "openmetadata", "--dry-run")
         assert rehearsal["counts"]["created"] == TABLES + 6
+        assert (rehearsal["counts"]["edgesAdded"], rehearsal["counts"]["followersAdded"]) == (1, 1)
+        assert rehearsal["wouldTell"] == {"events": 0, "people": [], "addresses": []}
+        assert "Would be told: nobody" in shell.run("source", "openmetadata", "--dry-run").stdout
         assert table_count(mirror) == 0
         with shell.start("source", "openmetadata") as process:
             until(lambda: table_count(mirror) >= 5, within_s=WITHIN_S, every_s=0.01)
@@ -122,17 +143,23 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
         status = shell.json("source", "status")
         assert (status["loaded"], status["brought"], status["lastRun"]["errorCount"]) == (True, TABLES + 6, 0)
         assert entities_of(mirror) == entities_of(upstream)
+        assert links_of(mirror) == links_of(upstream) == (["olga"], [(ANY, DETAILS)])
         events = mirror.get("/events?limit=10000&entityCreated=*").json()["data"]
         created = [event["entityId"] for event in events]
         assert len(created) == len(set(created))
         deleted_id = change_everything(upstream)
         assert entities_of(upstream).keys() == entities_of(mirror).keys() - {deleted_id} | {created_last(upstream)}
+        audience = shell.json("source", "openmetadata", "--dry-run")["wouldTell"]
+        (olga,) = audience["people"]
+        assert (olga["name"], olga["events"], olga["reasons"]) == ("olga", 1, ["follower", "owner"])
+        assert "olga" in shell.run("source", "openmetadata", "--dry-run").stdout
         report = shell.json("source", "openmetadata")
-        counts = {"created": 1, "changed": 2, "deleted": 3, "restored": 1}
+        counts = {"created": 1, "changed": 3, "deleted": 3, "restored": 1}
         assert {key: report["counts"].get(key) for key in counts} == counts, report
         mirrored = entities_of(mirror)
         assert mirrored.pop(deleted_id)["deleted"] is True, "what is gone there is soft-deleted here"
         assert mirrored == entities_of(upstream)
+        assert links_of(mirror) == links_of(upstream) == (["olga"], [])
         again = shell.json("source", "openmetadata", "--full")
         assert (again["errors"], again["counts"].keys() & counts.keys()) == ([], set())
         status = shell.json("source", "status")
@@ -140,7 +167,10 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
 
 
 def change_everything(upstream: httpx.Client) -> str:
-    """Create, update, delete for good and not, restore and rename; return the id of what is gone for good."""
+    """Create, update, unlink, delete for good and not, restore and rename; return the id of what is gone for good."""
+    ids = [upstream.get(f"/tables/name/{SCHEMA}.t{number}").json()["id"] for number in (0, 5)]
+    assert upstream.delete(f"/lineage/table/{ids[0]}/table/{ids[1]}").is_success
+    patch(upstream, f"/tables/name/{SCHEMA}.t0", description="Followed.")
     create(upstream, "tables", **a_table(TABLES))
     patch(upstream, f"/tables/name/{SCHEMA}.t1", description="New words.", displayName="Orders")
     t2_id = upstream.get(f"/tables/name/{SCHEMA}.t2").json()["id"]

@@ -181,6 +181,15 @@ def test_an_edge_that_the_source_wrote_after_the_first_load_is_news(both: Mirror
     assert notify_all(both.engine) == 1
 
 
+def test_lineage_from_before_lineage_was_mirrored_tells_nobody(mirror: Mirrored) -> None:
+    mirror.alert()
+    mirror.run()
+    mirror.fake.connect(table_id(0), table_id(1), updatedAt=now_ms())
+    mirror.records.save(replace(mirror.records.state(), mapped_at_ms=0, lineage_after=None))
+    assert mirror.run(is_full=True).counts["edgesAdded"] == 1
+    assert notify_all(mirror.engine) == 0
+
+
 def test_a_run_that_is_killed_leaves_neither_link_nor_row(both: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fault scenario 68."""
     _, jane = a_follower(both)
@@ -316,3 +325,38 @@ def test_texts_of_queries_go_with_the_mapping_of_what_they_may_name(both: Mirror
     both.fake.faults.clear()
     assert both.run().errors == []
     assert ["sqlQuery" in details for details in edges_to(both, 2).values()] == [True, True]
+
+
+def test_what_is_deleted_and_returns_under_another_id_has_its_links(mirror: Mirrored) -> None:
+    _, jane = a_follower(mirror)
+    mirror.fake.follow("tables", table_id(0), jane)
+    mirror.fake.connect(table_id(0), table_id(1))
+    mirror.run()
+    table = mirror.fake.lists["tables"].pop(table_id(0))
+    mirror.fake.edges.clear()
+    mirror.fake.tell("entityDeleted", "table", table, now_ms())
+    assert mirror.run(is_full=True).counts["edgesRemoved"] == 1
+    mirror.fake.put("tables", table | {"id": table_id(50), "updatedAt": now_ms()})
+    mirror.fake.connect(table_id(50), table_id(1))
+    assert mirror.run(is_full=True).errors == []
+    assert (followers_of(mirror), list(edges_to(mirror, 1))) == (["jane"], [table_id(0)])
+
+
+def test_hostile_answers_about_links_write_what_is_valid_once(mirror: Mirrored) -> None:
+    entries = [None, {"fromColumns": [None, 5], "toColumn": 3}, {"fromColumns": "x", "toColumn": f"{OTHER}.id"}]
+    details = {"sqlQuery": 5, "columnsLineage": entries, "pipeline": 5, "source": ["x"], "description": {}}
+    edges: list[object] = [
+        {"fromEntity": None, "toEntity": table_id(1)},
+        {"fromEntity": {"id": 5}, "toEntity": table_id(1), "lineageDetails": []},
+        {"fromEntity": table_id(0).upper(), "toEntity": table_id(1), "lineageDetails": details | {"updatedAt": "x"}},
+        {"fromEntity": table_id(2), "toEntity": table_id(1), "lineageDetails": {"updatedAt": 2**70}},
+        "no edge",
+    ]
+    mirror.fake.edges[table_id(1)] = dict(enumerate(edges))  # type: ignore[arg-type]  # that is what is wrong
+    followers: list[object] = [None, 5, {"id": []}, {"id": table_id(1), "type": "table"}]
+    mirror.fake.lists["tables"][table_id(0)]["followers"] = followers
+    report = mirror.run()
+    assert (report.errors, report.counts["edgesAdded"]) == ([], 2)
+    assert followers_of(mirror) == []
+    end = mirror.end()
+    assert (mirror.run(is_full=True).errors, mirror.end()) == ([], end)

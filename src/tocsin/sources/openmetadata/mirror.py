@@ -139,8 +139,9 @@ class Mirror:
 
     def _with_reconciled(self, state: SourceState) -> SourceState:
         """Keep that the lists are compared, and that the lineage is to be, if it is not on the way."""
-        lineage_after = state.lineage_after or ""
-        state = replace(state, reconciled_at_ms=self._report.started_at_ms, lineage_after=lineage_after)
+        now_ms, lineage_after = self._report.started_at_ms, state.lineage_after or ""
+        mapped_at_ms = state.mapped_at_ms or now_ms  # a store of before lineage was mirrored: what there is is history
+        state = replace(state, reconciled_at_ms=now_ms, lineage_after=lineage_after, mapped_at_ms=mapped_at_ms)
         self._save(state)
         return state
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 from sqlalchemy import Engine
@@ -21,6 +23,8 @@ from tocsin.jobs.match_stream import MatchStreamParts, build, pipeline_engine, w
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import QueryEnvironment
 from tocsin.settings import Settings
+from tocsin.spark.class_archive import ClassArchive
+from tocsin.spark.jvm import write_archive
 from tocsin.store.database.startup import may_pass, wait_for
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.outages import WaitNotes, Waits
@@ -28,10 +32,15 @@ from tocsin.store.eventlog.outages import WaitNotes, Waits
 _LOG = structlog.get_logger(__name__)
 
 
-def main(settings: Settings) -> None:
+_ARCHIVE_AFTER_S = 120.0
+"""When the archive of classes is written: after the queries have started, and compiled what they run."""
+
+
+def main(settings: Settings, archive: ClassArchive | None = None) -> None:
     """Run the pipeline until SIGTERM or SIGINT, or until a query fails for good, which raises.
 
-    While the store or the disk keeps it from its work it waits, and says for what.
+    While the store or the disk keeps it from its work it waits, and says for what. If ``archive`` is missing, it is
+    written for the next start.
     """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -44,11 +53,31 @@ def main(settings: Settings) -> None:
     try:
         check_executors(parts.session.sparkContext, settings, engine, parts.clock, stopping)
         if not stopping.is_set():
-            _run(settings, parts, engine, stopping)
+            with _writing(archive, stopping):
+                _run(settings, parts, engine, stopping)
     finally:
         with unless_spark_has_ended():
             parts.session.stop()
         engine.dispose()
+
+
+@contextmanager
+def _writing(archive: ClassArchive | None, stopping: threading.Event) -> Iterator[None]:
+    """Write ``archive`` once the pipeline has run for a while; stop at the end of the block."""
+    ending = threading.Event()
+
+    def write() -> None:
+        if archive is not None and not ending.wait(_ARCHIVE_AFTER_S) and not stopping.is_set():
+            with unless_spark_has_ended():
+                _LOG.info("class_archive", is_there=write_archive(archive, ending))
+
+    thread = threading.Thread(target=write, name="tocsin-classes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()
 
 
 def _warm_up(parts: MatchStreamParts) -> None:

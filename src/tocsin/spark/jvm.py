@@ -12,14 +12,18 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
 from py4j.java_gateway import JavaGateway, JavaObject
 from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+
+from tocsin.spark.class_archive import ClassArchive, link_home
 
 PRIVATE_UMASK = 0o077
 """The umask of the Java process and the Python workers it starts: what they make is for their own account alone."""
@@ -32,19 +36,45 @@ _PREFIX = "tocsin-spark-"
 _LONGEST_PLACE = 40
 """A socket's whole path has room for 104 characters, and its name takes 64."""
 _MINIMUM_CONNECTION_S = 30
+_STARTING = threading.Lock()
+"""Held while Java starts: a process has one, whichever threads want it."""
 
 
-def start_jvm(conf: Mapping[str, str]) -> None:
-    """Start the driver's Java process with these Spark settings, unless this process has one already."""
-    if SparkContext._gateway is not None:
-        return
-    folder = _private_folder()
-    if _HOME not in os.environ:
-        os.environ[_HOME] = str(_home_without_python(folder))
-    with _properties_file(conf, folder) as properties, _submit_arguments(properties):
-        gateway = launch_gateway(None, {"umask": PRIVATE_UMASK})  # type: ignore[no-untyped-call]  # PySpark's
-    _authenticate_callbacks(gateway)
-    SparkContext._ensure_initialized(gateway=gateway)
+def start_jvm(conf: Mapping[str, str], archive: ClassArchive | None = None) -> None:
+    """Start the driver's Java process with these Spark settings, unless this process has one already.
+
+    If it does not start from ``archive``, the archive goes, and it starts without.
+    """
+    with _STARTING:
+        if SparkContext._gateway is not None:
+            return
+        folder = _private_folder()
+        if _HOME not in os.environ:
+            os.environ[_HOME] = str(archive.home if archive else _home_without_python(folder))
+        try:
+            gateway = _launch(conf, folder, archive)
+        except PySparkRuntimeError:
+            if archive is None or not archive.discard():
+                raise
+            gateway = _launch(conf, folder, archive)
+        _authenticate_callbacks(gateway)
+        SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _launch(conf: Mapping[str, str], folder: Path, archive: ClassArchive | None) -> JavaGateway:
+    options = archive.options() if archive else []
+    with _properties_file(conf, folder, options) as properties, _submit_arguments(properties):
+        return launch_gateway(None, {"umask": PRIVATE_UMASK})  # type: ignore[no-untyped-call]  # PySpark's
+
+
+def write_archive(archive: ClassArchive, stopping: threading.Event) -> bool:
+    """Write ``archive`` for the Java process of this driver; return whether it is there now."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return False
+    properties = gateway.jvm.java.lang.System
+    java = Path(properties.getProperty("java.home")) / "bin" / "java"
+    return archive.write(java, properties.getProperty("java.class.path"), stopping)
 
 
 def _private_folder() -> Path:
@@ -71,17 +101,15 @@ def _home_without_python(folder: Path) -> Path:
     """
     installed, home = Path(pyspark.__file__).parent, folder / "home"
     home.mkdir()
-    for name in ("bin", "conf", "jars", "sbin"):
-        if (installed / name).is_dir():
-            (home / name).symlink_to(installed / name)
+    link_home(installed, home)
     return home
 
 
 @contextmanager
-def _properties_file(conf: Mapping[str, str], folder: Path) -> Iterator[Path]:
+def _properties_file(conf: Mapping[str, str], folder: Path, java_options: Sequence[str]) -> Iterator[Path]:
     """Yield a private file of Spark's settings; Java's options are in a second one, which Java itself reads."""
     arguments, properties = folder / "java.options", folder / "spark.properties"
-    options = [f"-Djava.io.tmpdir={folder}", *shlex.split(conf.get(_OPTIONS, ""))]
+    options = [f"-Djava.io.tmpdir={folder}", *java_options, *shlex.split(conf.get(_OPTIONS, ""))]
     settings = {_SOCKETS: str(folder), **conf, _OPTIONS: f"@{arguments}"}
     lines = [
         f"{_escape_property(key)}={_escape_property(value)}"

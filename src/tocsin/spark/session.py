@@ -8,17 +8,21 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from tocsin.errors import Unavailable
 from tocsin.settings import PipelineSettings
+from tocsin.spark.class_archive import ClassArchive, archive_in
 from tocsin.spark.jvm import start_jvm
 
 _ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
@@ -106,7 +110,8 @@ _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
 
 
-_READ_BY_JAVA = ("spark.driver.memory", "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+_MEMORY = "spark.driver.memory"
+_READ_BY_JAVA = (_MEMORY, "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 """Settings that say how Java starts: later they would change nothing."""
 
 
@@ -131,7 +136,7 @@ def open_session(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if is_on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    configured = _settings_for(master, {"spark.driver.memory": driver_memory, **(conf or {})})
+    configured = _settings_for(master, {_MEMORY: driver_memory, **(conf or {})})
     if py_files and not runs_tasks_here(master):
         _let_daemons_import(py_files, configured)
     start_jvm(configured)
@@ -218,6 +223,26 @@ def session_of(settings: PipelineSettings) -> SparkSession:
         conf=settings.spark_conf,
         py_files=settings.spark_py_files,
     )
+
+
+def start_java_early(settings: PipelineSettings, data_dir: Path) -> ClassArchive | None:
+    """Start the Java of ``session_of(settings)`` beside this thread; return the archive of classes it starts from.
+
+    It does so where tasks run in the driver; elsewhere, or where no archive can be kept, the answer is None. What keeps
+    Java from starting is raised by ``session_of``, which tries again.
+    """
+    if not runs_tasks_here(settings.spark_master):
+        return None
+    archive = archive_in(data_dir)
+    conf = _settings_for(settings.spark_master, {_MEMORY: settings.spark_driver_memory, **settings.spark_conf})
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+    def start() -> None:
+        with suppress(PySparkRuntimeError, Py4JError, OSError):
+            start_jvm(conf, archive)
+
+    threading.Thread(target=start, name="tocsin-java", daemon=True).start()
+    return archive
 
 
 def interpreting(session: SparkSession) -> SparkSession:

@@ -1,7 +1,7 @@
 """Series of the growth benchmark: what work costs (milliseconds) while one thing in the store becomes more.
 
 Each series takes the sizes in ascending order and yields, at each, the median cost of each work. SQLite in a temporary
-folder, in this process; alerts are matched by Spark. Next: ``bench/growth.py``.
+folder, in this process unless over HTTP; alerts are matched by Spark. Next: ``bench/growth.py``.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ from pathlib import Path
 from random import Random
 from uuid import UUID
 
+import httpx
 from sqlalchemy import Engine, insert, select
 from tests.store.catalogues import JANE, ORDERS, Company, company
 from tests.store.large import change_word, create
 
 from bench.backlog import size_at
 from bench.estate import build_estate
+from bench.filling import event_id, fill_log
 from bench.matching import median_match_s
 from bench.matching_alerts import plans
 from bench.matching_events import write_events
 from bench.measured import p50
-from bench.retention import log_rows
-from bench.running import open_store, settings_in
+from bench.running import open_store, serving, settings_in
 from bench.sink import Task
 from bench.waiting import claim_times_ms, fill_messages
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.stored import Key
+from tocsin.settings import Settings
 from tocsin.spark.session import session_of
+from tocsin.spark.sources import OffsetRange, read_range
 from tocsin.store.catalogue.entities.history import History
 from tocsin.store.catalogue.entities.listing import Listing
 from tocsin.store.database.engine import open_engine, reading, writing
 from tocsin.store.database.schema import migrate
-from tocsin.store.database.tables import change_event, entity, follow
+from tocsin.store.database.tables import entity, follow
 from tocsin.store.eventlog.log import EventLog
 
 Costs = Mapping[str, float]
@@ -71,17 +74,23 @@ class Series:
 
 
 def events_in_the_log(sizes: Sequence[int]) -> Iterator[Costs]:
-    """Read and write beside a log that becomes longer."""
-    with _new_store() as engine:
+    """Read, match, explain, search and write beside a log that becomes longer; over HTTP where a person waits."""
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
+        settings = settings_in(Path(name))
+        engine, password = stack.enter_context(open_store(settings))
+        client = stack.enter_context(stack.enter_context(serving(settings, password)).client())
         shop, log, chance = company(engine), EventLog(engine), Random(1)
+        for _ in range(_PAGE):
+            _change_table(shop)
+        selection = EventSelection(entity_id=str(shop.get("table", ORDERS)["id"]))
         for size in sizes:
-            _fill_log(engine, log.highest_offset(), size, chance)
-            with reading(engine) as connection:
-                asset_id = connection.scalar(select(change_event.c.entity_id).where(change_event.c.log_offset == size))
-            selection = EventSelection(entity_id=asset_id)
+            fill_log(engine, log.highest_offset(), size, lambda _done, _total: None)
             yield {
                 "read the next 100 events": _median_ms(partial(_read_page, log, chance, size)),
-                "list the events of one asset": _median_ms(partial(log.list_events, selection, limit=_PAGE)),
+                "read the newest 100 as the pipeline does": _median_ms(partial(_read_newest, settings, log)),
+                "list 100 events of one asset": _median_ms(partial(log.list_events, selection, limit=_PAGE)),
+                "explain one": _median_ms(partial(_get, client, f"/events/{event_id(size // 2)}/explain")),
+                "search": _median_ms(partial(_get, client, "/search/query?q=orders")),
                 "change a table": _median_ms(partial(_change_table, shop)),
             }
 
@@ -216,16 +225,21 @@ def _median_ms(work: Callable[[], object]) -> float:
     return p50(times_ms[_WARM_UP_COUNT:])
 
 
-def _fill_log(engine: Engine, first: int, size: int, chance: Random) -> None:
-    for start in range(first, size, _AT_ONCE):
-        with writing(engine) as connection:
-            connection.execute(insert(change_event), log_rows(range(start, min(start + _AT_ONCE, size)), chance))
-
-
 def _read_page(log: EventLog, chance: Random, size: int) -> None:
     """Read a page from any place."""
     if len(log.read(chance.randrange(size - _PAGE), _PAGE)) != _PAGE:
         raise AssertionError("the page is not full")
+
+
+def _read_newest(settings: Settings, log: EventLog) -> None:
+    """Read the newest events into the columns that are matched."""
+    end = log.highest_offset()
+    if sum(batch.num_rows for batch in read_range(settings.store_url(), OffsetRange(end - _PAGE, end))) != _PAGE:
+        raise AssertionError("the range is not full")
+
+
+def _get(client: httpx.Client, path: str) -> None:
+    client.get(path).raise_for_status()
 
 
 def _change_column(shop: Company, table_id: str) -> None:

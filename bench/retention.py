@@ -6,33 +6,29 @@ the bare deletion of rows, in portions of the same size. SQLite, and PostgreSQL 
 
 from __future__ import annotations
 
-import json
-import random
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Engine, delete, insert, select, text
+from sqlalchemy import Engine, delete, insert, select
 from tests.postgres import binaries, running_cluster
 from tests.store.large import store_bytes
 
+from bench.filling import FIRST_MS, fill_log
 from bench.measured import Measurement, Report, scale_count
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.eventlog.retention import Expiry
 from tocsin.store.database.engine import open_engine, writing
 from tocsin.store.database.schema import migrate
-from tocsin.store.database.tables import change_event, notification, pipeline_progress
+from tocsin.store.database.tables import change_event, pipeline_progress
 from tocsin.store.eventlog.log import readable_end
 from tocsin.store.upkeep.retention.events import PORTION, PREVIEW_PORTION, EventRemoval, LogPlan
 from tocsin.store.upkeep.retention.progress import RetentionProgress
 from tocsin.store.upkeep.retention.readers import readers_on
 
-EVENT_COUNT, ENTITY_COUNT = 10_000_000, 20_000
-_AT_ONCE = 5_000
-_OLD_MS = 1_700_000_000_000
+EVENT_COUNT = 10_000_000
 _FLOOR_SHARE = 20
 """The floor deletes this part of the events."""
 
@@ -60,14 +56,13 @@ def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
 
 
 def _measure_store(engine: Engine, store: str, count: int, report: Report) -> list[Measurement]:
-    chance = random.Random(1)  # no secret
-    _fill(engine, count, chance, report)
+    _fill(engine, count, report)
     full_bytes = store_bytes(engine)
     floor_count = max(PORTION, count // _FLOOR_SHARE // PORTION * PORTION)
     floor = floor_count / _bare_s(engine, floor_count)
     with engine.connect() as connection:
         plan = LogPlan(
-            (Expiry("entityUpdated", None, frozenset(), _OLD_MS + count),),
+            (Expiry("entityUpdated", None, frozenset(), FIRST_MS + count),),
             tuple(readers_on(connection, needs_lake=False)),
         )
     began_s = time.perf_counter()
@@ -98,55 +93,11 @@ def _measure_store(engine: Engine, store: str, count: int, report: Report) -> li
     ]
 
 
-def _fill(engine: Engine, count: int, chance: random.Random, report: Report) -> None:
-    for start in range(0, count, _AT_ONCE):
-        report(start, count)
-        event_rows = log_rows(range(start, min(start + _AT_ONCE, count)), chance)
-        with writing(engine) as connection:
-            connection.execute(insert(change_event), event_rows)
-            connection.execute(insert(notification), [_entry(row) for row in event_rows[1::10]])
-    if engine.dialect.name == "postgresql":
-        with writing(engine) as connection:
-            connection.execute(text("SELECT setval('change_event_log_offset_seq', :last)"), {"last": count})
+def _fill(engine: Engine, count: int, report: Report) -> None:
+    fill_log(engine, 0, count, report, with_entries=True)
     with writing(engine) as connection:
         progress = {"query_name": MATCH_STREAM, "log_offset": readable_end(connection), "updated_at_ms": 1}
         connection.execute(insert(pipeline_progress), progress)
-
-
-def log_rows(places: Iterable[int], chance: random.Random) -> list[dict[str, object]]:
-    """Return rows of the log, one per place (its offset less one): changes of 20,000 tables."""
-    return [_event(place, chance) for place in places]
-
-
-def _event(place: int, chance: random.Random) -> dict[str, object]:
-    event_id, entity_id = str(UUID(int=chance.getrandbits(128))), str(UUID(int=chance.randrange(ENTITY_COUNT)))
-    document = {"id": event_id, "entityId": entity_id, "text": chance.randbytes(300).hex()}
-    return {
-        "log_offset": place + 1,
-        "id": event_id,
-        "event_type": "entityUpdated" if place % 10 else "entityCreated",
-        "entity_type": "table",
-        "entity_id": entity_id,
-        "entity_fqn": "pg.store.public.orders",
-        "user_name": "ana",
-        "timestamp_ms": _OLD_MS + place,
-        "document": json.dumps(document),
-        "derived": json.dumps({"fieldsUpdated": ["description"], "tags": [], "owners": []}),
-    }
-
-
-def _entry(event: dict[str, object]) -> dict[str, object]:
-    return {
-        "id": str(UUID(str(event["id"])[::-1].replace("-", ""))),
-        "event_id": event["id"],
-        "log_offset": event["log_offset"],
-        "channel": "ActivityFeed",
-        "recipient": "ana",
-        "recipient_id": event["entity_id"],
-        "reasons": "[]",
-        "due_at_ms": 1,
-        "created_at_ms": 1,
-    }
 
 
 def _bare_s(engine: Engine, count: int) -> float:

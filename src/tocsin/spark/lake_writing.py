@@ -66,10 +66,10 @@ def write_events(events: DataFrame, place: HistoryLocation, segment_id: str) -> 
     ------
     Unavailable : the lake cannot be read or written
     """
-    return _write(dated_events(events), place, segment_id, _SegmentWriting(place, segment_id))
+    return _write(dated_events(events), place, segment_id, SegmentWriting(place, segment_id))
 
 
-def _write(frame: DataFrame, place: HistoryLocation, segment_id: str, work: _SegmentWriting) -> SegmentCounts:
+def _write(frame: DataFrame, place: HistoryLocation, segment_id: str, work: SegmentWriting) -> SegmentCounts:
     try:
         files = files_in(in_tasks(frame, work, _FILE).toArrow().to_batches())
     except PySparkException as error:
@@ -83,7 +83,7 @@ def _write(frame: DataFrame, place: HistoryLocation, segment_id: str, work: _Seg
 
 
 @dataclass(frozen=True)
-class _SegmentWriting:
+class SegmentWriting:
     """The work of a task, for ``spark/tasks.in_tasks``: a file per day; yields what the list says of each."""
 
     place: HistoryLocation
@@ -107,7 +107,7 @@ class _SegmentWriting:
 
 
 @dataclass(frozen=True)
-class LogWriting(_SegmentWriting):
+class LogWriting(SegmentWriting):
     """The work of a task that reads the log itself; each row that it takes is the number of one of the ``ranges``."""
 
     ranges: tuple[OffsetRange, ...]

@@ -1,4 +1,4 @@
-"""Look-up of rows by any number of keys: in several statements, or in one that takes all of them.
+"""Look-up and removal of rows by any number of keys: in several statements, or in one that takes all of them.
 
 A list of parameters is limited, and each length is a statement of its own. One JSON array is neither, and costs the
 driver less than an array of its own: its text depends only on whether there are several keys. Of few keys a list is
@@ -21,6 +21,7 @@ from sqlalchemy import (
     Row,
     Select,
     cast,
+    delete,
     exists,
     func,
     literal,
@@ -70,6 +71,12 @@ def present_keys(connection: Connection, column: Column[Any], keys: Iterable[str
         key = elements.table_valued("value").c.value
         present |= set(connection.scalars(select(key).where(exists().where(column == key))))
     return present
+
+
+def delete_by_key(connection: Connection, column: Column[Any], keys: Iterable[Any]) -> None:  # Any: as above
+    """Delete the rows whose ``column`` is one of ``keys``, in one statement per portion of the keys."""
+    for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT):
+        connection.execute(delete(column.table).where(is_one_of(connection, column, chunk)))
 
 
 def is_one_of(

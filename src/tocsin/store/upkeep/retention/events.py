@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, and_, or_, select, tuple_
 
-from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.retention import Expiry
 from tocsin.model.retention import DAY_MS, LegalHold
 from tocsin.store.database.alert_tables import event_portion, firing, match_result
 from tocsin.store.database.engine import is_sqlite, reading, writing
+from tocsin.store.database.keys import delete_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import change_event
 from tocsin.store.upkeep.retention.notifications import remove_notifications
@@ -26,7 +26,7 @@ from tocsin.store.upkeep.retention.protection import ExpiredEvent, Protection, c
 from tocsin.store.upkeep.retention.readers import Reader, count_passed, horizon, positions_of_passed
 from tocsin.store.upkeep.retention.traces import forget_entities, keep_deleted_states
 
-PORTION = 500
+PORTION = 1_000
 """Events of one transaction."""
 
 PREVIEW_PORTION = 5_000
@@ -137,9 +137,8 @@ def _remove(connection: Connection, events: Sequence[ExpiredEvent], readers: Seq
     offsets = [event.log_offset for event in events]
     keep_deleted_states(connection, events)
     remove_notifications(connection, offsets)
-    for chunk in chunks_of(offsets):
-        for table in (firing, match_result, event_portion, status_report, change_event):
-            connection.execute(delete(table).where(table.c.log_offset.in_(chunk)))
+    for table in (firing, match_result, event_portion, status_report, change_event):
+        delete_by_key(connection, table.c.log_offset, offsets)
     forget_entities(connection, {event.entity_id for event in events})
     counts = Counter(map(_kind_of, events))
     note_removed(connection, counts, through=max(offsets), until_ms=max(event.timestamp_ms for event in events))

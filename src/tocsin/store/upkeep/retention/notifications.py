@@ -13,7 +13,7 @@ from tocsin.chunks import chunks_of
 from tocsin.model.message import MessageStatus
 from tocsin.model.retention import is_held
 from tocsin.store.database.engine import writing
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import delete_by_key, rows_by_key
 from tocsin.store.database.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
 from tocsin.store.upkeep.retention.policy import holds_on
 from tocsin.store.upkeep.retention.progress import give_sign
@@ -93,8 +93,7 @@ class NotificationRemoval:
 
 def _remove(connection: Connection, ids: Collection[str], message_ids: Collection[str]) -> None:
     """Remove notifications, then those of the messages that carry none any more, with their attempts."""
-    for chunk in chunks_of(sorted(ids)):
-        connection.execute(delete(notification).where(_ROW.id.in_(chunk)))
+    delete_by_key(connection, _ROW.id, ids)
     for chunk in chunks_of(sorted(message_ids)):
         carries = exists().where(_ROW.message_id == _MESSAGE.id, _ROW.message_id.is_not(None))
         empty = list(connection.execute(select(_MESSAGE.id).where(_MESSAGE.id.in_(chunk), ~carries)).scalars())

@@ -13,7 +13,7 @@ from tocsin.chunks import chunks_of
 from tocsin.model.change import EventType
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import inserting
-from tocsin.store.database.keys import present_keys, rows_by_key
+from tocsin.store.database.keys import delete_by_key, is_one_of, present_keys, rows_by_key
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, document_snapshot, entity, entity_version
@@ -48,9 +48,8 @@ def forget_entities(connection: Connection, entity_ids: Collection[str]) -> None
     existing = {row.id for row in rows_by_key(connection, select(entity.c.id), entity.c.id, entity_ids)}
     with_events = present_keys(connection, change_event.c.entity_id, set(entity_ids) - existing)
     forgotten = [one for one in entity_ids if one not in existing and one not in with_events]
-    for chunk in chunks_of(sorted(forgotten)):
-        for column in (entity_version.c.entity_id, _SNAPSHOT.entity_id):
-            connection.execute(delete(column.table).where(column.in_(chunk)))
+    for column in (entity_version.c.entity_id, _SNAPSHOT.entity_id):
+        delete_by_key(connection, column, forgotten)
     _remove_unnamed_snapshots(connection, existing | with_events)
 
 
@@ -60,14 +59,15 @@ def _remove_unnamed_snapshots(connection: Connection, entity_ids: Iterable[str])
     The newest stays: a write that is under way may name it.
     """
     for chunk in chunks_of(sorted(entity_ids)):
-        newest = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(chunk)).group_by(_SNAPSHOT.entity_id)
+        is_theirs = is_one_of(connection, _SNAPSHOT.entity_id, chunk)
+        newest = select(func.max(_SNAPSHOT.id)).where(is_theirs).group_by(_SNAPSHOT.entity_id)
         is_named = or_(
             *(
                 exists().where(table.c.entity_id == _SNAPSHOT.entity_id, table.c.snapshot_id == _SNAPSHOT.id)
                 for table in (entity_version, change_event)
             )
         )
-        older = select(_SNAPSHOT.id).where(_SNAPSHOT.entity_id.in_(chunk), _SNAPSHOT.id.not_in(newest), ~is_named)
+        older = select(_SNAPSHOT.id).where(is_theirs, _SNAPSHOT.id.not_in(newest), ~is_named)
         unnamed = list(connection.execute(older).scalars())
         for ids in chunks_of(unnamed):
             connection.execute(delete(document_snapshot).where(_SNAPSHOT.id.in_(ids)))

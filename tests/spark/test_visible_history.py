@@ -57,6 +57,10 @@ def company(store_engine: Engine) -> SmallCompany:
     tag = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
     company.table("revenue", owners=[{"type": "user", "name": "dia"}], tags=[tag])
     company.table("ledger", tags=[tag])
+    company.table("clean")
+    ends = {"fromEntity": "revenue", "toEntity": "clean"}  # an event of clean that ben may not view
+    edge = {side: {"type": "table", "id": company.ids[name]} for side, name in ends.items()}
+    company.writes.put_edge(edge, actor=SYSTEM)
     company.describe("revenue", "Hidden from ben.")
     company.describe("orders", "Shown to ben.")
     company.writes.delete("table", Key.by_id(company.ids["ledger"]), hard=True, actor=SYSTEM)
@@ -97,6 +101,17 @@ def test_a_person_finds_the_events_that_the_api_shows_them_and_nothing_else(
     assert [
         secret for secret in (company.ids["revenue"], company.ids["ledger"], "idden from ben") if secret in text
     ] == []
+
+
+def test_a_query_that_needs_no_json_finds_the_same_events(company: SmallCompany, parts: LakeParts) -> None:
+    offsets = [record["offset"] for record in visible(parts, company, "SELECT * FROM change_events ORDER BY offset")]
+    few = visible(parts, company, "SELECT offset, domains, userName FROM change_events ORDER BY offset")
+    assert [record["offset"] for record in few] == offsets
+    assert all(record["domains"] == [] for record in few)
+    revenue, clean = (f"entityId = '{company.ids[name]}'" for name in ("revenue", "clean"))
+    of_both = f"SELECT offset FROM change_events WHERE {revenue} OR ({clean} AND eventType = 'entityUpdated')"
+    assert LakeQueries(parts).answer(of_both, LIMITS).records
+    assert visible(parts, company, of_both) == []
 
 
 def test_a_hidden_row_is_in_no_error_and_no_count(company: SmallCompany, parts: LakeParts) -> None:

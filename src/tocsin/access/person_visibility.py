@@ -90,22 +90,25 @@ class Visibility:
         """Return each event without what may not be seen of it; None where none of it may."""
         if self.is_whole:
             return list(events)
-        about = [subjects_of(event) for event in events]
-        visible_ids = self.sees(one for many in about for one in many)
-        visible = [all(str(one.get("id")) in visible_ids for one in many) for many in about]
+        visible = self.sees_events(events)
         visible_events = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
-        self.hidden_names_in(
-            [part for event in visible_events for part in _parts(event)]
-        )  # together, so that each need not ask
+        hidden = iter(self.hidden_names_in_each([_parts(event) for event in visible_events]))
         return [
-            event_without(event, self.hidden_names_of(event)) if is_seen else None
+            event_without(event, next(hidden)) if is_seen else None
             for event, is_seen in zip(events, visible, strict=True)
         ]
 
     def sees_event(self, event: ChangeEvent) -> bool:
         """Return whether everything that the event is about may be seen."""
-        about = subjects_of(event)
-        return self.is_whole or {str(one.get("id")) for one in about} <= self.sees(about)
+        return self.sees_events([event])[0]
+
+    def sees_events(self, events: Sequence[ChangeEvent]) -> list[bool]:
+        """Return of each event whether everything that it is about may be seen."""
+        if self.is_whole:
+            return [True for _ in events]
+        about = [subjects_of(event) for event in events]
+        visible_ids = self.sees(one for many in about for one in many)
+        return [all(str(one.get("id")) in visible_ids for one in many) for many in about]
 
     def hidden_names_of(self, event: ChangeEvent) -> set[str]:
         """Return the ids and full names of what the event names and may not be seen."""
@@ -137,11 +140,19 @@ class Visibility:
 
     def hidden_names_in(self, value: Json) -> set[str]:
         """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
+        return self.hidden_names_in_each([value])[0]
+
+    def hidden_names_in_each(self, values: Sequence[Json]) -> list[set[str]]:
+        """Return what ``hidden_names_in`` does of each value; what they name is looked up together."""
         if self.is_whole:
-            return set()
-        references, names = list(references_in(value)), set(names_in(value))
-        ids = {str(one["id"]) for one in references}
-        return (ids - self.sees(references)) | (names - self.sees_named(names))
+            return [set() for _ in values]
+        references, names = [list(references_in(value)) for value in values], [set(names_in(value)) for value in values]
+        visible_ids = self.sees(one for many in references for one in many)
+        visible_names = self.sees_named(set().union(*names))
+        return [
+            ({str(one["id"]) for one in many} - visible_ids) | (names_of_value - visible_names)
+            for many, names_of_value in zip(references, names, strict=True)
+        ]
 
     def _sees_all(self, kind: str) -> bool:
         return self._permissions.scope(kind, Operation.VIEW_BASIC) is ALWAYS
@@ -162,6 +173,13 @@ def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
             "change_description": None if change is None else _change_without(change, hidden, entity),
         }
     )
+
+
+def parts_of(event: Document) -> list[Json]:
+    """Return the parts of an event as JSON that may name something that may not be seen."""
+    change = event.get("changeDescription") or {}
+    fields = (one for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted") for one in change.get(key) or ())
+    return [event.get("entity"), *(one.get(key) for one in fields for key in ("oldValue", "newValue"))]
 
 
 def _without_hidden(reason: Reason, visible_names: Collection[str]) -> Reason:

@@ -25,6 +25,9 @@ _CONCERNED = {
 }
 """Field changes that concern other entities more than their own, and the keys that name those."""
 
+CONCERNING = frozenset({*_CONCERNED, SUITE_SUMMARY})
+"""Fields by whose changes an event has other subjects than its entity."""
+
 
 def subjects_of(event: ChangeEvent) -> list[Document]:
     """Return references to all subjects of an event: its entity or, of a thread, the asset that it is about.

@@ -123,8 +123,8 @@ class LakeQueries:
             names = self._sql.columns_read(frame)
             events = history_through(session, self._parts.place, self._parts.extent(), cut)
             shared_events = events.coalesce(session.sparkContext.defaultParallelism)  # a task remembers what is visible
-            visible = visible_rows(shared_events, self._parts.place.url, viewer_id)
-            visible.select(*_only(names, schema)).localCheckpoint().createOrReplaceTempView(VIEW)
+            visible = visible_rows(shared_events, self._parts.place.url, viewer_id, names)
+            visible.localCheckpoint().select(*_only(names, schema)).createOrReplaceTempView(VIEW)
             frame = self._frame(sql, bounds)
             return QueryAnswer([]) if frame is None else _collect(frame, bounds, as_arrow=False)
 

@@ -7,7 +7,7 @@ Next: ``jobs/lake.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -41,11 +41,21 @@ _AS_THEY_ARE = (
     *("previousVersion", "currentVersion", "userName", "userId"),
 )
 
-VIEWED_COLUMNS = (
-    *("event_id", "log_offset", "timestamp_ms", "domains", "event"),
-    *(COLUMNS[name] for name in _AS_THEY_ARE),
-)
-"""The columns of ``EVENTS`` that the view is made of."""
+_VIEWED = {
+    "id": "event_id",
+    "offset": "log_offset",
+    **{name: COLUMNS[name] for name in _AS_THEY_ARE},
+    "timestamp": "timestamp_ms",
+    "domains": "domains",
+    "changeDescription": "event",
+    "entity": "event",
+}
+"""The column of ``EVENTS`` that each column of the view is made of."""
+
+
+def columns_viewed(names: Collection[str]) -> set[str]:
+    """Return the columns of ``EVENTS`` that these columns of the view are made of."""
+    return {_VIEWED[name] for name in names}
 
 
 def folder_of(root: str, segment_id: str) -> str:
@@ -159,22 +169,26 @@ def status_events(session: SparkSession, place: HistoryLocation, through: int, w
     return _within(with_streak_facts(reports.where(is_report())), window)
 
 
-def change_events(events: DataFrame) -> DataFrame:
+def change_events(events: DataFrame, names: Collection[str] = _VIEWED) -> DataFrame:
     """Return ``EVENTS`` under the names of the wire, as the view ``change_events`` has them.
 
-    One row per event; needs the columns of ``EVENTS``, returns the keys of a change event and ``offset``. ``timestamp``
-    is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
+    One row per event; returns the keys of a change event and ``offset``, those of ``names`` alone, and needs
+    ``columns_viewed`` of them. ``timestamp`` is a timestamp, ``changeDescription`` a struct whose values are JSON
+    texts, ``entity`` is JSON text.
     """
-    change_description = F.from_json(F.get_json_object("event", "$.changeDescription"), _DESCRIBED)
-    return events.select(
-        F.col("event_id").alias("id"),
-        F.col("log_offset").alias("offset"),
-        *(F.col(COLUMNS[name]).alias(name) for name in _AS_THEY_ARE),
-        F.timestamp_millis("timestamp_ms").alias("timestamp"),
-        "domains",
-        change_description.alias("changeDescription"),
-        F.get_json_object("event", "$.entity").alias("entity"),
-    )
+    return events.select(*(_viewed(name).alias(name) for name in _VIEWED if name in names))
+
+
+def _viewed(name: str) -> Column:
+    match name:
+        case "timestamp":
+            return F.timestamp_millis("timestamp_ms")
+        case "changeDescription":
+            return F.from_json(F.get_json_object("event", "$.changeDescription"), _DESCRIBED)
+        case "entity":
+            return F.get_json_object("event", "$.entity")
+        case _:
+            return F.col(_VIEWED[name])
 
 
 def is_between(after: int, through: int) -> Column:

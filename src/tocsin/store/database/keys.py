@@ -69,7 +69,7 @@ def present_keys(connection: Connection, column: Column[Any], keys: Iterable[str
         on_sqlite = is_sqlite(connection)
         elements = func.json_each(listed) if on_sqlite else func.jsonb_array_elements_text(cast(listed, JSONB))
         key = elements.table_valued("value").c.value
-        present |= set(connection.scalars(select(key).where(exists().where(column == key))))
+        present.update(connection.scalars(select(key).where(exists().where(column == key))).all())
     return present
 
 

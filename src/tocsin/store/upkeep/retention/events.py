@@ -100,9 +100,10 @@ class EventRemoval:
                 # Holds are read with every portion: one that was set meanwhile protects what is still there.
                 reasons = self._reasons(connection, plan, events, holds_on(connection))
                 expired = [event for event in events if event.log_offset not in reasons]
-                missed = _remove(connection, expired, plan.readers)
+                removed = Counter(map(_kind_of, expired))
+                missed = _remove(connection, expired, removed, plan.readers)
             counts.note_protected(events, reasons)
-            counts.removed.update(map(_kind_of, expired))
+            counts.removed.update(removed)
             counts.passed.update(missed)
             counts.portions += 1
             after = (events[-1].timestamp_ms, events[-1].log_offset)
@@ -119,7 +120,7 @@ class EventRemoval:
         query = query.order_by(_EVENT.timestamp_ms, _EVENT.log_offset).limit(self._portion)
         if is_locked and not is_sqlite(connection):
             query = query.with_for_update(skip_locked=True)
-        return [ExpiredEvent(*row) for row in connection.execute(query)]
+        return [ExpiredEvent._make(row) for row in connection.execute(query).all()]
 
     def _reasons(
         self, connection: Connection, plan: LogPlan, events: Sequence[ExpiredEvent], holds: Sequence[LegalHold]
@@ -130,8 +131,10 @@ class EventRemoval:
         return protections(connection, events, holds, unread=unread)
 
 
-def _remove(connection: Connection, events: Sequence[ExpiredEvent], readers: Sequence[Reader]) -> dict[str, int]:
-    """Remove these events and what follows from them; return how many each passed reader misses."""
+def _remove(
+    connection: Connection, events: Sequence[ExpiredEvent], counts: Counter[Kind], readers: Sequence[Reader]
+) -> dict[str, int]:
+    """Remove these events, ``counts`` of them, and their traces; return how many each passed reader misses."""
     if not events:
         return {}
     offsets = [event.log_offset for event in events]
@@ -140,7 +143,6 @@ def _remove(connection: Connection, events: Sequence[ExpiredEvent], readers: Seq
     for table in (firing, match_result, event_portion, status_report, change_event):
         delete_by_key(connection, table.c.log_offset, offsets)
     forget_entities(connection, {event.entity_id for event in events})
-    counts = Counter(map(_kind_of, events))
     note_removed(connection, counts, through=max(offsets), until_ms=max(event.timestamp_ms for event in events))
     return count_passed(connection, readers, offsets)
 

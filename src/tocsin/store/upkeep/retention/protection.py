@@ -66,7 +66,7 @@ def protections(
     )
     for protection, offsets in sources:
         reasons |= dict.fromkeys(offsets, protection)
-    for event in events:
+    for event in events if in_force else ():
         if is_held(in_force, event.entity_id, event.user_name, event.timestamp_ms):
             reasons[event.log_offset] = Protection.LEGAL_HOLD
     removable = [event for event in events if event.log_offset not in reasons]

@@ -20,6 +20,7 @@ from tocsin.store.database.tables import change_event, document_snapshot, entity
 from tocsin.store.upkeep.retention.protection import ExpiredEvent
 
 _SNAPSHOT = document_snapshot.c
+_DELETED = EventType.ENTITY_DELETED.value
 
 
 def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) -> None:
@@ -27,7 +28,7 @@ def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) 
 
     It says who may view what the past of others, and the lake, say of them, so it stays.
     """
-    deletions = {one.log_offset: one for one in events if one.event_type == EventType.ENTITY_DELETED.value}
+    deletions = {one.log_offset: one for one in events if one.event_type == _DELETED}
     if not deletions:
         return
     query, texts = select(change_event.c.log_offset, *EVENT_TEXT), Texts(connection)

@@ -52,7 +52,7 @@ FROM places WHERE n % 10 = 2
 
 
 @contextmanager
-def hurried(engine: Engine) -> Iterator[Callable[[str], None]]:
+def hurrying(engine: Engine) -> Iterator[Callable[[str], None]]:
     """Yield what runs and commits a statement on a connection that does not wait for the disk, closed at the end."""
     connection = engine.raw_connection()
     cursor = connection.cursor()
@@ -75,11 +75,11 @@ def fill_log(engine: Engine, after: int, through: int, report: Report, *, with_e
     One in ten is a creation; ``with_entries``: of the others, one in nine has an entry in an inbox.
     """
     dialect = engine.dialect.name
-    with hurried(engine) as run:
+    with hurrying(engine) as run:
         for first in range(after + 1, through + 1, _AT_ONCE):
             report(first - after, through - after)
             for statement in (_EVENTS, _ENTRIES) if with_entries else (_EVENTS,):
-                run(_made(dialect, statement, first, min(first + _AT_ONCE - 1, through)))
+                run(_statement_of(dialect, statement, first, min(first + _AT_ONCE - 1, through)))
         if dialect == "postgresql":
             run(f"SELECT setval('change_event_log_offset_seq', {through})")
 
@@ -89,7 +89,7 @@ def event_id(offset: int) -> str:
     return f"00000000-0000-7000-8000-{offset:012x}"
 
 
-def _made(dialect: str, statement: str, first: int, last: int) -> str:
+def _statement_of(dialect: str, statement: str, first: int, last: int) -> str:
     number = _HEX[dialect]
     values = {
         "event": number.format("n"),

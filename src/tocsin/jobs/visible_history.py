@@ -91,9 +91,9 @@ class _VisibleEvents:
         try:
             visibility = visibility_of(engine, self.viewer_id)
             for batch in batches:
-                visible_batch = batch.filter(_is_visible(batch, visibility))
+                visible_batch = batch.take(pc.indices_nonzero(_is_visible(batch, visibility)))
                 hide = {"event": partial(_visible_texts, visibility), "domains": partial(_visible_names, visibility)}
-                columns = [hide.get(name, _unchanged)(visible_batch[name]) for name in schema.names]
+                columns = [hide.get(name, _pass_on)(visible_batch[name]) for name in schema.names]
                 yield pa.RecordBatch.from_arrays(
                     [column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
                 )
@@ -101,7 +101,7 @@ class _VisibleEvents:
             engine.dispose()
 
 
-def _unchanged(column: pa.Array) -> pa.Array:
+def _pass_on(column: pa.Array) -> pa.Array:
     return column
 
 
@@ -116,7 +116,7 @@ def _is_visible(batch: pa.RecordBatch, visibility: Visibility) -> pa.Array:
     concerns_others = batch[_CONCERNS_OTHERS]
     if not concerns_others.true_count:
         return is_visible
-    texts = batch["event"].filter(concerns_others).to_pylist()
+    texts = batch["event"].take(pc.indices_nonzero(concerns_others)).to_pylist()
     are_seen: list[bool] = []
     for chunk in chunks_of(texts, _AT_ONCE):
         are_seen += visibility.sees_events([ChangeEvent.model_validate_json(text) for text in chunk])

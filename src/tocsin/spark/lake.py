@@ -176,10 +176,10 @@ def change_events(events: DataFrame, names: Collection[str] = _VIEWED) -> DataFr
     ``columns_viewed`` of them. ``timestamp`` is a timestamp, ``changeDescription`` a struct whose values are JSON
     texts, ``entity`` is JSON text.
     """
-    return events.select(*(_viewed(name).alias(name) for name in _VIEWED if name in names))
+    return events.select(*(_view_column(name).alias(name) for name in _VIEWED if name in names))
 
 
-def _viewed(name: str) -> Column:
+def _view_column(name: str) -> Column:
     match name:
         case "timestamp":
             return F.timestamp_millis("timestamp_ms")

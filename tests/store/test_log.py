@@ -35,7 +35,7 @@ def _captured_event(entity_id: str = "e1", **facts: object) -> CapturedEvent:
 
 def _append(engine: Engine, *events: CapturedEvent) -> list[int]:
     with writing(engine) as connection:
-        return log.append(connection, events)
+        return log.append(connection, events).offsets
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def test_a_transaction_that_commits_late_is_not_skipped(postgres_engine: Engine)
     reader = EventLog(postgres_engine)
     before = _append(postgres_engine, _captured_event("before"))[-1]
     with _open(postgres_engine) as slow:
-        low = log.append(slow, [_captured_event("slow")])[0]
+        low = log.append(slow, [_captured_event("slow")]).offsets[0]
         high = _append(postgres_engine, _captured_event("quick"))[0]
         assert low < high
         assert reader.readable_end() == before, "the committed row above the open one must wait"
@@ -165,7 +165,7 @@ def test_a_rolled_back_transaction_leaves_a_gap_that_blocks_nobody(postgres_engi
     """Fault scenario 3."""
     reader = EventLog(postgres_engine)
     with _open(postgres_engine) as doomed:
-        low = log.append(doomed, [_captured_event("doomed")])[0]
+        low = log.append(doomed, [_captured_event("doomed")]).offsets[0]
         high = _append(postgres_engine, _captured_event("quick"))[0]
         assert reader.readable_end() < low
         doomed.rollback()
@@ -180,7 +180,7 @@ def test_the_order_of_transaction_ids_does_not_matter(postgres_engine: Engine) -
         early.execute(insert(tables.server_secret), {"name": "n", "value": "v"})  # it has its transaction id now
         quick = _append(postgres_engine, _captured_event("quick"))[0]
         assert reader.readable_end() == quick, "who has not written to the log holds nothing back"
-        late = log.append(early, [_captured_event("early")])[0]
+        late = log.append(early, [_captured_event("early")]).offsets[0]
         assert quick < late
         assert reader.readable_end() == quick
         early.commit()
@@ -227,7 +227,7 @@ def test_a_reader_that_polls_all_the_time_sees_every_committed_event_once_in_ord
             events = [_captured_event(f"{writer}-{number}-{part}") for part in range(chance.randint(1, 3))]
             try:
                 with writing(store_engine) as connection:
-                    offsets = log.append(connection, events)
+                    offsets = log.append(connection, events).offsets
                     for _ in range(chance.choice((0, 0, 1, 5))):  # the transaction stays open for a while
                         connection.execute(select(tables.change_event.c.id).limit(chance.randint(1, 50))).all()
                     if chance.random() < 0.2:

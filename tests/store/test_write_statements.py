@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event
 from tests.store.catalogues import JANE, Company, company
 
 from tocsin.catalogue.writes import BulkWrites
+from tocsin.model.stored import Key
 from tocsin.store.database import bulk, statements
 
 
@@ -76,3 +77,22 @@ def test_a_bulk_request_of_many_rows_is_as_many_statements_as_one_of_few(
         assert len(few) == len(many)
         copied = [head.split()[1] for head in many if head.startswith("COPY")]
         assert copied == ([] if store_engine.dialect.name == "sqlite" else tables)
+
+
+def test_a_write_on_postgresql_finds_out_what_its_entity_refers_to_that_is_deleted(
+    shop: Company, store_engine: Engine
+) -> None:
+    owners = [shop.writes.create("user", {"name": name, "email": f"{name}@x.org"}, actor=JANE) for name in ("u1", "u2")]
+    deleted_id, live_id = (one.document["id"] for one in owners)
+    shop.patch(("add", "/owners", [{"type": "user", "id": one} for one in (deleted_id, live_id)]))
+    shop.writes.delete("user", Key.by_id(deleted_id), actor=JANE)
+    written = shop.patch(("add", "/description", "Sold"))
+    if store_engine.dialect.name == "sqlite":
+        assert written.deletedness == {}
+        return
+    schema_id = written.document["databaseSchema"]["id"]
+    assert {one: written.deletedness[one] for one in (deleted_id, live_id, schema_id)} == {
+        deleted_id: True,
+        live_id: False,
+        schema_id: False,
+    }

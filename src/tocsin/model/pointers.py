@@ -34,6 +34,15 @@ def references_in(value: Json) -> Iterator[Document]:
             yield from references_in(inner)
 
 
+def direct_targets(document: Document) -> set[str]:
+    """Return the ids of what references point to that a document has under its keys, alone or in lists."""
+    ids: set[str] = set()
+    for value in document.values():
+        members = value if type(value) is list else (value,) if type(value) is dict else ()
+        ids.update(one["id"] for one in members if type(one) is dict and "id" in one and is_reference(one))
+    return ids
+
+
 def is_reference(value: Document) -> bool:
     """Return whether an object points to an entity: it has an id and the name of a type."""
     return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES

@@ -5,7 +5,8 @@ Next: ``flow/capture/ports.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tocsin.errors import InvalidInput, NotFound
@@ -98,13 +99,15 @@ class Written:
     """Result of a write.
 
     ``event`` is None when nothing changed. ``cascaded`` holds the events of other entities that the same
-    transaction wrote: descendants of what was deleted, a test suite made on demand.
+    transaction wrote: descendants of what was deleted, a test suite made on demand. ``deletedness`` says by id of what
+    the entity refers to whether it is softly deleted, as far as the store found out while it wrote.
     """
 
     document: Document
     event: ChangeEvent | None
     created: bool = False
     cascaded: tuple[ChangeEvent, ...] = ()
+    deletedness: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def as_read(self) -> Document | None:

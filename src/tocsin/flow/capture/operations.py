@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from decimal import Decimal
 from typing import Self, TypeVar
 
@@ -314,7 +315,9 @@ class EntityWrites:
             result = work(record)
             if self._is_rehearsal:
                 raise _RehearsalOver
-            transaction.append(record.events)
+            deletedness = transaction.append(record.events)
+            if deletedness and isinstance(result, Written):
+                result = replace(result, deletedness=deletedness)
         if not self._is_rehearsal:
             self.bounds.ledger.add(actor, record.events)
         return result

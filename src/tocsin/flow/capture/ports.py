@@ -7,7 +7,7 @@ attachments, incidents, threads) is written in the same transaction and makes no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from enum import Enum
@@ -414,8 +414,8 @@ class Transaction(Protocol):
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
 
-    def append(self, events: Iterable[CapturedEvent]) -> None:
-        """Add events to the log, in this order."""
+    def append(self, events: Iterable[CapturedEvent]) -> Mapping[str, bool]:
+        """Add events to the log, in this order; return ``Written.deletedness`` of a single one's entity."""
 
 
 class BatchedTransaction(Transaction, Protocol):

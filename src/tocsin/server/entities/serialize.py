@@ -19,6 +19,7 @@ from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inher
 from tocsin.model.labels import CERTIFICATION, certifying, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import SEALED, without_secrets
+from tocsin.model.stored import Written
 from tocsin.server.access.permissions import scopes_of, visible_references
 from tocsin.server.entities.included_fields import SUMMARY, included_values, pipeline_observability, summaries
 from tocsin.server.entities.response import shown_references, view_of, with_addresses, with_change_texts
@@ -34,13 +35,13 @@ def views_of(
     caller: Caller,
     *,
     fields: frozenset[str] | None = None,
-    with_heritage: bool = True,
+    written: Written | None = None,
 ) -> list[Document]:
     """Return entities for a response; ``fields`` are the requested ones, None shows all stored keys.
 
-    Without ``with_heritage`` inherited values are not looked up: the entities hold them already.
+    What is known of the entity that was ``written`` is not looked up again.
     """
-    is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
+    is_asked = (written is None or written.as_read is None) and (fields is None or fields & set(INHERITED_KEYS))
     entities = _with_heritage(kind, documents, caller) if is_asked else documents
     entities = in_tree(kind, entities, caller, fields) if kind.name in IN_TREE else entities
     extras = caller.visibility.visible_documents(requested_relations(kind, entities, caller, fields or frozenset()))
@@ -51,7 +52,7 @@ def views_of(
     ]
     _describe(views, caller)
     _list_runs(kind, views, caller)
-    views = _completed_views(views, caller)
+    views = _completed_views(views, caller, written.deletedness if written else {})
     if caller.actor.is_bot and secrets.parts_of(kind):
         return _with_secrets(kind, views, caller)
     return [as_permitted(kind, view, caller, document) for view, document in zip(views, documents, strict=True)]
@@ -62,7 +63,7 @@ def past(kind: EntityType, document: Document, caller: Caller) -> Document:
     (trimmed,) = caller.visibility.visible_documents([document])
     views = [view_of(kind, trimmed, caller.root)]
     _list_runs(kind, views, caller, with_earlier=False)
-    (view,) = _completed_views(views, caller)
+    (view,) = _completed_views(views, caller, {})
     return as_permitted(kind, view, caller, document)
 
 
@@ -200,10 +201,12 @@ def _list_runs(kind: EntityType, views: Sequence[Document], caller: Caller, *, w
         view[report_kind.held_as] = runs.get(view["id"]) or [view[report_kind.held_as]]
 
 
-def _completed_views(views: Sequence[Document], caller: Caller) -> list[Document]:
+def _completed_views(views: Sequence[Document], caller: Caller, deletedness: Mapping[str, bool]) -> list[Document]:
     """Return views as they are answered: references with an address and whether they point to what is deleted."""
     reference_ids = {reference["id"] for view in views for reference in shown_references(view)}
-    deleted_ids = caller.parts.catalogue.deleted_ids_among(reference_ids) if reference_ids else frozenset()
+    open_ids = reference_ids - deletedness.keys()
+    deleted_ids = caller.parts.catalogue.deleted_ids_among(open_ids) if open_ids else frozenset()
+    deleted_ids |= {one for one, is_deleted in deletedness.items() if is_deleted}
     finished = [with_addresses(view, caller.root, deleted_ids) for view in views]
     if caller.parts.settings.event_format != "openmetadata":
         return finished

@@ -6,14 +6,15 @@ after a higher one; ``flow/eventlog/readable.py`` defines the end up to which a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import (
     Connection,
     Engine,
     Select,
+    Text,
     and_,
     bindparam,
     func,
@@ -31,19 +32,20 @@ from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, POSTGRESQL_TAKE, POSTGRESQL_TAKEN
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedDocument, LoggedEvent
+from tocsin.model.pointers import direct_targets
 from tocsin.model.stored import CapturedEvent
 from tocsin.store.database import tables
 from tocsin.store.database.bulk import PreparedInsert
 from tocsin.store.database.documents import Row, from_text, to_text
 from tocsin.store.database.engine import is_sqlite, reading
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import is_listed, listed_keys, rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts, rows_to_store
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog.removed import removed_through
 from tocsin.store.eventlog.reports import add_reports
 
-_EVENT = tables.change_event.c
+_EVENT, _ENTITY = tables.change_event.c, tables.entity.c
 LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
 """The columns of which ``logged_event_of`` makes an event."""
 
@@ -69,21 +71,36 @@ _INSERT_TAKING = Prepared(
         .select_from(text(f"({POSTGRESQL_TAKE}) AS taken"))
         .where(literal_column("taken.held").is_not(None)),
     )
-    .returning(_EVENT.log_offset)
-)
-"""An announcement, an offset and its event in one round trip."""
-
-
-def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
-    """Add events to the log inside the write transaction; return their offsets, in order."""
-    if not events:
-        return []
-    event_rows = rows_to_store(connection, [_row(captured) for captured in events])
-    offsets = (
-        _append_sqlite(connection, event_rows) if is_sqlite(connection) else _append_postgresql(connection, event_rows)
+    .returning(
+        _EVENT.log_offset,
+        select(func.array_agg(_ENTITY.id))
+        .where(_ENTITY.deleted, is_listed(_ENTITY.id, bindparam("targets", type_=Text), on_sqlite=False))
+        .scalar_subquery(),
     )
-    add_reports(connection, list(zip(offsets, events, strict=True)))
-    return offsets
+)
+"""An announcement, an offset, its event, and what its entity refers to that is softly deleted, in one round trip."""
+
+
+class Appended(NamedTuple):
+    """The offsets of appended events, in order; ``deletedness`` is that of ``Written``, for a single event."""
+
+    offsets: list[int]
+    deletedness: Mapping[str, bool]
+
+
+def append(connection: Connection, events: Sequence[CapturedEvent]) -> Appended:
+    """Add events to the log inside the write transaction."""
+    if not events:
+        return Appended([], {})
+    event_rows = rows_to_store(connection, [_row(captured) for captured in events])
+    if is_sqlite(connection):
+        appended = Appended(_append_sqlite(connection, event_rows), {})
+    elif len(events) == 1:
+        appended = _append_taking(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
+    else:
+        appended = Appended(_append_postgresql(connection, event_rows), {})
+    add_reports(connection, list(zip(appended.offsets, events, strict=True)))
+    return appended
 
 
 def announce_write(connection: Connection) -> int:
@@ -216,11 +233,14 @@ def _append_sqlite(connection: Connection, event_rows: list[Row]) -> list[int]:
     return list(range(last - len(event_rows) + 1, last + 1))
 
 
+def _append_taking(connection: Connection, event_row: Row, target_ids: set[str]) -> Appended:
+    values = event_row | {"count": 1, "targets": listed_keys(target_ids)}
+    offset, deleted_ids = _INSERT_TAKING.run(connection, values).fetchone()
+    return Appended([int(offset)], dict.fromkeys(target_ids, False) | dict.fromkeys(deleted_ids or (), True))
+
+
 def _append_postgresql(connection: Connection, event_rows: list[Row]) -> list[int]:
-    count: Row = {"count": len(event_rows)}
-    if len(event_rows) == 1:
-        return [int(_INSERT_TAKING.run(connection, event_rows[0] | count).fetchone()[0])]
-    offsets = sorted(row[0] for row in _TAKE.run(connection, count).fetchall())
+    offsets = sorted(row[0] for row in _TAKE.run(connection, {"count": len(event_rows)}).fetchall())
     numbered = zip(offsets, event_rows, strict=True)
     _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets

@@ -172,8 +172,7 @@ def read_version(
 def written_answer(kind: EntityType, written: Written, caller: Caller) -> Response:
     """Return the answer to a write: the whole entity, 201 when it is new."""
     headers = {"ETag": etag.strong_tag(written.document)}
-    as_read = written.as_read
-    (view,) = views_of(kind, [as_read or written.document], caller, with_heritage=as_read is None)
+    (view,) = views_of(kind, [written.as_read or written.document], caller, written=written)
     return answer(view, 201 if written.created else 200, headers)
 
 

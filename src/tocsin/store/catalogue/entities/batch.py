@@ -7,7 +7,7 @@ is correct here too, only slower. Next: ``store/catalogue/entities/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -157,9 +157,10 @@ class SqlBatch(SqlTransaction):
             self._heritage[place] = heritage_on(self._opened, [entry]).get(entry, {})
         return self._heritage[place]
 
-    def append(self, events: Iterable[CapturedEvent]) -> None:
+    def append(self, events: Iterable[CapturedEvent]) -> Mapping[str, bool]:
         """Add events to the log, in this order."""
         self._row.events += events
+        return {}
 
     def write_out(self) -> None:
         """Write everything that was cached."""

@@ -331,13 +331,14 @@ class SqlTransaction:
             name = self._run(select(_ENTITY.fqn).where(_ENTITY.id == to_id)).scalar_one_or_none()
             self._relations.end(to_id, [relation | edge | {"other_fqn": name}])
 
-    def append(self, events: Iterable[CapturedEvent]) -> None:
-        """Add events to the log, in this order."""
-        self._log(self._connection, list(events))
+    def append(self, events: Iterable[CapturedEvent]) -> Mapping[str, bool]:
+        """Add events to the log, in this order; return ``Written.deletedness`` of a single one's entity."""
+        return self._log(self._connection, list(events))
 
-    def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
+    def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> Mapping[str, bool]:
         """Append events, and record their offsets in the other rows that this transaction has written."""
-        events = list(zip(log.append(connection, captured), (one.event for one in captured), strict=True))
+        appended = log.append(connection, captured)
+        events = list(zip(appended.offsets, (one.event for one in captured), strict=True))
         self._relations.write(connection, events)
         self._renamed.write(connection, events)
         for at, event in events:
@@ -345,6 +346,7 @@ class SqlTransaction:
                 place_parts(connection, event.entity_id, at)
             if event.event_type is EventType.ENTITY_DELETED:
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
+        return appended.deletedness
 
     def _hold_entities(
         self,

@@ -54,16 +54,16 @@ def pipeline(
     check_java()
     settings = settings_of(spark_master=master)
     with needing("spark"):
-        from tocsin.spark.session import start_java_early
-
-        archive = start_java_early(settings, settings.data_dir)  # Java starts while Python imports
-        from tocsin.jobs.pipeline import main
         from tocsin.logs import set_up_logs
+        from tocsin.spark.session import start_java_early
         from tocsin.store.database.folder import make_private
     set_up_logs(settings)
     if changed := make_private(settings.data_dir):
         structlog.get_logger().warning("data_folder_made_private", change=changed)
     with alone(settings.checkpoint_dir()):
+        archive = start_java_early(settings, settings.data_dir)  # Java starts while Python imports
+        with needing("spark"):
+            from tocsin.jobs.pipeline import main
         main(settings, archive)
 
 

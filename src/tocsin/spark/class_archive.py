@@ -99,8 +99,7 @@ def archive_in(data_dir: Path) -> ClassArchive | None:
     if java is None or os.pathsep in str(data_dir) or "SPARK_HOME" in os.environ:
         return None
     try:
-        key = hashlib.sha256("\n".join(_installation(java, installed)).encode()).hexdigest()[:16]
-        archive = ClassArchive(data_dir.absolute() / _FOLDER / key)
+        archive = ClassArchive(data_dir.absolute() / _FOLDER / _key(java, installed, data_dir.absolute()))
         archive.home.mkdir(parents=True, exist_ok=True)
         link_home(installed, archive.home)
         if not os.access(archive.folder, os.W_OK):
@@ -134,11 +133,11 @@ def _java() -> Path | None:
     return Path(program).resolve() if program else None
 
 
-def _installation(java: Path, installed: Path) -> list[str]:
-    """Return what changes with another Java or another Spark."""
+def _key(java: Path, installed: Path, data_dir: Path) -> str:
+    """Return what changes with another Java, another Spark, or another place of the data folder, as a name."""
     files = (java, java.parents[1] / "release", installed / "jars")
     times = [f"{path} {path.stat().st_mtime_ns}" for path in files if path.exists()]
-    return [pyspark.__version__, *times]
+    return hashlib.sha256("\n".join([pyspark.__version__, str(data_dir), *times]).encode()).hexdigest()[:16]
 
 
 def _dump(java: Path, class_path: str, classes: Path, archive: Path, stopping: threading.Event) -> bool:

@@ -241,7 +241,8 @@ def start_java_early(settings: PipelineSettings, data_dir: Path) -> ClassArchive
         with suppress(PySparkRuntimeError, Py4JError, OSError):
             start_jvm(conf, archive)
 
-    threading.Thread(target=start, name="tocsin-java", daemon=True).start()
+    # No daemon: a process that ends at once waits for its Java, which would print what it misses.
+    threading.Thread(target=start, name="tocsin-java").start()
     return archive
 
 

@@ -99,6 +99,14 @@ def test_another_java_or_another_spark_has_an_archive_of_its_own(
     assert len({archive.folder, jdk_archive.folder, updated.folder}) == 3
 
 
+def test_a_data_folder_that_was_moved_begins_another_archive(archive: ClassArchive, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    shutil.copytree(archive.folder.parent, moved / archive.folder.parent.name, symlinks=True)
+    moved_archive = archive_in(moved)
+    assert moved_archive is not None
+    assert moved_archive.folder.name != archive.folder.name
+
+
 def test_no_archive_is_kept_where_it_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     assert archive_in(tmp_path / "file") is None

@@ -50,6 +50,13 @@ class ClassArchive:
         checks = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifySharedSpaces", "-Xlog:cds=off", "-Xlog:class+path=off")
         return [f"-XX:SharedArchiveFile={self.path}", *checks]
 
+    def is_mapped_in(self, maps: Path) -> bool:
+        """Return whether a process with these maps of memory uses the archive; also where a system has none."""
+        try:
+            return str(self.path) in maps.read_text()
+        except OSError:
+            return True
+
     def discard(self) -> bool:
         """Remove the archive; return whether there was one."""
         with suppress(OSError):

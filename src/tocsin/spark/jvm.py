@@ -68,11 +68,16 @@ def _launch(conf: Mapping[str, str], folder: Path, archive: ClassArchive | None)
 
 
 def write_archive(archive: ClassArchive, stopping: threading.Event) -> bool:
-    """Write ``archive`` for the Java process of this driver; return whether it is there now."""
+    """Write ``archive`` for the Java process of this driver; return whether it is there now.
+
+    One that Java has not started from goes, so that the next start begins another.
+    """
     gateway = SparkContext._gateway
     if gateway is None:
         return False
     properties = gateway.jvm.java.lang.System
+    if not archive.is_mapped_in(Path(f"/proc/{gateway.jvm.java.lang.ProcessHandle.current().pid()}/maps")):
+        archive.discard()
     java = Path(properties.getProperty("java.home")) / "bin" / "java"
     return archive.write(java, properties.getProperty("java.class.path"), stopping)
 

@@ -115,6 +115,15 @@ def test_no_archive_is_kept_where_it_cannot_be(tmp_path: Path, monkeypatch: pyte
     assert archive_in(tmp_path) is None
 
 
+def test_an_archive_is_used_where_memory_maps_it(archive: ClassArchive, tmp_path: Path) -> None:
+    maps = tmp_path / "maps"
+    assert archive.is_mapped_in(maps)
+    maps.write_text("7f00-7f01 r--p 00000000 00:00 1 /other.jsa\n")
+    assert not archive.is_mapped_in(maps)
+    maps.write_text(f"7f00-7f01 r--p 00000000 00:00 1 {archive.path}\n")
+    assert archive.is_mapped_in(maps)
+
+
 def test_an_archive_that_java_does_not_start_from_can_be_discarded(archive: ClassArchive) -> None:
     assert not archive.discard()
     archive.path.touch()

@@ -10,6 +10,18 @@ from tocsin.errors import Unavailable
 from tocsin.store.database.startup import may_pass, wait_for
 
 
+class NotedWaits(threading.Event):
+    """A signal to stop on which no wait takes time; notes how long each would have been."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits_s: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits_s.append(timeout)
+        return self.is_set()
+
+
 def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
     answers: list[object] = [
         Unavailable("The store cannot be used: connection refused"),
@@ -23,7 +35,9 @@ def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
             raise answer
         return answer
 
-    assert wait_for("pipeline", make, threading.Event(), passes=may_pass) == "there"
+    stopping = NotedWaits()
+    assert wait_for("pipeline", make, stopping, passes=may_pass) == "there"
+    assert stopping.waits_s == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def print_overview() -> None:
     """Print the overview, as wide as the terminal; titles are bold on one."""
     width = max(_NARROWEST, min(_WIDEST, get_terminal_size().columns))
     is_bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    sys.stdout.writelines(f"{line}\n" for line in lines_of(width, title="\x1b[1m{}\x1b[0m" if is_bold else "{}"))
+    sys.stdout.write("\n".join(lines_of(width, title="\x1b[1m{}\x1b[0m" if is_bold else "{}")) + "\n")
 
 
 def lines_of(width: int, *, title: str = "{}") -> Iterator[str]:

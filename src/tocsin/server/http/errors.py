@@ -19,6 +19,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tocsin import errors
@@ -95,6 +96,8 @@ class Boundary:
 
         try:
             await self._app(scope, receive, watch)
+        except ClientDisconnect:  # nobody reads an answer
+            _log.info("client_disconnected", method=scope["method"], path=logged_path(scope))
         except Exception as error:  # the request boundary, one of the three places of the house style
             if scope["type"] != "http":
                 raise

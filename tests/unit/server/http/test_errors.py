@@ -9,7 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
@@ -110,6 +110,15 @@ async def test_a_surprise_in_the_middle_of_an_answer_sends_nothing_more() -> Non
         raise RuntimeError
 
     assert [message["type"] for message in await response_of(Boundary(fail_late))] == ["http.response.start"]
+
+
+async def test_a_client_that_disconnects_is_no_failure() -> None:
+    async def disconnect(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise ClientDisconnect
+
+    with capture_logs() as logged:
+        assert await response_of(Boundary(disconnect)) == []
+    assert [(line["event"], line["log_level"]) for line in logged] == [("client_disconnected", "info")]
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RuntimeError("what nobody expected")])

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from tests.drafts import match_results
 from tests.store.rows import finish_of
 from tests.store.test_gathering import MINUTE_MS, NOON_MS, Store
@@ -120,3 +120,15 @@ def test_two_writers_that_find_nothing_sent_lose_nothing(postgres_engine: Engine
     store.write(2, "paced")
     assert len(store.send(NOON_MS + MINUTE_MS)) == 3
     assert -1 not in store.counts_by_due_time()
+
+
+def test_turns_are_looked_up_by_their_key_however_many_there_are(sqlite_engine: Engine) -> None:
+    store = Store(sqlite_engine, 2)
+    store.write(0, "paced")
+    statements: list[tuple[str, object]] = []
+    event.listen(sqlite_engine, "before_cursor_execute", lambda *call: statements.append((call[2], call[3])))
+    store.write(1, "paced", now_ms=NOON_MS + 1_000)
+    (lookup,) = [one for one in statements if one[0].startswith("SELECT paced_time")]
+    with sqlite_engine.connect() as connection:
+        plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {lookup[0]}", lookup[1])]  # type: ignore[arg-type]
+    assert [line for line in plan if line.startswith("SCAN paced_time")] == []

@@ -5,6 +5,7 @@ What a person made, changed or removed here stays so, and is marked. Next: ``cat
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -38,7 +39,7 @@ class LinkedAsset:
 
 
 @dataclass
-class LinkWrite:
+class LinkWrite(ABC):
     """The work on one link; it may be done twice, and says afterwards what it did.
 
     Attributes
@@ -68,8 +69,9 @@ class LinkWrite:
         target = self._find(record, self.to)
         return _NOTHING if target is None else self._work(record, target)
 
+    @abstractmethod
     def _work(self, record: Record, target: Stored) -> Written:
-        raise NotImplementedError
+        """Do the work on a link that leads to ``target``."""
 
     def _find(self, record: Record, asset: LinkedAsset) -> Stored | None:
         """Return an end of the link, if it is there and mapped."""

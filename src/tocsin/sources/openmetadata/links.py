@@ -141,14 +141,8 @@ class MirroredLinks:
 
     def _of(self, link: SourceLink, to: LinkedAsset) -> dict[str, Any]:  # Any: fields of LinkWrite
         digest = self._digests[link.kind, link.to_id].get(link.from_id)
-        writer = self.writer
-        return {
-            "source": writer.records.source,
-            "link": link,
-            "to": to,
-            "mapping": writer.mapping,
-            "digest": digest,
-        }
+        source, mapping = self.writer.records.source, self.writer.mapping
+        return {"source": source, "link": link, "to": to, "mapping": mapping, "digest": digest}
 
     def _write(self, write: LinkWrite, occasion: Occasion) -> str | None:
         """Do one write, and return which of its details it refuses."""

@@ -210,6 +210,6 @@ def _without_texts(details: Document) -> Document:
     return {**plain, "columnsLineage": entries} if entries else plain
 
 
-def write_of(kind: LinkKind) -> type[LinkWrite]:
+def removal_of(kind: LinkKind) -> type[LinkWrite]:
     """Return the write that removes a link."""
     return FollowerRemoval if kind is LinkKind.FOLLOW else EdgeRemoval

@@ -16,7 +16,7 @@ from tocsin.model.entity import Document
 from tocsin.model.source_link import OF_PEOPLE, LinkKind, SourceLink
 from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_time
 from tocsin.sources.openmetadata.kinds import LINKED, PEOPLE
-from tocsin.sources.openmetadata.link_writes import EdgeAddition, FollowerAddition, LinkedAsset, LinkWrite, write_of
+from tocsin.sources.openmetadata.link_writes import EdgeAddition, FollowerAddition, LinkedAsset, LinkWrite, removal_of
 from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.results import Occasion
 from tocsin.sources.openmetadata.writing import Writer
@@ -130,7 +130,7 @@ class MirroredLinks:
             )
             return
         for link, asset, occasion in removals:
-            self._write(write_of(link.kind)(**self._of(link, asset)), occasion)
+            self._write(removal_of(link.kind)(**self._of(link, asset)), occasion)
 
     def _compare(self, kind: LinkKind, to: LinkedAsset, present_ids: Collection[str], occasion: Occasion) -> None:
         digests = self._digests[kind, to.entity_id]

@@ -41,7 +41,7 @@ Ask = Callable[[int, int, str], Call]
 
 _WARM_UP_S = 1.0
 _PUT = "PUT of a changed table"
-_AIMS = {(_PUT, "SQLite FULL"): "1,000"}
+_AIMS = {"SQLite FULL": "1,500", "PostgreSQL": "900"}
 _STATEMENTS = (
     "UPDATE entity SET version_tenths = ?, updated_at_ms = ?, document = ? WHERE id = ?",
     "INSERT INTO entity_version (entity_id, version_tenths, updated_at_ms, document) VALUES (?, ?, ?, ?)",
@@ -94,9 +94,7 @@ def _measure_store(store: str, settings: Settings, duration_s: float) -> list[Me
         floor = bare_writes(engine, duration_s / 2)
     named_counts = ((_PUT, puts), ("PATCH of a description", patches))
     return [
-        Measurement(
-            "api", f"{name}, {store}", count / duration_s, "writes/s", floor, count, aim=_AIMS.get((name, store), "")
-        )
+        Measurement("api", f"{name}, {store}", count / duration_s, "writes/s", floor, count, _AIMS.get(store, ""))
         for name, count in named_counts
     ]
 

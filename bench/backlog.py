@@ -38,6 +38,11 @@ from tocsin.store.eventlog.log import EventLog
 
 EVENT_COUNT, FOLLOW_COUNT, SAMPLE_COUNT = 100_000, 10_000, 200
 _WITHIN_S = 600.0
+_AIMS = {
+    "log to stored notifications": "6,000",
+    "notifications stored": "33,000",
+    "log to stored notifications, PostgreSQL": "8,000",
+}
 _LOOK_EVERY_S = 0.05
 
 
@@ -68,7 +73,8 @@ def _measure_store(scale: float, report: Report, options: Mapping[str, str], suf
             finally:
                 parts.session.stop()
             _check_sample(engine, offsets)
-            return [replace(row, name=row.name + suffix) for row in _rows(engine, count, notified_s, floor_s)]
+            measurements = (replace(row, name=row.name + suffix) for row in _rows(engine, count, notified_s, floor_s))
+            return [replace(row, aim=_AIMS.get(row.name, "")) for row in measurements]
 
 
 def size_at(scale: float) -> Size:

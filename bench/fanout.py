@@ -28,7 +28,7 @@ from tocsin.spark.schema import EVENTS
 from tocsin.store.database.engine import inserting, reading, writing
 from tocsin.store.database.tables import follow, notification, person
 
-FOLLOWER_COUNTS, _AIMS = (100_000, 1_000_000), ("10", "20")
+FOLLOWER_COUNTS, _AIMS = (100_000, 1_000_000), ("10", "1.15 x floor")
 _ROWS_PER_STATEMENT = 10_000
 _WARM_UP_COUNT = 2
 _MOST_WORKERS_MIB = "1,024"

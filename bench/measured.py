@@ -75,10 +75,10 @@ class Rounds:
         rates, floors = [count / one for one in self.times_s], [count / one for one in self.floors_s]
         return self._row(benchmark, name, unit, rates, floors, count, aim)
 
-    def time(self, benchmark: str, name: str) -> Measurement:
+    def time(self, benchmark: str, name: str, *, aim: str = "") -> Measurement:
         """Return the row of how long a round takes, in milliseconds."""
         times, floors = [one * 1000 for one in self.times_s], [one * 1000 for one in self.floors_s]
-        return self._row(benchmark, name, "ms", times, floors, len(times), "")
+        return self._row(benchmark, name, "ms", times, floors, len(times), aim)
 
     def _row(
         self, benchmark: str, name: str, unit: str, figures: list[float], floors: list[float], n: int, aim: str

@@ -12,6 +12,7 @@ import structlog
 from tocsin.clock import Clock
 from tocsin.jobs.intervals import FAILURES
 from tocsin.store.upkeep.health import PIPELINE
+from tocsin.threads import run_beside
 
 BEAT_EVERY_S = 5.0
 _LOOK_EVERY_S = 0.5
@@ -37,9 +38,8 @@ def beating(
     heartbeat of an earlier run is taken back (``take_back``), at the end too. The threads of the queries do not report:
     one that is busy for minutes is late, and has not ended.
     """
-    ending = threading.Event()
 
-    def beat() -> None:
+    def beat(ending: threading.Event) -> None:
         is_taken_back = take_back(heartbeats)
         while not works.wait(_LOOK_EVERY_S):
             is_taken_back = is_taken_back or take_back(heartbeats)
@@ -51,13 +51,8 @@ def beating(
                 take_back(heartbeats)
                 return
 
-    thread = threading.Thread(target=beat, name="tocsin-heartbeat", daemon=True)
-    thread.start()
-    try:
+    with run_beside(beat, "tocsin-heartbeat", ends_within_s=max(every_s, _LOOK_EVERY_S)):
         yield
-    finally:
-        ending.set()
-        thread.join(max(every_s, _LOOK_EVERY_S))
 
 
 def take_back(heartbeats: Heartbeats) -> bool:

@@ -32,6 +32,7 @@ from tocsin.model.audit_finding import FindingKind
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.spark.match import Index
 from tocsin.store.database.faults import fault_in
+from tocsin.threads import run_beside
 
 _AGAIN_AFTER_S = 0.5
 _TIMES = 3
@@ -283,9 +284,9 @@ def _cancelling(
     session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
 ) -> Iterator[Callable[[], bool]]:
     """Tag the jobs of the block; cancel them once ``limit_s`` have passed, and those that are submitted late."""
-    is_over, late = threading.Event(), threading.Event()
+    late = threading.Event()
 
-    def cancel() -> None:
+    def cancel(is_over: threading.Event) -> None:
         if is_over.wait(limit_s) or unless() or is_over.is_set():
             return
         late.set()
@@ -294,12 +295,9 @@ def _cancelling(
             if is_over.wait(_AGAIN_AFTER_S):
                 return
 
-    thread = threading.Thread(target=cancel, name=tag, daemon=True)
     session.sparkContext.addJobTag(tag)
-    thread.start()
     try:
-        yield late.is_set
+        with run_beside(cancel, tag):
+            yield late.is_set
     finally:
-        is_over.set()
-        thread.join()
         session.sparkContext.removeJobTag(tag)

@@ -28,6 +28,7 @@ from tocsin.spark.jvm import write_archive
 from tocsin.store.database.startup import may_pass, wait_for
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.outages import WaitNotes, Waits
+from tocsin.threads import run_beside
 
 _LOG = structlog.get_logger(__name__)
 
@@ -64,20 +65,14 @@ def main(settings: Settings, archive: ClassArchive | None = None) -> None:
 @contextmanager
 def _writing(archive: ClassArchive | None, stopping: threading.Event) -> Iterator[None]:
     """Write ``archive`` once the pipeline has run for a while; stop at the end of the block."""
-    ending = threading.Event()
 
-    def write() -> None:
+    def write(ending: threading.Event) -> None:
         if archive is not None and not ending.wait(_ARCHIVE_AFTER_S) and not stopping.is_set():
             with unless_spark_has_ended():
                 _LOG.info("class_archive", is_there=write_archive(archive, ending))
 
-    thread = threading.Thread(target=write, name="tocsin-classes", daemon=True)
-    thread.start()
-    try:
+    with run_beside(write, "tocsin-classes"):
         yield
-    finally:
-        ending.set()
-        thread.join()
 
 
 def _warm_up(parts: MatchStreamParts) -> None:

@@ -25,6 +25,7 @@ from tocsin.jobs.checkpoint import is_damage, set_aside
 from tocsin.jobs.intervals import FAILURES, brief
 from tocsin.store.database.faults import Fault, fault_in, fault_of
 from tocsin.store.database.folder import check_takes_files
+from tocsin.threads import run_beside
 
 TRIES = 3
 """A query that ends so often in a row without getting anywhere, and for no fault that passes, is given up."""
@@ -131,9 +132,8 @@ def running_alongside(
     What does not pass is logged and tried again, seldom: it must not keep the others from their work. A query that has
     not ended within ``ends_within_s`` is left to itself: its process is about to end.
     """
-    stopping = threading.Event()
 
-    def keep() -> None:
+    def keep(stopping: threading.Event) -> None:
         while not (after.wait(environment.look_every_s) or stopping.is_set()):
             pass
         while not stopping.is_set():
@@ -143,13 +143,8 @@ def running_alongside(
                 _LOG.error("query_given_up", query=query.name, reason=error.message, again_in_s=_LONGEST_WAIT_S)
                 stopping.wait(_LONGEST_WAIT_S)
 
-    thread = threading.Thread(target=keep, name=query.name, daemon=True)
-    thread.start()
-    try:
+    with run_beside(keep, query.name, ends_within_s=ends_within_s):
         yield
-    finally:
-        stopping.set()
-        thread.join(ends_within_s)
 
 
 class _QueryWatch:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 
 import structlog
@@ -19,6 +19,7 @@ from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.model.entity import Document
 from tocsin.store.eventlog.lag_states import ConsumerGroups
+from tocsin.threads import run_beside
 
 MOST_GROUPS = 200
 """The most groups or subscriptions that are measured, in the order of their names."""
@@ -47,22 +48,14 @@ def measure_groups(measure: Callable[[], list[Document]] | None, engine: Engine,
 @contextmanager
 def measuring(work: Callable[[], None], *, every_s: float) -> Iterator[None]:
     """Measure in a thread until the block ends; 0 seconds: never. What the store refuses is passed over."""
-    stop = threading.Event()
 
-    def run() -> None:
-        while not stop.is_set():
+    def run(ending: threading.Event) -> None:
+        while not ending.is_set():
             try:
                 work()
             except (SQLAlchemyError, OSError, TocsinError) as error:
                 _log.warning("relay.groups_not_measured", reason=str(error).splitlines()[0])
-            stop.wait(every_s)
+            ending.wait(every_s)
 
-    thread = threading.Thread(target=run, name="tocsin-group-lags", daemon=True)
-    if every_s:
-        thread.start()
-    try:
+    with run_beside(run, "tocsin-group-lags", ends_within_s=_ENDS_WITHIN_S) if every_s else nullcontext():
         yield
-    finally:
-        stop.set()
-        if every_s:
-            thread.join(_ENDS_WITHIN_S)

@@ -28,6 +28,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, entity
 from tocsin.store.database.vault import KEY_FILE
 from tocsin.store.eventlog.log import holds, position_at, readable_end
+from tocsin.threads import run_beside
 
 MARK_FILE = "log.mark"
 """The file in the data folder that says how far the log had come."""
@@ -129,20 +130,14 @@ def accept_loss(engine: Engine, settings: Settings) -> None:
 @contextmanager
 def marking(engine: Engine, settings: Settings, every_s: float = _MARK_EVERY_S) -> Iterator[None]:
     """Note every so often, and at the end, how far the log has come, until the block ends."""
-    stopping = threading.Event()
-    thread = threading.Thread(target=_keep_marking, args=(engine, settings, stopping, every_s), name="log-mark")
-    thread.start()
-    try:
+    with run_beside(lambda ending: _keep_marking(engine, settings, ending, every_s), "log-mark"):
         yield
-    finally:
-        stopping.set()
-        thread.join()
 
 
-def _keep_marking(engine: Engine, settings: Settings, stopping: threading.Event, every_s: float) -> None:
+def _keep_marking(engine: Engine, settings: Settings, ending: threading.Event, every_s: float) -> None:
     is_last = False
     while not is_last:
-        is_last = stopping.wait(every_s)
+        is_last = ending.wait(every_s)
         try:
             mark(engine, settings)
         except (SQLAlchemyError, OSError) as error:  # the store is away, or the disk full: others say so

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -35,7 +34,7 @@ class Streams:
 
 
 def _is_ready(engine: Engine) -> bool:
-    return asyncio.run(pipeline_has_caught_up(EventLog(engine), START_MS)())
+    return pipeline_has_caught_up(EventLog(engine), START_MS)()
 
 
 def test_it_is_ready_once_a_query_of_this_start_has_read_the_log(store_engine: Engine) -> None:

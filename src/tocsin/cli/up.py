@@ -11,10 +11,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
+from urllib.parse import urlsplit
 
-import httpx
 import typer
 
 from tocsin.cli.checkpoint_lock import check_alone
@@ -24,10 +27,10 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.local_store import opened_store
 from tocsin.cli.ports import LOOPBACK, check_free, free_port, is_free
+from tocsin.cli.preparation import Report, preparing
 from tocsin.cli.processes import HTTP_PORT, KAFKA_PORT, SMTP_PORT, check_relay
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.supervisor import Part, supervise
-from tocsin.client.connection import local_server
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.readers import MATCH_STREAM
@@ -60,23 +63,31 @@ def up(
     check_java()
     settings = settings_of(port=port, data_dir=data_dir)
     check_free(settings.host, settings.port, option="--port or TOCSIN_PORT")
-    with needing("all"):
-        import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
     if kafka or has_broker(settings):
         check_relay(settings)
     check_alone(settings.checkpoint_dir())
     dev_receiver = dev_receiver_of(settings)
     settings, brokers = with_broker(with_dev_receiver(settings, dev_receiver), is_wanted=kafka)
+    prepare = partial(_prepare, settings, dev_receiver, with_sample=sample)
+    with preparing(prepare) as preparation:
+        welcome = cast(Welcome, preparation.result())
+        parts = (*brokers, *parts_of(settings, dev_receiver, preparation.is_over))
+        asyncio.run(_run(parts, welcome))
+
+
+def _prepare(settings: Settings, dev_receiver: DevReceiver | None, report: Report, *, with_sample: bool) -> None:
+    """Make what the first start needs, report what a newcomer needs, and wait until the pipeline has read the log."""
+    with needing("all"):
+        import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
     with opened_store(settings) as engine:
         from tocsin.store.eventlog.log import EventLog
 
-        logins = _prepare(engine, settings, dev_receiver, with_sample=sample)
-        question = pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
-        parts = (*brokers, *parts_of(settings, dev_receiver, question))
-        asyncio.run(_run(parts, _welcome(settings, dev_receiver, logins)))
+        logins = _first_logins(engine, settings, dev_receiver, with_sample=with_sample)
+        welcome = _welcome(settings, dev_receiver, logins)
+        report(welcome, pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms()))
 
 
-def _prepare(
+def _first_logins(
     engine: Engine, settings: Settings, dev_receiver: DevReceiver | None, *, with_sample: bool
 ) -> tuple[Login, ...]:
     """Make what the first start needs, and return who can log in, with the passwords that were made just now."""
@@ -106,6 +117,8 @@ def _load_sample(engine: Engine, settings: Settings, dev_receiver: DevReceiver |
 
 
 def _welcome(settings: Settings, dev_receiver: DevReceiver | None, logins: Sequence[Login]) -> Welcome:
+    from tocsin.client.connection import local_server
+
     server = local_url(settings)
     return Welcome(
         address=settings.public_url or server,
@@ -236,17 +249,21 @@ def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_r
 
 
 def answers_at(url: str) -> Question:
-    """Return a question that is true once ``url`` answers 200."""
+    """Return a question that is true once ``url``, which begins with ``http:``, answers 200."""
+    address = urlsplit(url)
 
-    async def ask() -> bool:
+    def is_answered() -> bool:
         # A proxy has no part in what happens on this machine.
-        async with httpx.AsyncClient(timeout=_ANSWER_WITHIN_S, trust_env=False) as http:
-            try:
-                return (await http.get(url)).status_code == httpx.codes.OK
-            except httpx.TransportError:
-                return False
+        connection = HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_WITHIN_S)
+        try:
+            connection.request("GET", address.path)
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
 
-    return ask
+    return partial(asyncio.to_thread, is_answered)
 
 
 def takes_connections(port: int) -> Question:
@@ -258,15 +275,18 @@ def takes_connections(port: int) -> Question:
     return ask
 
 
-def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Question:
+def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Callable[[], bool]:
     """Return a predicate that is true once the pipeline, started at ``since_ms`` or later, has processed the log."""
+    from tocsin.store.database.engine import STORE_FAILURES
 
-    async def ask() -> bool:
-        reported_at_ms = await asyncio.to_thread(log.reported_at_ms, MATCH_STREAM)
-        has_reported = reported_at_ms is not None and reported_at_ms >= since_ms
-        return has_reported and await asyncio.to_thread(log.lag, MATCH_STREAM) == 0
+    def has_caught_up() -> bool:
+        try:
+            reported_at_ms = log.reported_at_ms(MATCH_STREAM)
+            return reported_at_ms is not None and reported_at_ms >= since_ms and log.lag(MATCH_STREAM) == 0
+        except STORE_FAILURES:  # the store is away: the next look asks again
+            return False
 
-    return ask
+    return has_caught_up
 
 
 def has_started() -> Question:

@@ -22,6 +22,7 @@ from tocsin.jobs import (
     lake,
     lake_queries,
     lost_names,
+    memory,
     query_runner,
     retention,
     silences,
@@ -31,6 +32,7 @@ from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
 from tocsin.spark.session import work_in_background
 from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.eventlog.log import EventLog
 
 SCHEDULED = "tocsin-scheduled"
 """What Spark calls the scheduled jobs."""
@@ -43,6 +45,9 @@ QUERIES = "tocsin-queries"
 
 ERASURES = "tocsin-erasures"
 """The thread that runs requested erasures."""
+
+MEMORY = "tocsin-memory"
+"""The thread that returns memory to the system."""
 
 _ENDS_WITHIN_S = 10.0
 
@@ -70,6 +75,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     kept_for_backtests = lake.build(settings, session, engine)
     runner = backtest.runner(kept_for_backtests, engine)
     erasures = erasure.runner(settings, lake.build(settings, session, engine), engine)
+    returned = memory.MemoryReturn(memory.SparkHeap(session), EventLog(engine))
     query_lake = lake.build(settings, session, engine)
     queries = query_runner.runner(settings, engine)
     work = {
@@ -77,6 +83,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         BACKTESTS: lambda: runner.run(stopping),
         QUERIES: lambda: queries.run(stopping),
         ERASURES: lambda: erasures.run(stopping),
+        MEMORY: lambda: memory.run(returned, stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):

@@ -29,6 +29,7 @@ from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.differences import CONTENT, TextReader
 from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
+from tocsin.spark.commits import CommitWatch, commit_watch
 from tocsin.spark.log_columns import LogRow, to_arrow
 from tocsin.spark.schema import EVENTS
 
@@ -55,6 +56,7 @@ _REPORTS_END = (
     " ORDER BY log_offset LIMIT {mark}) AS following"
 )
 _LAST_REPORT = "SELECT coalesce(max(log_offset), 0) FROM status_report WHERE log_offset <= {mark}"
+_SQLITE_VERSION = "PRAGMA data_version"
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
 
 _LOGIN = re.compile(r"^(?P<scheme>\w+://)(?P<user>[^:/@]*)(?::(?P<password>[^@]*))?@")
@@ -140,6 +142,7 @@ class LogReader(DataSourceStreamReader):
         self._wait_s = _number(options, "waitMs", 0) / 1000
         self._busy_until_s = 0.0
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
+        self._commits: CommitWatch | None = None
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
         """Bound a micro-batch to ``maxEventsPerBatch`` offsets; ``latestOffset`` bounds its bytes as well."""
@@ -160,10 +163,23 @@ class LogReader(DataSourceStreamReader):
         max_count = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         until_s = time.monotonic() + self._wait_s
         while (end := self._following(start, max_count)) == start and (now_s := time.monotonic()) < until_s:
-            time.sleep(_LOOK_EVERY_S if now_s < self._busy_until_s else _LOOK_SELDOM_S)
+            self._pause(now_s, until_s)
         if end != start:
             self._busy_until_s = time.monotonic() + _BUSY_FOR_S
         return end
+
+    def _pause(self, now_s: float, until_s: float) -> None:
+        """Return when it is time to look again."""
+        if now_s < self._busy_until_s:
+            time.sleep(_LOOK_EVERY_S)
+            return
+        try:
+            if self._commits is not None:
+                self._commits.wait(until_s - now_s)
+                return
+        except OSError:  # the write-ahead log is gone: the next connection watches another
+            self._commits = None
+        time.sleep(_LOOK_SELDOM_S)
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the end of the log, so that the query's progress shows its lag."""
@@ -214,6 +230,9 @@ class LogReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """Close the planning connection."""
+        if self._commits is not None:
+            self._commits.close()
+            self._commits = None
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -235,10 +254,18 @@ class LogReader(DataSourceStreamReader):
     def _open(self) -> Any:  # Any: a DB-API connection of whichever driver
         if self._connection is None:
             self._connection = connect(self._url)
+            self._commits = self._watch()
         return self._connection
 
+    def _watch(self) -> CommitWatch | None:
+        """Return a watch over a SQLite store's commits, for a stream that waits."""
+        if not (is_sqlite(self._url) and self._wait_s):
+            return None
+        self._connection.execute(_SQLITE_END).fetchone()  # a store's first reader makes its write-ahead log
+        return commit_watch(f"{_file_of(self._url)}-wal", lambda: self._number_of(_SQLITE_VERSION))
+
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_connection": None}
+        return {**self.__dict__, "_connection": None, "_commits": None}
 
 
 class ReportReader(LogReader):
@@ -362,6 +389,10 @@ def is_sqlite(url: str) -> bool:
     return url.startswith("sqlite")
 
 
+def _file_of(url: str) -> str:
+    return url.removeprefix("sqlite:///")
+
+
 def _with_placeholders(statement: str, url: str) -> str:
     return statement.format(mark="?" if is_sqlite(url) else "%s")
 
@@ -371,9 +402,7 @@ def connect(url: str) -> Any:  # Any: the two drivers share no type
     if is_sqlite(url):
         import sqlite3
 
-        return sqlite3.connect(
-            f"file:{url.removeprefix('sqlite:///')}?mode=ro", uri=True, timeout=30, isolation_level=None
-        )
+        return sqlite3.connect(f"file:{_file_of(url)}?mode=ro", uri=True, timeout=30, isolation_level=None)
     import psycopg
 
     address = _LOGIN.sub(_quote_login, url.replace("postgresql+psycopg://", "postgresql://"), count=1)

@@ -13,7 +13,7 @@ from tests.openmetadata import (
 )
 
 from tocsin.catalogue.writes import Writes
-from tocsin.clock import SystemClock
+from tocsin.clock import Clock, SystemClock
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
@@ -46,17 +46,18 @@ class Mirrored:
         first_start(engine, Settings())
         prepare(self.writes)
         self.waited: list[float] = []
+        self.clock: Clock = CLOCK
 
     def run(self, mapping: Mapping = MAPPED, **options: Any) -> RunReport:
         bot = People(self.engine).by_name(BOT["name"])
         assert bot is not None
         actor = Actor(bot.id, bot.name, is_bot=True)
-        writer = Writer(self.writes, self.records, actor, mapping, CLOCK, is_dry=options.get("is_dry", False))
-        audience = RehearsalAudience(self.engine, CLOCK)
+        writer = Writer(self.writes, self.records, actor, mapping, self.clock, is_dry=options.get("is_dry", False))
+        audience = RehearsalAudience(self.engine, self.clock)
         writer.rehearsed = audience.add
         access = Access(self.fake.address, TOKEN, egress_of(["127.0.0.0/8"]), options.pop("answer_bytes", 2**20))
-        with Upstream(access, CLOCK, self._wait) as upstream:
-            report = Mirror(upstream, writer, CLOCK, RunOptions(**options)).run()
+        with Upstream(access, self.clock, self._wait) as upstream:
+            report = Mirror(upstream, writer, self.clock, RunOptions(**options)).run()
         report.would_tell = audience.as_document()
         return report
 

@@ -18,7 +18,7 @@ from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_
 from tocsin.sources.openmetadata.kinds import LINKED, PEOPLE
 from tocsin.sources.openmetadata.link_writes import EdgeAddition, FollowerAddition, LinkedAsset, LinkWrite, removal_of
 from tocsin.sources.openmetadata.report import RunReport
-from tocsin.sources.openmetadata.results import Occasion
+from tocsin.sources.openmetadata.results import MAY_PASS, Occasion
 from tocsin.sources.openmetadata.writing import Writer
 
 _REMOVED_SHARE = 0.2
@@ -154,6 +154,8 @@ class MirroredLinks:
             return None
         try:
             writer.within(write, occasion, writer.clock.now_ms(), None)
+        except MAY_PASS:
+            raise
         except TocsinError as error:
             refused = (error.field or "").split(".")[0].split("[")[0] if isinstance(error, InvalidInput) else ""
             if isinstance(write, EdgeAddition) and write.details and refused in write.details and refused in _OPTIONAL:

@@ -22,7 +22,7 @@ from tocsin.sources.openmetadata.kinds import KINDS, fields_of
 from tocsin.sources.openmetadata.link_writes import LinkedAsset
 from tocsin.sources.openmetadata.links import MirroredLinks
 from tocsin.sources.openmetadata.report import RunReport
-from tocsin.sources.openmetadata.results import NameTaken, Occasion, Result
+from tocsin.sources.openmetadata.results import MAY_PASS, NameTaken, Occasion, Result
 from tocsin.sources.openmetadata.upstream import SourceUnavailable, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.records import GONE, SourceEntity, SourceState
@@ -43,7 +43,7 @@ LINEAGE_PORTION = 200
 """After so many a run that is killed does not begin again."""
 
 _MOST_FAILED = 5
-"""So many lineages may fail in a row before the run ends."""
+"""So many lists or lineages may fail in a row before the run ends."""
 
 _DELETED_SHARE = 0.2
 _FEW = 5
@@ -170,6 +170,8 @@ class Mirror:
                 self._links.bring_edges(asset, answer, occasion)
             self._failed_lineages = 0
         except TocsinError as error:
+            if isinstance(error, MAY_PASS) and not isinstance(error, SourceUnavailable):
+                raise
             self._report.fail(f"lineage of {asset.entity_type} {asset.fqn}: {error.message}")
             self._failed_lineages += 1
             if self._failed_lineages >= _MOST_FAILED:
@@ -212,7 +214,7 @@ class Mirror:
                 self._apply_deletion(event, occasion)
             else:
                 self._apply_change(event, kind, occasion)
-        except SourceUnavailable:
+        except MAY_PASS:
             raise
         except TocsinError as error:
             self._report.fail(f"{place}: {error.message}")
@@ -260,13 +262,17 @@ class Mirror:
         """Compare all lists; return whether all of them were read to their ends."""
         seen_ids: set[str] = set()
         listed: set[str] = set()
-        is_complete = True
+        is_complete, failed_in_a_row = True, 0
         for number, kind in enumerate(KINDS):
             self._progress(number, len(KINDS))
             try:
                 if self._read_list(kind, seen_ids, state):
                     listed.add(kind.name)
+                failed_in_a_row = 0
             except SourceUnavailable as error:
+                failed_in_a_row += 1
+                if failed_in_a_row >= _MOST_FAILED:
+                    raise
                 self._report.fail(error.message)
                 is_complete = False
         self._progress(len(KINDS), len(KINDS))
@@ -309,7 +315,7 @@ class Mirror:
     def _bring(self, source: SourceDocument, occasion: Occasion) -> Result | None:
         try:
             result = self._bring_named(source, occasion)
-        except SourceUnavailable:
+        except MAY_PASS:
             raise
         except TocsinError as error:
             self._report.fail(f"{source.kind.name} {source.fqn}: {error.message}")
@@ -354,6 +360,8 @@ class Mirror:
             try:
                 self._report.note(self._writer.delete(row, Occasion()), row.entity_type, row.entity_id)
                 self._writer.keep(replace(row, digest=GONE))
+            except MAY_PASS:
+                raise
             except TocsinError as error:
                 self._report.fail(f"{row.entity_type} {row.entity_id}: {error.message}")
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tocsin.errors import TocsinError
+from tocsin.errors import TocsinError, Unavailable
+from tocsin.flow.capture.ports import Collision
+
+MAY_PASS = (Unavailable, Collision)
+"""Errors that say nothing about the entity: the source or the store cannot be had now. They end the run."""
 
 
 class Result(StrEnum):

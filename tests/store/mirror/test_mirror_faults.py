@@ -1,0 +1,102 @@
+"""Tests of the mirror under faults of the store and the source: what could not be written is not passed over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from tests.mirrored import CLOCK, Mirrored, change_table
+from tests.notifying import notify_all
+from tests.openmetadata import Fault, now_ms, table_id
+
+from tocsin.catalogue.writes import Writes
+from tocsin.errors import Unavailable
+from tocsin.sources.openmetadata.results import MAY_PASS
+
+
+class BlockedWrites(Writes):
+    """Writes of which one fails, as with a store that others blocked for too long."""
+
+    failing_number = 0
+
+    def within(self, *args: Any, **keys: Any) -> Any:  # Any: as the writes take and return
+        self.failing_number -= 1
+        if self.failing_number == 0:
+            raise Unavailable("Nothing was written: other writers blocked the store.")
+        return super().within(*args, **keys)
+
+
+def block(mirror: Mirrored, number: int = 1) -> None:
+    """Let the write of this number fail."""
+    writes = BlockedWrites(mirror.catalogue, CLOCK)
+    writes.failing_number, mirror.writes = number, writes
+
+
+@pytest.mark.parametrize("number", [1, 3, 6])
+def test_a_load_whose_store_was_blocked_is_not_complete(mirror: Mirrored, number: int) -> None:
+    """Fault scenario 69."""
+    block(mirror, number)
+    report = mirror.run()
+    assert (report.error_count, "blocked the store" in report.errors[0]) == (1, True)
+    assert mirror.records.state().is_loaded is False
+    report = mirror.run()
+    assert (report.errors, report.counts["created"]) == ([], 7 - number)
+    assert mirror.records.state().is_loaded is True
+
+
+def test_an_event_whose_store_was_blocked_is_applied_by_the_next_run(mirror: Mirrored) -> None:
+    """Fault scenario 69: also one that is further back than the overlap."""
+    mirror.run()
+    at_ms = now_ms() - 3 * 3_600_000
+    mirror.records.save(replace(mirror.records.state(), loaded_at_ms=at_ms - 2, watermark_ms=at_ms - 1))
+    event = mirror.fake.tell("entityUpdated", "table", change_table(mirror, at_ms, description="Later."), at_ms)
+    block(mirror)
+    assert mirror.run().error_count == 1
+    assert mirror.records.state().watermark_ms == at_ms - 1
+    assert mirror.run().errors == []
+    assert (mirror.table()["description"], mirror.events()[-1].id) == ("Later.", event["id"])
+
+
+def test_a_full_disk_ends_the_run_and_the_next_one_goes_on(mirror: Mirrored) -> None:
+    """Fault scenario 69."""
+    mirror.alert()
+    mirror.run()
+    notify_all(mirror.engine)
+    settings = ["max_page_count = 1"]
+
+    @event.listens_for(mirror.engine, "begin")
+    def limit(connection: Any) -> None:  # Any: the driver's own connection
+        connection.connection.dbapi_connection.execute(f"PRAGMA {settings[0]}")
+
+    for number in range(40):
+        after = change_table(mirror, now_ms() + number, description=f"{number}" * 4_000)
+        mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    with pytest.raises((OperationalError, *MAY_PASS)):
+        mirror.run()
+    settings[0] = "max_page_count = 1073741823"
+    mirror.engine.dispose()
+    assert mirror.run().errors == []
+    events = [event for event in mirror.events() if event.entity_id == table_id(0)]
+    assert len(events) == len({event.id for event in events}) == 41
+    assert notify_all(mirror.engine) == 40
+
+
+def test_a_server_that_is_away_is_given_up_soon(mirror: Mirrored) -> None:
+    mirror.fake.faults = [Fault("/", 503, b"{}", times=10_000)]
+    report = mirror.run()
+    assert report.errors[0].startswith("teams: ")
+    assert (report.error_count, len(mirror.fake.addresses)) == (5, 25)
+    assert mirror.records.state().is_loaded is False
+
+
+def test_a_token_that_ends_between_the_lists_and_the_questions_deletes_nothing(mirror: Mirrored) -> None:
+    mirror.run()
+    mirror.fake.lists["tables"].pop(table_id(0))
+    mirror.fake.faults = [Fault(f"/tables/{table_id(0)}", 401, b"{}", times=1)]
+    report = mirror.run(is_full=True)
+    assert "check the token and its rights" in report.errors[0]
+    assert mirror.is_deleted("table", table_id(0)) is False
+    assert mirror.run(is_full=True).counts["deleted"] == 1

@@ -13,8 +13,11 @@ from tests.notifying import notify_all
 from tests.openmetadata import Fault, now_ms, table_id
 
 from tocsin.catalogue.writes import Writes
+from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
 from tocsin.sources.openmetadata.results import MAY_PASS
+
+DAY_MS = 86_400_000
 
 
 class BlockedWrites(Writes):
@@ -100,3 +103,38 @@ def test_a_token_that_ends_between_the_lists_and_the_questions_deletes_nothing(m
     assert "check the token and its rights" in report.errors[0]
     assert mirror.is_deleted("table", table_id(0)) is False
     assert mirror.run(is_full=True).counts["deleted"] == 1
+
+
+@pytest.mark.parametrize("is_loaded_before", [True, False])
+def test_a_clock_that_was_ahead_and_is_set_back_stops_nothing(mirror: Mirrored, *, is_loaded_before: bool) -> None:
+    """Fault scenario 70."""
+    mirror.alert()
+    if is_loaded_before:
+        mirror.run()
+    mirror.clock = FixedClock(now_ms() + 400 * DAY_MS)
+    for _ in range(2):
+        assert mirror.run().errors == []
+    mirror.clock = FixedClock(now_ms())
+    assert mirror.run().errors == []
+    notify_all(mirror.engine)
+    after = change_table(mirror, description="Later.")
+    event = mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    mirror.clock = FixedClock(after["updatedAt"] + 1)
+    assert mirror.run().errors == []
+    assert (mirror.table()["description"], mirror.events()[-1].id) == ("Later.", event["id"])
+    assert notify_all(mirror.engine) == 1
+
+
+def test_what_happened_while_the_clock_was_ahead_is_told(mirror: Mirrored) -> None:
+    """Fault scenario 70."""
+    mirror.alert()
+    mirror.run()
+    mirror.clock = FixedClock(now_ms() + 400 * DAY_MS)
+    mirror.run()
+    notify_all(mirror.engine)
+    after = change_table(mirror, description="Meanwhile.")
+    event = mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    mirror.clock = FixedClock(after["updatedAt"] + 1)
+    assert mirror.run().errors == []
+    assert (mirror.table()["description"], mirror.events()[-1].id) == ("Meanwhile.", event["id"])
+    assert notify_all(mirror.engine) == 1

@@ -87,7 +87,7 @@ class Mirror:
         self._report, self._writer.remark = report, report.remark
         self._writer.load()
         self._links = MirroredLinks(self._writer, report, may_delete=self._options.may_delete)
-        state = self._hide_unmapped(self._writer.records.state())
+        state = self._hide_unmapped(self._without_future(self._writer.records.state()))
         self._links.load()
         is_first = not state.is_loaded
         try:
@@ -99,6 +99,21 @@ class Mirror:
         ended_at_ms = self._clock.now_ms()
         self._save(replace(state, last_run=report.as_document(ended_at_ms=ended_at_ms)))
         return report
+
+    def _without_future(self, state: SourceState) -> SourceState:
+        """Return the state without times ahead of this machine's clock, which was set back since.
+
+        The events of the last day are read again, and the lists compared.
+        """
+        now_ms = self._report.started_at_ms
+        loaded_at_ms, mapped_at_ms = min(state.loaded_at_ms, now_ms), min(state.mapped_at_ms, now_ms)
+        present = replace(state, loaded_at_ms=loaded_at_ms, mapped_at_ms=mapped_at_ms)
+        if max(state.watermark_ms or 0, state.reconciled_at_ms) > now_ms + OVERLAP_MS:
+            watermark_ms = None if state.watermark_ms is None else min(state.watermark_ms, now_ms - OLDEST_MS)
+            present = replace(present, watermark_ms=watermark_ms, reconciled_at_ms=0)
+        if present != state:
+            self._save(present)
+        return present
 
     def _hide_unmapped(self, state: SourceState) -> SourceState:
         """Hide what a mapping that was taken back showed; with another mapping the lists are to be compared."""

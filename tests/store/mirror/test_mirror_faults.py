@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
-from tests.mirrored import CLOCK, Mirrored, change_table
+from tests.mirrored import CLOCK, Mirrored, change_table, put
 from tests.notifying import notify_all
 from tests.openmetadata import Fault, now_ms, table_id
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
+from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.results import MAY_PASS
 
 DAY_MS = 86_400_000
+EVERYTHING = Mapping(("*",))
 
 
 class BlockedWrites(Writes):
@@ -138,3 +141,39 @@ def test_what_happened_while_the_clock_was_ahead_is_told(mirror: Mirrored) -> No
     assert mirror.run().errors == []
     assert (mirror.table()["description"], mirror.events()[-1].id) == ("Meanwhile.", event["id"])
     assert notify_all(mirror.engine) == 1
+
+
+def test_a_source_that_was_restored_from_a_backup_is_followed_and_tells_nobody(both: Mirrored) -> None:
+    """Fault scenario 71."""
+    both.alert()
+    both.run()
+    backup = deepcopy(both.fake.lists)
+    at_ms = now_ms() - 3_600_000
+    both.records.save(replace(both.records.state(), loaded_at_ms=at_ms - 2, watermark_ms=at_ms - 1))
+    both.fake.tell("entityUpdated", "table", change_table(both, at_ms, description="Later."), at_ms)
+    both.fake.tell("entityDeleted", "table", both.fake.lists["tables"].pop(table_id(1)), at_ms)
+    put(both, "glossaries", 60, "new", description="d", updatedAt=at_ms)
+    assert both.run(EVERYTHING, is_full=True).errors == []
+    assert (both.table()["description"], both.is_deleted("table", table_id(1))) == ("Later.", True)
+    notify_all(both.engine)
+    both.fake.lists, both.fake.events = backup, []
+    both.fake.lists["glossaries"] = {}
+    report = both.run(EVERYTHING, is_full=True)
+    assert (report.errors, report.counts["deleted"]) == ([], 1)
+    assert (both.table()["description"], both.is_deleted("table", table_id(1))) == ("Orders 0.", False)
+    assert both.table()["updatedAt"] > at_ms
+    assert both.is_deleted("glossary", table_id(60))
+    end = both.end()
+    assert both.run(EVERYTHING, is_full=True).errors == []
+    assert (both.end(), notify_all(both.engine)) == (end, 0)
+
+
+def test_a_list_that_lags_behind_an_event_takes_nothing_back(mirror: Mirrored) -> None:
+    """Fault scenario 71: a replica of the source may be some minutes behind."""
+    mirror.run()
+    before = deepcopy(mirror.fake.lists)
+    after = change_table(mirror, description="Later.")
+    mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    mirror.fake.lists = before
+    assert mirror.run(is_full=True).errors == []
+    assert mirror.table()["description"] == "Later."

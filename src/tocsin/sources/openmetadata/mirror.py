@@ -322,7 +322,10 @@ class Mirror:
         row = self._writer.entities.get(source.id)
         is_known_state = row is not None and row.updated_at_ms and source.updated_at_ms <= row.updated_at_ms
         is_history = not state.is_loaded or source.updated_at_ms < state.loaded_at_ms or bool(is_known_state)
-        result = self._bring(source, Occasion(is_history=is_history))
+        occasion = Occasion(is_history=is_history)
+        if row is not None and 0 < source.updated_at_ms < row.updated_at_ms < self._report.started_at_ms - OVERLAP_MS:
+            occasion = Occasion(is_history=True, at_ms=self._report.started_at_ms, is_return=True)
+        result = self._bring(source, occasion)
         if result is not None and result is not Result.WAITS:
             self._links.bring_followers(source, Occasion(is_history=True))  # nobody says since when
         return result

@@ -45,6 +45,7 @@ class Occasion:
     event_id : the id of the source's event
     at_ms : when it happened; 0 for when the entity was updated
     managed : the keys that the document holds; None: all of them, so that one that it lacks is gone
+    is_return : the source went back to an older state, such as that of a backup
     """
 
     is_history: bool = False
@@ -52,3 +53,4 @@ class Occasion:
     at_ms: int = 0
     managed: frozenset[str] | None = None
     author: str | None = None
+    is_return: bool = False

@@ -101,7 +101,7 @@ class Writer:
         is_mapped = source.kind.name in PEOPLE or self.mapping.covers(source.kind.name, source.fqn)
         if not is_mapped and source.kind.name not in MARKED:
             return Result.UNMAPPED
-        if row is not None and source.updated_at_ms < row.updated_at_ms:
+        if row is not None and source.updated_at_ms < row.updated_at_ms and not occasion.is_return:
             return Result.SAME
         if row is None and source.is_deleted:
             return Result.SAME

@@ -100,5 +100,8 @@ class SourceRecords(Protocol):
     def person_at(self, email: str) -> str | None:
         """Return the id of the live person with this address."""
 
+    def holds_entity(self, entity_id: str, *, written_by: str | None = None) -> bool:
+        """Return whether an entity with this id is here; with ``written_by``, whether that actor wrote it last."""
+
     def holds_event(self, event_id: str) -> bool:
         """Return whether the log holds an event."""

@@ -16,8 +16,11 @@ from tests.openmetadata import Fault, now_ms, table_id
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.results import MAY_PASS
+from tocsin.sources.records import SourceEntity
 
 DAY_MS = 86_400_000
 EVERYTHING = Mapping(("*",))
@@ -177,3 +180,35 @@ def test_a_list_that_lags_behind_an_event_takes_nothing_back(mirror: Mirrored) -
     mirror.fake.lists = before
     assert mirror.run(is_full=True).errors == []
     assert mirror.table()["description"] == "Later."
+
+
+def test_what_a_killed_run_created_and_the_source_lost_meanwhile_is_deleted(both: Mirrored) -> None:
+    """Fault scenario 57."""
+    original = both.records.put
+
+    def dying(row: SourceEntity) -> None:
+        if row.source_id == table_id(1) and row.updated_at_ms:
+            raise KeyboardInterrupt
+        original(row)
+
+    both.records.put = dying  # type: ignore[method-assign]  # a kill at this place
+    with pytest.raises(KeyboardInterrupt):
+        both.run()
+    both.records.put = original  # type: ignore[method-assign]
+    both.fake.lists["tables"].pop(table_id(1))
+    report = both.run()
+    assert (report.errors, report.counts["deleted"]) == ([], 1)
+    assert both.is_deleted("table", table_id(1))
+
+
+@pytest.mark.parametrize("name", ["g" * 300, "theirs"])
+def test_an_entity_of_ours_is_not_taken_for_one_that_a_killed_run_brought(both: Mirrored, name: str) -> None:
+    """Fault scenario 57: one of the source has its id, and could not be written."""
+    ours = both.writes.create("glossary", {"name": "ours", "description": "Ours."}, actor=SYSTEM).document
+    put(both, "glossaries", 80, name, id=ours["id"], description="Theirs.")
+    block(both, 1 if name == "theirs" else 100)
+    assert both.run().error_count == 1
+    both.fake.lists["glossaries"] = {}
+    for mapping in (Mapping(("snow", "other")), Mapping(("other",))):
+        both.run(mapping)
+        assert both.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours

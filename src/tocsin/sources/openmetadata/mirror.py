@@ -363,8 +363,8 @@ class Mirror:
 
     def _delete_missing(self, seen_ids: set[str], listed: set[str]) -> None:
         """Delete what the source brought and has no more, unless it is suspiciously much."""
-        entities = (row for row in self._writer.entities.values() if row.is_brought and row.updated_at_ms)
-        mirrored = [row for row in entities if row.entity_type in listed and row.digest != GONE]
+        brought = (row for row in self._writer.entities.values() if row.is_brought and row.digest != GONE)
+        mirrored = [row for row in brought if row.entity_type in listed and self._writer.is_here(row)]
         unseen = [row for row in mirrored if row.source_id not in seen_ids]
         removed = [row for row in unseen if self._is_gone(row)]
         if len(removed) > max(_FEW, _DELETED_SHARE * len(mirrored)) and not self._options.may_delete:

@@ -151,7 +151,8 @@ class Writer:
 
     def _write(self, source: SourceDocument, request: Document, occasion: Occasion, intent: _Intent) -> Result:
         row = intent.row
-        if row is None and not self.is_dry:  # kept before, so that a run that is killed knows what it brought
+        is_id_free = row is None and not self.is_dry and not self.records.holds_entity(source.id)
+        if is_id_free:  # kept before, so that a run that is killed knows what it brought
             row = SourceEntity(source.id, source.kind.name, source.id, is_brought=True)
             self.records.put(row)
         work = _EntityWrite(self, source, request, occasion, replace(intent, row=row))
@@ -253,6 +254,10 @@ class Writer:
         event_id, skipped = record.ids.event(), 1 + len(removal.list_softly_deleted_below(record, entity))
         record.ids = ids_with(record.ids, event_id=event_id, skipped=skipped)
         return removal.delete(record, entity, recursive=True, hard=False)
+
+    def is_here(self, row: SourceEntity) -> bool:
+        """Return whether an entity was brought, also by a run that was killed before it could say so."""
+        return _is_written(row) or self.records.holds_entity(row.entity_id, written_by=self.bot.id)
 
     def brought_ids(self) -> set[str]:
         """Return the ids of what the source brought."""

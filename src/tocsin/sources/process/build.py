@@ -66,8 +66,8 @@ class MirrorRecords:
     def __init__(self, engine: Engine) -> None:
         self._stored = StoredSource(engine, SOURCE)
         self.forget, self.labels, self.list_shown = self._stored.forget, self._stored.labels, self._stored.list_shown
-        self.person_at, self.holds_event = self._stored.person_at, self._stored.holds_event
-        self.list_live = self._stored.list_live
+        self.person_at, self.list_live = self._stored.person_at, self._stored.list_live
+        self.holds_entity, self.holds_event = self._stored.holds_entity, self._stored.holds_event
 
     def state(self) -> SourceState:
         """Return how far the mirror is."""

@@ -97,6 +97,12 @@ class StoredSource:
         person = self._people.by_email(email)
         return None if person is None or person.deleted or person.is_bot else person.id
 
+    def holds_entity(self, entity_id: str, *, written_by: str | None = None) -> bool:
+        """Return whether an entity with this id is here; with ``written_by``, whether that actor wrote it last."""
+        query = select(entity.c.id).where(entity.c.id == entity_id)
+        by_actor = query if written_by is None else query.where(entity.c.updated_by_id == written_by)
+        return bool(fetch_values(self._engine, by_actor))
+
     def holds_event(self, event_id: str) -> bool:
         """Return whether the log holds an event."""
         return bool(fetch_values(self._engine, select(change_event.c.log_offset).where(change_event.c.id == event_id)))

@@ -212,3 +212,35 @@ def test_an_entity_of_ours_is_not_taken_for_one_that_a_killed_run_brought(both: 
     for mapping in (Mapping(("snow", "other")), Mapping(("other",))):
         both.run(mapping)
         assert both.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
+
+
+def test_names_that_change_hands_are_followed(both: Mirrored) -> None:
+    names = ("one", "two", "three")
+    for number, name in enumerate(names):
+        put(both, "glossaries", 60 + number, name, description=name)
+    assert both.run(EVERYTHING).errors == []
+    for order in (("four", "one", "two"), ("one", "two", "four"), ("two", "one", "four"), ("one", "four", "two")):
+        for number, name in enumerate(order):
+            put(both, "glossaries", 60 + number, name, description="d")
+        assert both.run(EVERYTHING, is_full=True).errors == []
+        assert [both.catalogue.get("glossary", Key.by_id(table_id(60 + number)))["name"] for number in range(3)] == [
+            *order
+        ]
+    end = both.end()
+    assert both.run(EVERYTHING, is_full=True).errors == []
+    assert both.end() == end
+
+
+def test_a_name_of_what_is_gone_is_free_for_another(both: Mirrored) -> None:
+    both.run(EVERYTHING)
+    for number, name in enumerate(("one", "two")):
+        put(both, "glossaries", 60 + number, name, description=name)
+    assert both.run(EVERYTHING, is_full=True).errors == []
+    both.fake.tell("entityDeleted", "glossary", both.fake.lists["glossaries"].pop(table_id(60)), now_ms())
+    renamed = put(both, "glossaries", 61, "one", description="two")
+    event = both.fake.tell("entityUpdated", "glossary", renamed, renamed["updatedAt"])
+    assert both.run(EVERYTHING).errors == []
+    glossary = both.catalogue.get("glossary", Key.by_name("one"))
+    assert (glossary["id"], both.is_deleted("glossary", table_id(60))) == (table_id(61), True)
+    assert both.events()[-1].id == event["id"]
+    assert both.run(EVERYTHING, is_full=True).errors == []

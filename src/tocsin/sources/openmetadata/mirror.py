@@ -9,6 +9,7 @@ Next: ``sources/openmetadata/writing.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tocsin.chunks import chunks_of
@@ -348,13 +349,32 @@ class Mirror:
             return self._writer.bring(source, occasion)
         except NameTaken as taken:
             kind = source.kind
-            holder = self._upstream.entity(kind.collection, taken.source_id, fields_of(kind))
-            if holder is None or holder.get("deleted") is True:
+            document = self._upstream.entity(kind.collection, taken.source_id, fields_of(kind))
+            is_gone = document is None or document.get("deleted") is True
+            if is_gone and not taken.is_rename:
                 result = self._writer.bring(source, occasion, takes_over=True)
                 self._forget(taken.source_id)
                 return result
-            self._writer.bring(SourceDocument(kind, holder), Occasion(is_history=occasion.is_history))
-            return self._writer.bring(source, occasion)
+            holder = None if document is None else SourceDocument(kind, document)
+            return self._rename_both(source, occasion, holder, taken.source_id)
+
+    def _rename_both(
+        self, source: SourceDocument, occasion: Occasion, holder: SourceDocument | None, holder_id: str
+    ) -> Result:
+        """Bring an entity after the one that has its name here; that one is set aside if it cannot go before."""
+        its_occasion = Occasion(is_history=occasion.is_history)
+        try:
+            if holder is not None and not holder.is_deleted:
+                self._writer.bring(holder, its_occasion)
+                return self._writer.bring(source, occasion)
+        except NameTaken:  # names went in a circle
+            pass
+        self._writer.set_aside(holder_id)
+        result = self._writer.bring(source, occasion)
+        if holder is not None and not holder.is_deleted:
+            with suppress(NameTaken):  # its name comes free later in the circle: the list or its event brings it
+                self._writer.bring(holder, its_occasion)
+        return result
 
     def _forget(self, source_id: str) -> None:
         if not self._options.is_dry:

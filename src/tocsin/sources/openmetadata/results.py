@@ -26,13 +26,16 @@ class Result(StrEnum):
 
 
 class NameTaken(TocsinError):
-    """Another entity of the source stands here under the same name."""
+    """Another entity of the source stands here under the same name; ``is_rename`` says that one here is to get it."""
 
     code = "NAME_TAKEN"
 
-    def __init__(self, source_id: str, entity_type: str, fqn: str) -> None:
-        self.source_id = source_id
-        super().__init__(f"{entity_type} {fqn}: another entity of the source has this name")
+    def __init__(self, source_id: str, entity_type: str, fqn: str, *, is_rename: bool = False) -> None:
+        self.source_id, self.is_rename = source_id, is_rename
+        super().__init__(
+            f"{entity_type} {fqn}: another entity of the source has this name here; rename that one here, then run "
+            "with --full"
+        )
 
 
 @dataclass(frozen=True)

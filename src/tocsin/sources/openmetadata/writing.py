@@ -255,6 +255,23 @@ class Writer:
         record.ids = ids_with(record.ids, event_id=event_id, skipped=skipped)
         return removal.delete(record, entity, recursive=True, hard=False)
 
+    def set_aside(self, source_id: str) -> None:
+        """Give an entity that the source brought another name, since one of the source has its name now."""
+
+        def work(record: Record) -> Written:
+            entity = record.transaction.find(row.entity_type, Key.by_id(row.entity_id))
+            if entity is None:
+                return Written({}, None)
+            name = f"{entity.document['name']} {row.entity_id}"
+            written = renames.put(record, entity, entity.document | {"name": name})
+            restored = record.transaction.find(row.entity_type, Key.by_id(row.entity_id)) if entity.is_deleted else None
+            return written if restored is None else removal.delete(record, restored, recursive=True, hard=False)
+
+        row = self.entities[source_id]
+        if row.is_brought:
+            self.within(work, Occasion(is_history=True), self.clock.now_ms(), None)
+            self._forget_digest(row)
+
     def is_here(self, row: SourceEntity) -> bool:
         """Return whether an entity was brought, also by a run that was killed before it could say so."""
         return _is_written(row) or self.records.holds_entity(row.entity_id, written_by=self.bot.id)
@@ -412,6 +429,11 @@ class _EntityWrite:
 
     def _move(self, record: Record, old: Stored, fields: Document) -> Written:
         """Rename or move an entity with all below it, hide what is not mapped there, and change the rest of it."""
+        fqn = draft_of(record.resolver(), self.source.kind, fields).fqn
+        holder = record.transaction.find(old.entity_type, Key.by_name(fqn))
+        before = self.writer.row_of(holder.id) if holder is not None and holder.id != old.id else None
+        if before is not None:
+            raise NameTaken(before.source_id, old.entity_type, fqn, is_rename=True)
         moved = renames.put(record, old, fields)
         current = record.transaction.find(old.entity_type, Key.by_id(old.id))
         if current is None or current == old:

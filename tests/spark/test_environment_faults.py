@@ -76,7 +76,7 @@ def keep_main_query(
 
     def keep() -> None:
         try:
-            keep_running(query, environment, stopping, works)
+            keep_running(query, environment, stopping, works.set)
         except Exception as error:  # noqa: BLE001  # notified below
             failed.append(error)
 

@@ -32,7 +32,7 @@ from tocsin.model.preferences import Frequency, Preferences
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
-from tocsin.spark.session import with_fast_checkpoints
+from tocsin.spark.session import configure, with_fast_checkpoints
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import change_event, message, notification
@@ -125,6 +125,18 @@ def expected_notifications_in(engine: Engine, *, after: int = 0) -> dict[str, tu
             reasons = [reason.to_wire() for reason in draft.reasons.in_order]
             notified[due.id] = (draft.event.event_id, str(draft.channel), draft.key, draft.recipient_id, reasons)
     return notified
+
+
+def test_a_query_with_nothing_to_do_reports_as_soon_as_it_has_looked_at_the_log(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    SmallCompany(sqlite_engine)
+    log, progress = EventLog(sqlite_engine), Notifications(sqlite_engine)
+    progress.advance(QUERY_NAME, log.readable_end(), now_ms=STARTED_MS)
+    parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), clock=FixedClock(STARTED_MS + 60_000))
+    configure(parts.session, {"spark.sql.streaming.noDataProgressEventInterval": "3600000"})
+    with streaming(parts):  # Spark would not speak of it within the hour
+        until(lambda: log.reported_at_ms(QUERY_NAME) == STARTED_MS + 60_000, within_s=90)
 
 
 def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def running():
 query = Supervised("match_stream", Path("nowhere"), running)
 try:
     environment = QueryEnvironment(session, NoReports(), Path("."), SystemClock())
-    keep_running(query, environment, threading.Event(), threading.Event())
+    keep_running(query, environment, threading.Event(), lambda: None)
 except Unavailable as error:
     print(error.message)
 try:

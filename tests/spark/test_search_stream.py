@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -113,12 +112,8 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
     SmallCompany(sqlite_engine)
     failing = Failing(SearchWrites(sqlite_engine))
     query = supervised_query(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
-    environment, begun = (
-        QueryEnvironment(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS)),
-        threading.Event(),
-    )
-    begun.set()
-    with running_alongside(query, environment, begun, ends_within_s=60):
+    environment = QueryEnvironment(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS))
+    with running_alongside(query, environment, ends_within_s=60):
         until(lambda: failing.failures == 1, within_s=90)
         until(lambda: has_caught_up(sqlite_engine), within_s=90)
     assert fqns_for(sqlite_engine, "orders") == ["pg.store.public.orders"]

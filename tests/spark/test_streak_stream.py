@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -70,10 +69,9 @@ def keeping(
     parts: MatchStreamParts, spark: SparkSession, engine: Engine, checkpoint: Path
 ) -> AbstractContextManager[None]:
     # The next query may use the same checkpoint: this one must have ended, however busy the machine is.
-    query, begun = supervised_query(parts), threading.Event()
-    begun.set()
+    query = supervised_query(parts)
     environment = QueryEnvironment(spark, Waits(engine), checkpoint.parent, SystemClock())
-    return running_alongside(query, environment, begun, ends_within_s=120)
+    return running_alongside(query, environment, ends_within_s=120)
 
 
 def has_read_all_reports(engine: Engine) -> bool:

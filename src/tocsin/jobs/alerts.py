@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
@@ -106,15 +107,17 @@ class CurrentAlerts:
         self._store = store
         self._select = select
         self._alerts: Alerts | None = None
+        self._reading = threading.Lock()
 
     def read(self) -> Alerts:
-        """Return the current alerts."""
-        revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
-        if self._alerts is None or self._alerts.revision != revision:
-            before = self._alerts or Alerts(0, index_of(()), AlertFacts({}, {}))
-            self._alerts = self._read_changes(before, revision)
-            before.forget()
-        return self._alerts
+        """Return the current alerts; several threads may ask."""
+        with self._reading:
+            revision = self._store.revision()  # first: what changes while we read is seen again the next time
+            if self._alerts is None or self._alerts.revision != revision:
+                before = self._alerts or Alerts(0, index_of(()), AlertFacts({}, {}))
+                self._alerts = self._read_changes(before, revision)
+                before.forget()
+            return self._alerts
 
     def _read_changes(self, before: Alerts, revision: int) -> Alerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""

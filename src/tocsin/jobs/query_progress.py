@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,7 +38,10 @@ from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.upkeep.high_water_marks import planned_position
 
-_READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
+_IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
+"""What Spark says, for a moment each time, of a query that has done all there is to do."""
+
+_READS = _IDLE | {"Processing new data"}
 """What Spark says of a query whose source has answered."""
 
 _CAME_LATE = "Python worker failed to connect back"
@@ -131,8 +135,10 @@ def following_the_log(
     set_aside_if_damaged(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
     position = _position_of(reported)
-    with reporting(session, reported, position):
+    with reporting(session, reported, position) as reporter:
         query = start_query(lambda: _start(stream(position.offset), reported, interval))
+        if has_worked(query):
+            reporter.report()  # Spark's first event of an idle query comes ten seconds later
         try:
             yield query
         finally:
@@ -171,13 +177,18 @@ def start_query(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     """
     query = start()
     for _ in range(_STARTS_AGAIN):
-        while query.isActive and query.status["message"] not in _READS:
+        while query.isActive and query.lastProgress is None and query.status["message"] not in _READS:
             time.sleep(_LOOK_EVERY_S)
         if query.isActive or _CAME_LATE not in str(query.exception()):
             break
         _LOG.warning("query_started_again", query=query.name, reason=_CAME_LATE)
         query = start()
     return query
+
+
+def has_worked(query: StreamingQuery) -> bool:
+    """Return whether a query has done a micro-batch, or looked at the log and found nothing to do."""
+    return query.lastProgress is not None or query.status["message"] in _IDLE
 
 
 def in_few_words(work: BatchFunction) -> BatchFunction:
@@ -204,12 +215,12 @@ def _brief(reason: str) -> str:
 
 
 @contextmanager
-def reporting(session: SparkSession, reported: MonitoredQuery, position: LogPosition) -> Iterator[None]:
+def reporting(session: SparkSession, reported: MonitoredQuery, position: LogPosition) -> Iterator[_Reporter]:
     """Report the query, which ``session`` runs and which is done up to ``position``, until the block ends."""
     reporter = _Reporter(reported, position)
     session.streams.addListener(reporter)
     try:
-        yield
+        yield reporter
     finally:
         with unless_spark_has_ended():
             session.streams.removeListener(reporter)
@@ -229,6 +240,7 @@ class _Reporter(StreamingQueryListener):
 
     def __init__(self, reported: MonitoredQuery, position: LogPosition) -> None:
         self._reported, self._done = reported, position
+        self._reporting = threading.Lock()
         self._said: LogPosition | None = None
         self._run_id: object = None
 
@@ -241,25 +253,33 @@ class _Reporter(StreamingQueryListener):
         source = event.progress.sources[0]
         if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
             end = LogPosition.of_json(json.loads(source.endOffset))
-            self._done = end
-            self._say()
+            self._report_through(end)
             batch_id = event.progress.batchId
             _LOG.info("batch_committed", query=event.progress.name, batch_id=batch_id, log_offset=end.offset)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
         if event.runId == self._run_id:
-            self._say()
+            self.report()
 
-    def _say(self) -> None:
-        """Store the query's progress if it is new; if the store is unavailable, when idle, or at the next start."""
-        try:
-            position = self._reported.read_through(self._done)
-            if position != self._said:
-                self._reported.advance(position)
-        except FAILURES as error:
-            _LOG.warning("progress_not_noted", query=self._reported.query_name, reason=str(error).splitlines()[0])
-        else:
-            self._said = position
+    def report(self) -> None:
+        """Store how far the query is, which has looked at the log and is idle."""
+        self._report_through(None)
+
+    def _report_through(self, end: LogPosition | None) -> None:
+        """Store the query's progress if it is new; if the store is unavailable, when idle, or at the next start.
+
+        ``end`` is where a micro-batch ended. The thread that starts a query reports beside Spark's listeners.
+        """
+        with self._reporting:
+            self._done = end or self._done
+            try:
+                position = self._reported.read_through(self._done)
+                if position != self._said:
+                    self._reported.advance(position)
+            except FAILURES as error:
+                _LOG.warning("progress_not_noted", query=self._reported.query_name, reason=str(error).splitlines()[0])
+            else:
+                self._said = position
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
         is_to_start_again = event.exception and _CAME_LATE in event.exception

@@ -23,6 +23,7 @@ from tocsin.clock import Clock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs.checkpoint import is_damage, set_aside
 from tocsin.jobs.intervals import FAILURES, brief
+from tocsin.jobs.query_progress import has_worked
 from tocsin.store.database.faults import Fault, fault_in, fault_of
 from tocsin.store.database.folder import check_takes_files
 from tocsin.threads import run_beside
@@ -33,9 +34,6 @@ TRIES = 3
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 30.0
 _LOOK_EVERY_S = 0.5
 _ENDS_WITHIN_S = 10.0
-_IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
-"""What Spark says of a query that has done all there is to do."""
-
 _LOG = structlog.get_logger(__name__)
 
 
@@ -92,16 +90,16 @@ class _End:
 
 
 def keep_running(
-    query: Supervised, environment: QueryEnvironment, stopping: threading.Event, works: threading.Event
+    query: Supervised, environment: QueryEnvironment, stopping: threading.Event, go_on: Callable[[], None]
 ) -> None:
-    """Run ``query`` until ``stopping`` is set; ``works`` is set once it does its work for the first time.
+    """Run ``query`` until ``stopping`` is set; call ``go_on`` at each look at it once it does its work.
 
     Raises
     ------
     InternalError : it fails repeatedly, and none of its dependencies is at fault
     Unavailable : it fails for a permanent fault; the message says what to do
     """
-    failures, watch = 0, _QueryWatch(query, environment, stopping, works)
+    failures, watch = 0, _QueryWatch(query, environment, stopping, go_on)
     while (end := watch.run()) is not None:
         failures = 0 if end.has_worked else failures
         fault = fault_in(end.reason) or environment.fault(query.name, environment.clock.now_ms(), "query_failed")
@@ -125,20 +123,18 @@ def keep_running(
 
 @contextmanager
 def running_alongside(
-    query: Supervised, environment: QueryEnvironment, after: threading.Event, *, ends_within_s: float = _ENDS_WITHIN_S
+    query: Supervised, environment: QueryEnvironment, *, ends_within_s: float = _ENDS_WITHIN_S
 ) -> Iterator[None]:
-    """Run ``query`` in a thread of its own until the block ends, once ``after`` is set.
+    """Run ``query`` in a thread of its own until the block ends.
 
     What does not pass is logged and tried again, seldom: it must not keep the others from their work. A query that has
     not ended within ``ends_within_s`` is left to itself: its process is about to end.
     """
 
     def keep(stopping: threading.Event) -> None:
-        while not (after.wait(environment.look_every_s) or stopping.is_set()):
-            pass
         while not stopping.is_set():
             try:
-                keep_running(query, environment, stopping, threading.Event())
+                keep_running(query, environment, stopping, _do_nothing)
             except (InternalError, Unavailable) as error:
                 _LOG.error("query_given_up", query=query.name, reason=error.message, again_in_s=_LONGEST_WAIT_S)
                 stopping.wait(_LONGEST_WAIT_S)
@@ -147,13 +143,17 @@ def running_alongside(
         yield
 
 
+def _do_nothing() -> None:
+    """Do nothing once a query does its work."""
+
+
 class _QueryWatch:
     """The life of one query, over all its runs."""
 
     def __init__(
-        self, query: Supervised, environment: QueryEnvironment, stopping: threading.Event, works: threading.Event
+        self, query: Supervised, environment: QueryEnvironment, stopping: threading.Event, go_on: Callable[[], None]
     ) -> None:
-        self._query, self._environment, self._stopping, self._works = query, environment, stopping, works
+        self._query, self._environment, self._stopping, self._go_on = query, environment, stopping, go_on
         self._waits_since_ms: int | None = None
         self._has_worked = False
         self._is_clear = False
@@ -163,8 +163,9 @@ class _QueryWatch:
         self._has_worked = self._is_clear = False
         try:
             with self._query.running() as query:
-                while query.isActive and not self._stopping.wait(self._environment.look_every_s):
+                while query.isActive and not self._stopping.is_set():
                     self._look_at(query)
+                    self._stopping.wait(self._environment.look_every_s)
                 reason = None if self._stopping.is_set() else str(query.exception())
         except FAILURES as error:
             reason = f"{type(error).__module__}.{type(error).__name__}: {error}"
@@ -196,9 +197,10 @@ class _QueryWatch:
     def _look_at(self, query: StreamingQuery) -> None:
         """Note that the query works, as soon as it has done a micro-batch or has nothing to do."""
         if not self._has_worked:
-            self._has_worked = query.lastProgress is not None or query.status["message"] in _IDLE
+            self._has_worked = has_worked(query)
+        if self._has_worked:
+            self._go_on()
         if self._has_worked and not self._is_clear:
-            self._works.set()
             self._is_clear = self._clear_wait()
 
     def _clear_wait(self) -> bool:

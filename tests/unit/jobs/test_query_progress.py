@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tocsin.jobs.query_progress import BatchError, in_few_words, start_query
+from tocsin.jobs.query_progress import BatchError, has_worked, in_few_words, start_query
 
 LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
 READS = "Waiting for data to arrive"
@@ -26,6 +26,7 @@ class Query:
     says: list[str]
     failure: str | None = None
     name: str = "some_stream"
+    lastProgress: object = None  # noqa: N815  # Spark's name
     looks: Iterator[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +54,12 @@ def start_one_of(*queries: Query) -> tuple[Query, int]:
 def test_a_query_that_reads_is_given_at_once() -> None:
     reads = Query(["Initializing sources", READS])
     assert start_one_of(reads, Query([READS])) == (reads, 1)
+
+
+def test_a_query_that_has_looked_is_given_though_it_looks_again() -> None:
+    looks_again = Query(["Getting offsets", "Getting offsets"], lastProgress={"batchId": 0})
+    assert start_one_of(looks_again, Query([READS])) == (looks_again, 1)
+    assert has_worked(cast(StreamingQuery, looks_again))
 
 
 def test_a_query_whose_python_was_late_is_started_again() -> None:

@@ -105,7 +105,7 @@ def keep_until_it_works(query: Query, on: QueryEnvironment, tmp_path: Path) -> N
 
     def keep() -> None:
         try:
-            keep_running(Supervised("some_stream", tmp_path / "some_stream", query.running), on, stopping, works)
+            keep_running(Supervised("some_stream", tmp_path / "some_stream", query.running), on, stopping, works.set)
         except (InternalError, Unavailable) as error:
             failed.append(error)
 

@@ -102,6 +102,7 @@ def test_a_server_that_is_away_is_given_up_soon(mirror: Mirrored) -> None:
 
 
 def test_a_token_that_ends_between_the_lists_and_the_questions_deletes_nothing(mirror: Mirrored) -> None:
+    """Fault scenario 72."""
     mirror.run()
     mirror.fake.lists["tables"].pop(table_id(0))
     mirror.fake.faults = [Fault(f"/tables/{table_id(0)}", 401, b"{}", times=1)]

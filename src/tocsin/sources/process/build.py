@@ -98,8 +98,8 @@ def run_once(settings: Settings, options: RunOptions, *, progress: Progress | No
     InvalidSetting : the address or the token is missing
     Conflict : another run goes on
     """
-    with _opened_mirror(settings) as (engine, complete_settings):
-        return _run(engine, complete_settings, options, threading.Event(), progress)
+    with _opened_mirror(settings) as (engine, _):
+        return _run(engine, with_token(engine, settings), options, threading.Event(), progress)
 
 
 def keep_running(settings: Settings, options: RunOptions) -> None:
@@ -107,16 +107,25 @@ def keep_running(settings: Settings, options: RunOptions) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    with _opened_mirror(settings) as (engine, complete_settings):
+    repeat_runs(settings, options, stop)
+
+
+def repeat_runs(settings: Settings, options: RunOptions, stop: threading.Event) -> None:
+    """Make runs until ``stop`` is set. Raises as ``run_once``, at its beginning."""
+    with _opened_mirror(settings) as (engine, lead):
         while not stop.is_set():
-            _run_or_wait(engine, complete_settings, options, stop)
+            _run_or_wait(engine, settings, options, stop, lead)
             stop.wait(settings.openmetadata_interval_s)
 
 
-def _run_or_wait(engine: Engine, settings: Settings, options: RunOptions, stop: threading.Event) -> None:
-    """Make one run; what may pass is left to the next one."""
+def _run_or_wait(
+    engine: Engine, settings: Settings, options: RunOptions, stop: threading.Event, lead: RelayLead
+) -> None:
+    """Make one run, with the token of this moment; what may pass is left to the next one."""
     try:
-        report = _run(engine, settings, options, stop, None)
+        if not lead.keep():
+            raise _another_run()
+        report = _run(engine, with_token(engine, settings), options, stop, None)
         _log.info("mirror.ran", errors=report["errors"][:5], **report["counts"])
     except InvalidSetting:
         raise
@@ -142,25 +151,40 @@ def read_status(engine: Engine) -> Document:
 
 
 @contextmanager
-def _opened_mirror(settings: Settings) -> Iterator[tuple[Engine, Settings]]:
+def _opened_mirror(settings: Settings) -> Iterator[tuple[Engine, RelayLead]]:
     if not settings.openmetadata_url:
         raise InvalidSetting(
             "No OpenMetadata is set. Set TOCSIN_OPENMETADATA_URL to its address.", field="openmetadata_url"
         )
     with open_store(settings) as engine:
-        complete_settings = with_stored_secrets(engine, settings)
-        if complete_settings.openmetadata_token is None:
-            raise InvalidSetting(
-                "The token is missing: run `tocsin admin secret openmetadata_token`, or set TOCSIN_OPENMETADATA_TOKEN.",
-                field="openmetadata_token",
-            )
+        with_token(engine, settings)
         lead = RelayLead(engine, f"source-{SOURCE}", SystemClock(), lease_s=_LEASE_S)
         if not lead.try_to_take():
-            raise Conflict("Another run of the mirror goes on: wait for its end.")
+            raise _another_run()
         try:
-            yield engine, complete_settings
+            yield engine, lead
         finally:
             lead.give_up()
+
+
+def with_token(engine: Engine, settings: Settings) -> Settings:
+    """Return the settings with the secrets that are stored now.
+
+    Raises
+    ------
+    InvalidSetting : there is no token
+    """
+    complete_settings = with_stored_secrets(engine, settings)
+    if complete_settings.openmetadata_token is None:
+        raise InvalidSetting(
+            "The token is missing: run `tocsin admin secret openmetadata_token`, or set TOCSIN_OPENMETADATA_TOKEN.",
+            field="openmetadata_token",
+        )
+    return complete_settings
+
+
+def _another_run() -> Conflict:
+    return Conflict("Another run of the mirror goes on: wait for its end.")
 
 
 def _run(

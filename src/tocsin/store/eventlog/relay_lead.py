@@ -16,6 +16,7 @@ from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin.clock import Clock, Steady, steady_s
 from tocsin.store.database.engine import STORE_FAILURES, is_sqlite
@@ -84,6 +85,17 @@ class RelayLead:
             self._session.rollback()
         elif self._file is None:
             self._lock()
+
+    def keep(self) -> bool:
+        """Take the lead anew if the session that held its lock has ended; return whether this process leads."""
+        if self._file is not None or self._session is not None:
+            try:
+                self.check()
+            except SQLAlchemyError:
+                self.give_up()
+            else:
+                return True
+        return self.try_to_take()
 
     def give_up(self) -> None:
         """Let another relay lead."""

@@ -11,7 +11,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from multiprocessing.context import ForkProcess
 
 STOP = (signal.SIGINT, signal.SIGTERM)
@@ -55,6 +56,24 @@ def end_forks(processes: Collection[ForkProcess], *, grace_s: float) -> None:
         give_up_s = time.monotonic() + grace_s
         for process in processes:
             process.join(max(0.0, give_up_s - time.monotonic()))
+
+
+@contextmanager
+def stop_requests() -> Iterator[int]:
+    """Yield a file that can be read once this process has to stop."""
+    stop, to_stop = os.pipe()
+
+    def ask_to_stop(_number: int, _frame: object) -> None:
+        os.write(to_stop, b".")
+
+    before = {number: signal.signal(number, ask_to_stop) for number in STOP}
+    try:
+        yield stop
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+        os.close(stop)
+        os.close(to_stop)
 
 
 def end_in_words(code: int) -> str:

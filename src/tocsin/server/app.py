@@ -5,13 +5,14 @@ Every path begins with ``/api/v1`` (or ``/v1``); ``/`` is the web page. Next: ``
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import cache, partial
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Any
@@ -92,6 +93,7 @@ from tocsin.store.database.vault import use_vault
 from tocsin.store.upkeep.high_water_marks import check_and_warn, marking
 
 _STOP_WITHIN_S = 5
+_TICK_S = 1.0
 _CONNECTIONS, _FEWEST_CONNECTIONS = 12, 4
 """Connections to the store that all processes of a server keep together, and each at least."""
 _log = structlog.get_logger()
@@ -245,8 +247,28 @@ class StreamingServer(uvicorn.Server):
     """A server that ends its open streams first, so that a stop need not wait for them, and then ends well."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        self._is_to_exit, self._exit_asked = False, asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         super().__init__(config)
         self._streams = app.state.parts.traffic.streams
+
+    @property
+    def should_exit(self) -> bool:
+        """Whether the server is to stop; any thread, or a signal's handler, may set it."""
+        return self._is_to_exit
+
+    @should_exit.setter
+    def should_exit(self, is_to_exit: bool) -> None:
+        self._is_to_exit = is_to_exit
+        if is_to_exit and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._exit_asked.set)
+
+    async def main_loop(self) -> None:
+        """Wait for the end; once a second the time that answers carry is set. uvicorn's own wakes up ten times."""
+        self._loop = asyncio.get_running_loop()
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._exit_asked.wait(), _TICK_S)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

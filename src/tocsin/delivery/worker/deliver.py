@@ -146,10 +146,14 @@ class Worker:
     async def _claim_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             self._recorded_count, self._has_failed = 0, False
-            claimed_count = await self._claim() if self._place.may_begin() else 0
+            claimed_count = await self._claim() if self._place.may_begin() and not self._is_idle() else 0
             self._look_at_processes(stop)
             if claimed_count < self._parts.limits.claim:
                 await self._until_half_is_recorded(claimed_count, stop)
+
+    def _is_idle(self) -> bool:
+        """Return whether nothing is in hand, and nothing can be claimed as far as one knows without a query."""
+        return not (self._leases or self._claim_unknown) and self._parts.queue.messages.are_known_to_be_missing()
 
     def _look_at_processes(self, stop: asyncio.Event) -> None:
         """Keep to this process's share, ask for another process while webhooks pile up, and end if it is idle."""
@@ -220,6 +224,8 @@ class Worker:
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
+        if not in_hand.total() and not messages.are_waiting():
+            return [], []
         self._pauses = pauses = replace(messages.pauses(now_ms), full_lanes=room.full_lanes)
         free = limits.in_flight - in_hand.total()
         limit = min(limits.claim, free)

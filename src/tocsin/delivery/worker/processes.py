@@ -7,11 +7,8 @@ Next: ``delivery/worker/shares.py``, ``delivery/worker/deliver.py``.
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pipe
@@ -22,7 +19,7 @@ import structlog
 
 from tocsin.delivery.worker.shares import Place, ProcessTable
 from tocsin.errors import TocsinError, Unavailable
-from tocsin.forks import STOP, EarlyDeaths, end_forks, end_in_words, fork
+from tocsin.forks import EarlyDeaths, end_forks, end_in_words, fork, stop_requests
 from tocsin.store.database.engine import STORE_FAILURES
 from tocsin.store.database.faults import known_failure
 
@@ -54,7 +51,7 @@ def work_in(limit: int, work: Work, prepare: Callable[[], None]) -> None:
     Unavailable : the first process does not stay up
     TocsinError : what a process raised
     """
-    with _stopping() as stop:
+    with stop_requests() as stop:
         if not _has_prepared(prepare, stop):
             return
         processes = _WorkerProcesses(limit, work)
@@ -64,24 +61,6 @@ def work_in(limit: int, work: Work, prepare: Callable[[], None]) -> None:
                 processes.attend(ready)
         finally:
             processes.end()
-
-
-@contextmanager
-def _stopping() -> Iterator[int]:
-    """Yield a file that can be read once this process has to stop."""
-    stop, to_stop = os.pipe()
-
-    def ask_to_stop(_number: int, _frame: object) -> None:
-        os.write(to_stop, b".")
-
-    before = {number: signal.signal(number, ask_to_stop) for number in STOP}
-    try:
-        yield stop
-    finally:
-        for number, action in before.items():
-            signal.signal(number, action)
-        os.close(stop)
-        os.close(to_stop)
 
 
 def _has_prepared(prepare: Callable[[], None], stop: int) -> bool:

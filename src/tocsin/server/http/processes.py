@@ -7,25 +7,23 @@ workers do neither (``docs/decisions/0041-our-own-supervisor.md``). Next: ``serv
 
 from __future__ import annotations
 
-import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 
 import structlog
 
 from tocsin.errors import Conflict, Unavailable
-from tocsin.forks import STOP, EarlyDeaths, end_forks, end_in_words, fork
+from tocsin.forks import EarlyDeaths, end_forks, end_in_words, fork, stop_requests
 
 Serve = Callable[[int], None]
 """Serves until SIGTERM; given the number of its process, from 0."""
 
-_LOOK_EVERY_S = 0.1
 _GRACE_S = 8.0
 _log = structlog.get_logger()
 
@@ -42,18 +40,15 @@ def serve_in(count: int, serve: Serve) -> None:
     if count == 1:
         serve(0)
         return
-    stop = threading.Event()
-    before = {number: signal.signal(number, lambda _number, _frame: stop.set()) for number in STOP}
     family = _Family(serve)
-    try:
-        for number in range(count):
-            family.start(number)
-        while not stop.wait(_LOOK_EVERY_S):
-            family.replace_the_dead()
-    finally:
-        family.end()
-        for number, action in before.items():
-            signal.signal(number, action)
+    with stop_requests() as stop:
+        try:
+            for number in range(count):
+                family.start(number)
+            while stop not in wait((stop, *family.ends())):
+                family.replace_the_dead()
+        finally:
+            family.end()
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,10 @@ class _Family:
 
     def start(self, number: int) -> None:
         self._running.append(_Child(number, fork(partial(self._serve, number)), time.monotonic()))
+
+    def ends(self) -> list[int]:
+        """Return what can be read once a process has ended."""
+        return [child.process.sentinel for child in self._running]
 
     def replace_the_dead(self) -> None:
         for child in [one for one in self._running if not one.process.is_alive()]:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError,
 
 from tocsin.errors import InvalidSetting, TocsinError, Unavailable
 from tocsin.store.database.group_commit import WRITER_LIMITS, Turns, WriterLimits
+from tocsin.store.database.version import keep_version
 
 STORE_FAILURES = (SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
 """What asking the store raises where the store or its disk fails."""
@@ -220,6 +221,7 @@ def _sqlite(url: str, synchronous: str, writers: WriterLimits) -> Engine:
     turns = Turns(engine, writers)
     engine.update_execution_options(**{_TURNS: turns})
     event.listen(engine, "engine_disposed", lambda _engine: turns.close())
+    keep_version(engine)
     return engine
 
 

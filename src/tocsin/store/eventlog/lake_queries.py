@@ -18,6 +18,7 @@ from tocsin.model.requested_job import OPEN, JobState
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, fetch_value, is_sqlite, reading, writing
 from tocsin.store.database.log_tables import lake_query
+from tocsin.store.database.version import SeldomRows
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 UNASKED_MS = 60_000
@@ -39,6 +40,7 @@ class RequestedQueries:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._open = SeldomRows(engine, lambda: fetch_first(engine, _ANY_OPEN) is not None)
 
     def add(self, query: LakeQuery, *, most_open: int) -> None:
         """Store a query.
@@ -89,7 +91,7 @@ class RequestedQueries:
 
     def claim(self, runner: str, *, now_ms: int) -> LakeQuery | None:
         """Claim the next query that is waiting; those that nobody waits for any more, or whose pipeline died, end."""
-        if fetch_first(self._engine, _ANY_OPEN) is None:  # so it is nearly always
+        if not self._open.are_there():  # so it is nearly always
             return None
         self._end_abandoned(now_ms)
         free = select(lake_query).where(_ROW.state == JobState.WAITING.value)

@@ -15,6 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.requested_job import OPEN, JobState, RequestedJob
 from tocsin.store.database.documents import to_text
 from tocsin.store.database.engine import fetch_first, reading, writing
+from tocsin.store.database.version import SeldomRows
 from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 MOST_TRIES = 3
@@ -30,7 +31,8 @@ class RequestedJobs(ABC, Generic[Job]):
         self._engine, self.kind = engine, kind
         self._table, self._columns = table, table.c
         self._is_open = table.c.state.in_([state.value for state in OPEN])
-        self._any_open = select(table.c.id).where(self._is_open).limit(1)
+        any_open = select(table.c.id).where(self._is_open).limit(1)
+        self._open = SeldomRows(engine, lambda: fetch_first(engine, any_open) is not None)
 
     @abstractmethod
     def job_of(self, row: Row[*tuple[Any, ...]]) -> Job:  # Any: a column's value
@@ -51,7 +53,7 @@ class RequestedJobs(ABC, Generic[Job]):
         A heartbeat as far in the future dates from before a clock was set back, and counts as lost, too.
         A job that has been claimed ``MOST_TRIES`` times already fails instead.
         """
-        if fetch_first(self._engine, self._any_open) is None:  # so it is nearly always
+        if not self._open.are_there():  # so it is nearly always
             return None
         is_alive = self._columns.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
         is_lost = and_(self._columns.state == JobState.RUNNING.value, ~is_alive)

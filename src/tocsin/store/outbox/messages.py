@@ -51,6 +51,7 @@ from tocsin.store.database.tables import (
     notification,
     worker_session,
 )
+from tocsin.store.database.version import SeldomRows
 from tocsin.store.outbox.current_state import with_deleted_owners, with_incidents
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
@@ -65,6 +66,7 @@ SENT_BYTES = 64 * 2**20
 
 Which = ColumnElement[bool] | TextClause
 _WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
+_ANY_WAITING = tuple(select(message.c.id).where(which).limit(1) for which in _WAITING)
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
@@ -74,6 +76,19 @@ class Messages:
     def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES, webhooks_only: bool = False) -> None:
         self._engine, self._shown_bytes = engine, shown_bytes
         self._live = _WEBHOOKS if webhooks_only else _LIVE
+        self._waiting = SeldomRows(engine, self._has_waiting)
+
+    def are_waiting(self) -> bool:
+        """Return whether messages wait to be sent, now or later; without a query where nothing was committed since."""
+        return self._waiting.are_there()
+
+    def are_known_to_be_missing(self) -> bool:
+        """Return whether no message waits, for all that one knows without a query."""
+        return self._waiting.are_known_to_be_missing()
+
+    def _has_waiting(self) -> bool:
+        with reading(self._engine) as connection:
+            return any(connection.execute(query).first() is not None for query in _ANY_WAITING)
 
     def due_destinations(self, now_ms: int, *, replayed: bool = False) -> list[str]:
         """Return the ids of all destinations for which a message is due and free, in order: live ones or replayed."""

@@ -10,16 +10,20 @@ from uuid import uuid4
 import orjson
 import pytest
 from sqlalchemy import Engine, func, select
+from sqlalchemy.event import listens_for
+from sqlalchemy.exc import SQLAlchemyError
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.catalogue.ingest.requests import EventArrival
 from tocsin.catalogue.ingest.writes import CHUNK, IngestResult, IngestRules, IngestState, IngestWrites
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
+from tocsin.errors import TocsinError
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.store.database.engine import reading
+from tocsin.store.database.faults import fault_of
 from tocsin.store.database.log_tables import ingested_event
 from tocsin.store.eventlog.ingested import EventOrigins
 
@@ -344,3 +348,28 @@ def test_a_person_who_is_erased_is_no_claimed_author_any_more(
     origin = EventOrigins(store_engine).of_event(result.written.event.id)
     assert origin is not None
     assert origin.author is None
+
+
+@pytest.mark.parametrize("before_count", [0, CHUNK])
+def test_events_that_a_full_disk_refuses_are_applied_once_later(sqlite_engine: Engine, before_count: int) -> None:
+    """Fault scenario 53."""
+    shop = company(sqlite_engine)
+    writes, limits = IngestWrites(shop.catalogue, shop.clock), [1_073_741_823]
+
+    @listens_for(sqlite_engine, "begin")
+    def limit(connection: Any) -> None:  # Any: the driver's own connection
+        connection.connection.dbapi_connection.execute(f"PRAGMA max_page_count = {limits[0]}")
+
+    tables = [shop.table(f"f{number}") | {"description": "x" * 9_000} for number in range(2 * CHUNK)]
+    events = [change("entityCreated", f"{SCHEMA}.{table['name']}", entity=table) for table in tables]
+    send(writes, shop, *events[:before_count])
+    limits[0] = 1
+    with pytest.raises((TocsinError, SQLAlchemyError)) as refused:
+        send(writes, shop, *events)
+    assert fault_of(refused.value) is not None
+    limits[0] = 1_073_741_823
+    sqlite_engine.dispose()
+    assert states(send(writes, shop, *events)).count("applied") == len(events) - before_count
+    assert set(states(send(writes, shop, *events))) == {"duplicate"}
+    names = [one.entity_fully_qualified_name for one in shop.events_after(0)]
+    assert [names.count(f"{SCHEMA}.{table['name']}") for table in tables] == [1] * len(tables)

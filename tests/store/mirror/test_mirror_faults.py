@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,3 +248,27 @@ def test_a_name_of_what_is_gone_is_free_for_another(both: Mirrored) -> None:
     assert (glossary["id"], both.is_deleted("glossary", table_id(60))) == (table_id(61), True)
     assert both.events()[-1].id == event["id"]
     assert both.run(EVERYTHING, is_full=True).errors == []
+
+
+def test_a_restored_backup_gets_what_came_after_it_once_with_the_same_ids(mirror: Mirrored, tmp_path: Path) -> None:
+    """Fault scenario 71."""
+    mirror.alert()
+    mirror.run()
+    notify_all(mirror.engine)
+    backup, store = tmp_path / "backup.db", Path(str(mirror.engine.url.database))
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute(f"VACUUM INTO '{backup}'")
+    after = change_table(mirror, description="Later.")
+    event = mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    mirror.fake.tell("entityDeleted", "table", mirror.fake.lists["tables"].pop(table_id(1)), now_ms())
+    mirror.run()
+    before = mirror.events()
+    mirror.engine.dispose()
+    for ending in ("-wal", "-shm"):
+        Path(f"{store}{ending}").unlink(missing_ok=True)
+    store.write_bytes(backup.read_bytes())
+    assert mirror.run().errors == []
+    assert mirror.table()["description"] == "Later."
+    assert [event.id for event in mirror.events()] == [event.id for event in before]
+    assert event["id"] in {event.id for event in mirror.events()}
+    assert notify_all(mirror.engine) == 2

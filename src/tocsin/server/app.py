@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 import structlog
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -37,7 +37,7 @@ from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.paths import API, Acceptable, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.query_names import check_query_names
-from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.http.routing import COLLECTION, IndexedRouter, LaidOutRoute, lay_out
 from tocsin.server.openapi.document import openapi_document
 from tocsin.server.request import caller_of
 from tocsin.server.routes import events, ingest, lake_queries, search, sheets
@@ -307,13 +307,13 @@ _OF_ALERTS = (
 
 
 @cache
-def _routes() -> APIRouter:
+def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
-    routes = APIRouter()
+    routes: list[LaidOutRoute] = []
     by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
     described = (version.router, health.router, rdf.open_router)
     for open_to_all in (*described, users.open_router, openid.open_router, *by_link):
-        lay_out(routes, open_to_all, API, [Depends(check_query_names)])
+        routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
         users,
@@ -347,14 +347,14 @@ def _routes() -> APIRouter:
         tasks,
         threads,
     ):
-        lay_out(routes, resource.router, API, dependencies)
-    lay_out(routes, profiles.of_types, API, dependencies)
+        routes += lay_out(resource.router, API, dependencies)
+    routes += lay_out(profiles.of_types, API, dependencies)
     of_every_collection = (bulk, sheets, listing, history, context, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
-        lay_out(routes, router, f"{API}/{COLLECTION}", dependencies)
+        routes += lay_out(router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events, ingest):  # after all others: their paths could be of collections, too
-        lay_out(routes, resource.router, API, dependencies)
-    lay_out(routes, lag.metrics_router, "", dependencies)
-    lay_out(routes, schemas.router, "")
-    lay_out(routes, page.router, "")
+        routes += lay_out(resource.router, API, dependencies)
+    routes += lay_out(lag.metrics_router, "", dependencies)
+    routes += lay_out(schemas.router, "")
+    routes += lay_out(page.router, "")
     return routes

@@ -1,4 +1,4 @@
-"""Routes whose arguments are resolved by a plan that is made once, when the routes are laid out.
+"""Routes whose arguments are resolved by a plan that is made once, with the route.
 
 For every request FastAPI works out again how each dependency is called, opens two exit stacks, and passes the endpoint
 through a limiter to its thread; that takes longer than most endpoints. A route that asks for what the plan does not

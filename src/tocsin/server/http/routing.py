@@ -1,18 +1,21 @@
-"""Router with an index of routes by first path segment and length.
+"""Routes as their modules declare them, and a router with an index of them by first path segment and length.
 
 FastAPI tries every route in turn, and those of an included router again for every level of inclusion: with a hundred
-routes that costs more than most responses do. So routes are flattened, and ``IndexedRouter`` tries only candidates.
+routes that costs more than most responses do. To make one takes FastAPI a millisecond, most of a server's start. So
+routes are flattened, ``IndexedRouter`` tries only candidates, and makes each of them when a request first needs it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypedDict, TypeVar, Unpack
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.params import Depends
-from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
@@ -28,7 +31,97 @@ RouteKey = tuple[str, int]
 """The word after ``/api/v1/``, and how many steps the path has."""
 
 _FIRST_WORD = len(API.split("/"))
-_KEPT = ("methods", "name", "status_code", "tags", "response_class", "include_in_schema", "openapi_extra")
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])  # Any: what its route takes and returns
+
+
+class RouteOptions(TypedDict, total=False):
+    """What FastAPI is told of a route."""
+
+    name: str
+    status_code: int
+    response_class: type[Response]
+    include_in_schema: bool
+    openapi_extra: dict[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True)
+class DeclaredRoute:
+    """One route as its module declares it."""
+
+    path: str
+    method: str
+    endpoint: Callable[..., Any]  # Any: as above
+    options: RouteOptions
+
+
+class DeclaredRoutes:
+    """Routes of one subject, declared by decorators like FastAPI's; each is made later (``LaidOutRoute.route``)."""
+
+    def __init__(self, *, prefix: str = "", tags: Sequence[str] = (), include_in_schema: bool = True) -> None:
+        self.prefix, self._include_in_schema = prefix, include_in_schema
+        self.tags = tuple(tags)
+        self.declared: list[DeclaredRoute] = []
+
+    def get(self, path: str, **options: Unpack[RouteOptions]) -> Callable[[Endpoint], Endpoint]:
+        """Declare a GET."""
+        return self._declare("GET", path, options)
+
+    def put(self, path: str, **options: Unpack[RouteOptions]) -> Callable[[Endpoint], Endpoint]:
+        """Declare a PUT."""
+        return self._declare("PUT", path, options)
+
+    def post(self, path: str, **options: Unpack[RouteOptions]) -> Callable[[Endpoint], Endpoint]:
+        """Declare a POST."""
+        return self._declare("POST", path, options)
+
+    def patch(self, path: str, **options: Unpack[RouteOptions]) -> Callable[[Endpoint], Endpoint]:
+        """Declare a PATCH."""
+        return self._declare("PATCH", path, options)
+
+    def delete(self, path: str, **options: Unpack[RouteOptions]) -> Callable[[Endpoint], Endpoint]:
+        """Declare a DELETE."""
+        return self._declare("DELETE", path, options)
+
+    def _declare(self, method: str, path: str, options: RouteOptions) -> Callable[[Endpoint], Endpoint]:
+        all_options: RouteOptions = {"include_in_schema": self._include_in_schema, **options}
+
+        def declare(endpoint: Endpoint) -> Endpoint:
+            self.declared.append(DeclaredRoute(self.prefix + path, method, endpoint, all_options))
+            return endpoint
+
+        return declare
+
+
+@dataclass(frozen=True)
+class LaidOutRoute:
+    """A declared route at its place, with all that it depends on."""
+
+    path: str
+    declared: DeclaredRoute
+    tags: tuple[str, ...]
+    dependencies: tuple[Depends, ...]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether some request has needed the route by now."""
+        return "route" in vars(self)
+
+    @cached_property
+    def route(self) -> BaseRoute:
+        """The route, made when it is first asked for."""
+        router = APIRouter()
+        router.add_api_route(
+            self.path,
+            self.declared.endpoint,
+            methods=[self.declared.method],
+            tags=[*self.tags],
+            dependencies=[*self.dependencies],
+            route_class_override=PlannedRoute,
+            **self.declared.options,
+        )
+        (route,) = router.routes
+        return route
 
 
 class CollectionConvertor(Convertor[str]):
@@ -46,54 +139,65 @@ class CollectionConvertor(Convertor[str]):
 
 
 class IndexedRouter(APIRouter):
-    """Replaces a plain router: tries, in order, the routes that a path could match, then all others.
+    """Replaces a plain router: tries, in order, the routes that a path could match, then those without a place.
 
     Besides the plain router's own routes it has those of ``laid_out``.
     """
 
-    def __init__(self, plain: APIRouter, laid_out: APIRouter) -> None:
-        super().__init__(routes=[*plain.routes, *laid_out.routes], redirect_slashes=False)
+    def __init__(self, plain: APIRouter, laid_out: Sequence[LaidOutRoute]) -> None:
+        self._own, self._laid_out = [*plain.routes], laid_out
+        super().__init__(redirect_slashes=False)
         self.lifespan_context = plain.lifespan_context
-        self._index: dict[RouteKey, list[BaseRoute]] = defaultdict(list)
-        for route in self.routes:
-            for place in _places_of(route):
+        self._index: dict[RouteKey, list[BaseRoute | LaidOutRoute]] = defaultdict(list)
+        self._without_place: list[BaseRoute | LaidOutRoute] = []
+        candidates: list[BaseRoute | LaidOutRoute] = [*self._own, *laid_out]
+        for route in candidates:
+            places = list(_places_of(route.path if isinstance(route, LaidOutRoute) else getattr(route, "path", "")))
+            for place in places:
                 self._index[place].append(route)
+            if not places:
+                self._without_place.append(route)
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """All routes; to ask for them makes them all."""
+        return [*self._own, *(one.route for one in self._laid_out)]
+
+    @routes.setter
+    def routes(self, routes: list[BaseRoute]) -> None:
+        """Take no notice of the empty list that a new router begins with."""
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the first route that fits it."""
-        for route in self._index.get(_place(scope.get("path", "")), ()):
+        if scope["type"] != "http":
+            await super().app(scope, receive, send)
+            return
+        other_methods: tuple[BaseRoute, Scope] | None = None
+        for candidate in (*self._index.get(_place(scope.get("path", "")), ()), *self._without_place):
+            route = candidate.route if isinstance(candidate, LaidOutRoute) else candidate
             match, child_scope = route.matches(scope)
             if match is Match.FULL:
                 scope.update(child_scope)
                 await route.handle(scope, receive, send)
                 return
-        await super().app(scope, receive, send)
+            if match is Match.PARTIAL and other_methods is None:
+                other_methods = route, child_scope
+        if other_methods is None:
+            await self.default(scope, receive, send)
+            return
+        route, child_scope = other_methods
+        scope.update(child_scope)
+        await route.handle(scope, receive, send)  # which refuses the method
 
 
-def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Sequence[Depends] = ()) -> None:
-    """Add the routes of one router to another, under a prefix and with further dependencies, each as its own.
-
-    Raises
-    ------
-    TypeError : the router holds something other than plain routes
-    """
+def lay_out(routes: DeclaredRoutes, prefix: str, dependencies: Sequence[Depends] = ()) -> list[LaidOutRoute]:
+    """Return the routes of a subject under a prefix and with these dependencies."""
     register_url_convertor("collection", CollectionConvertor())
-    for route in routes.routes:
-        if not isinstance(route, APIRoute):
-            raise TypeError(f"{prefix}: only plain routes can be laid out, not {route!r}")
-        options = {name: getattr(route, name) for name in _KEPT}
-        into.add_api_route(
-            prefix + route.path,
-            route.endpoint,
-            dependencies=[*dependencies, *route.dependencies],
-            route_class_override=PlannedRoute,
-            **options,
-        )
+    return [LaidOutRoute(prefix + one.path, one, routes.tags, tuple(dependencies)) for one in routes.declared]
 
 
-def _places_of(route: BaseRoute) -> Iterator[RouteKey]:
-    """Yield the index keys of paths that fit the route; nothing for a route that cannot be indexed."""
-    path = str(getattr(route, "path", ""))
+def _places_of(path: str) -> Iterator[RouteKey]:
+    """Yield the index keys of paths that fit a route's; nothing for one that cannot be indexed."""
     if ":path}" in path or not path.startswith(f"{API}/"):
         return
     for collection in BY_COLLECTION if COLLECTION in path else ("",):

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
@@ -25,6 +25,7 @@ from tocsin.model.phrases import hint, suggestion_for
 from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import MOST_NODES, graph_answer, json_answer, next_page
 from tocsin.server.rdf.events import event_node
@@ -66,7 +67,7 @@ _FIELDS = frozenset(
 """First part of every path that a change may name."""
 _Csv = Annotated[str | None, Field(max_length=2000)]
 
-router = APIRouter(prefix="/events", tags=["events"])
+router = DeclaredRoutes(prefix="/events", tags=["events"])
 
 
 class EventQuery(QueryParameters):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 
 from tocsin.catalogue.ingest.requests import ENTITY_TYPES_TAKEN, LONGEST_ID, EventArrival
@@ -22,6 +22,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.server.access.events import shown_event
 from tocsin.server.http.errors import LONGEST_MESSAGE, explain
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, JsonBody, PathId, QueryParameters, answer
 
@@ -31,7 +32,7 @@ MOST_EVENTS = 1_000
 _BATCH, _STRUCTURED = "application/cloudevents-batch+json", "application/cloudevents+json"
 _ATTRIBUTE = "ce-"
 
-router = APIRouter(prefix="/events", tags=["events"])
+router = DeclaredRoutes(prefix="/events", tags=["events"])
 
 
 class IngestQuery(QueryParameters):

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from uuid import uuid4
 
 import structlog
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
@@ -27,6 +27,7 @@ from tocsin.server.access.permissions import require_on
 from tocsin.server.alerts.time_arguments import history_cut, moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, array, either
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, QueryParameters, answer
 from tocsin.store.database.cursors import place_of, place_text
@@ -41,7 +42,7 @@ _NOTE_EVERY_S = 5.0
 _KEYS = ("sql", "at", "since")
 _LOG = structlog.get_logger(__name__)
 
-router = APIRouter(prefix="/lake", tags=["lake"])
+router = DeclaredRoutes(prefix="/lake", tags=["lake"])
 
 Wait = Annotated[float, Query(alias="wait", ge=0, le=30, description="Seconds to wait for the answer.")]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.errors import InvalidInput
@@ -28,11 +28,12 @@ from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on, visible_references
 from tocsin.server.entities.response import view_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.catalogue.search.results import Hit, Search, Total, after_of
 
-router = APIRouter(prefix="/search", tags=["search"])
+router = DeclaredRoutes(prefix="/search", tags=["search"])
 
 DEEPEST_PAGE = 10_000
 """Hits that ``from`` and ``size`` reach; ``search_after`` goes on from there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from tocsin.catalogue.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
 from tocsin.catalogue.sheets.columns import column_rows
@@ -23,10 +23,11 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees, visible_document
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, Kind, PathText, answer, csv_of
 
-router = APIRouter(tags=["sheets"])
+router = DeclaredRoutes(tags=["sheets"])
 """Included under every collection; only some have sheets."""
 
 

@@ -116,7 +116,7 @@ async def test_who_is_cancelled_waits_for_the_thread() -> None:
 
 
 def test_every_route_has_a_plan_but_those_with_cookies_and_streams() -> None:
-    unplanned = {route.path for route in _routes().routes if getattr(route, "plan", None) is None}
+    unplanned = {one.path for one in _routes() if getattr(one.route, "plan", None) is None}
     assert unplanned == {
         "/api/v1/auth/callback",
         "/api/v1/auth/token",

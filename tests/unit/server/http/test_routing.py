@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.responses import PlainTextResponse
 
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.http.routing import COLLECTION, DeclaredRoutes, IndexedRouter, LaidOutRoute, lay_out
 
-special, of_every_collection, outside = APIRouter(prefix="/tables"), APIRouter(), APIRouter()
+special, of_every_collection, outside = DeclaredRoutes(prefix="/tables"), DeclaredRoutes(), DeclaredRoutes()
 
 
 @special.get("/bulk")
@@ -36,15 +36,31 @@ async def page(name: str) -> PlainTextResponse:
     return PlainTextResponse(name)
 
 
-@pytest.fixture
-def client() -> httpx.AsyncClient:
+def all_laid_out() -> list[LaidOutRoute]:
+    return [
+        *lay_out(special, "/api/v1"),
+        *lay_out(of_every_collection, f"/api/v1/{COLLECTION}"),
+        *lay_out(outside, ""),
+    ]
+
+
+def client_of(laid_out: list[LaidOutRoute]) -> httpx.AsyncClient:
     app = FastAPI(openapi_url=None)
-    laid_out = APIRouter()
-    lay_out(laid_out, special, "/api/v1")
-    lay_out(laid_out, of_every_collection, f"/api/v1/{COLLECTION}")
-    lay_out(laid_out, outside, "")
     app.router = IndexedRouter(app.router, laid_out)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+@pytest.fixture
+def client() -> httpx.AsyncClient:
+    return client_of(all_laid_out())
+
+
+async def test_a_route_is_made_when_a_request_first_needs_it() -> None:
+    laid_out = all_laid_out()
+    client = client_of(laid_out)
+    assert [one.path for one in laid_out if one.is_made] == []
+    assert (await client.get("/api/v1/tables")).status_code == 200
+    assert [one.path for one in laid_out if one.is_made] == [f"/api/v1/{COLLECTION}"]
 
 
 async def test_what_is_special_comes_first(client: httpx.AsyncClient) -> None:
@@ -78,7 +94,7 @@ async def test_what_the_plain_router_does_at_the_end_is_still_done() -> None:
         ended.append("ended")
 
     app = FastAPI(openapi_url=None, lifespan=lifespan)
-    app.router = IndexedRouter(app.router, APIRouter())
+    app.router = IndexedRouter(app.router, [])
     async with app.router.lifespan_context(app):
         assert not ended
     assert ended == ["ended"]

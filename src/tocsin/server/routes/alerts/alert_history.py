@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.flow.eventlog.lake import Window
@@ -22,6 +22,7 @@ from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, NUMBER, either, nullable, whole
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, QueryParameters, answer
 from tocsin.store.catalogue.alerts.history import Counts, HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
@@ -31,7 +32,7 @@ from tocsin.store.database.page_bytes import BoundedList
 ROW = ENTITY_TYPES["eventsubscription"]
 _FIRING, _OTHER = "firing", "other"
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 class HistoryQuery(QueryParameters):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.alerts.incidents import handle, handling_of
@@ -20,6 +20,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incidents import ROW, as_shown, check_may_change, found_incident, incidents_json, timeline
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, OptionalBody, PathText, QueryParameters, answer
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
@@ -29,7 +30,7 @@ from tocsin.store.database.page_bytes import BoundedList
 _REPORTING = ("testCase", "pipeline", "ingestionPipeline")
 _Name = Annotated[str | None, Field(max_length=10_000)]
 
-router = APIRouter(prefix="/incidents", tags=["incidents"])
+router = DeclaredRoutes(prefix="/incidents", tags=["incidents"])
 
 
 class AlertIncidentQuery(QueryParameters):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.request import check_alert, parse_alert
@@ -29,6 +29,7 @@ from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_js
 from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over
@@ -38,7 +39,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 _UNNAMED = "backtest"
 _LOOK_EVERY_S = 0.1
 
-router = APIRouter(prefix=f"/{ROW.collection}/backtest", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}/backtest", tags=["subscriptions"])
 
 Wait = Annotated[float, Query(alias="wait", ge=0, le=30, description="Seconds to wait for the result.")]
 

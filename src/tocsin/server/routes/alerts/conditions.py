@@ -5,7 +5,7 @@ Next: ``flow/match/remarks.py``, ``alerts/offers.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.alerts.capabilities import capabilities_of, selection_of
 from tocsin.alerts.offers import functions, offers
@@ -23,13 +23,14 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
 from tocsin.server.http.body_values import value_in
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
 
-router = APIRouter(tags=["conditions"])
+router = DeclaredRoutes(tags=["conditions"])
 
 
 @router.post("/conditions/validate", openapi_extra=answers("ValidatedCondition", reads="ConditionRequest", never="409"))

@@ -9,7 +9,7 @@ import re
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import InvalidInput, NotFound
@@ -24,6 +24,7 @@ from tocsin.server.alerts import dead_letters
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id, value_in
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.store.database.page_bytes import BoundedList
@@ -37,7 +38,7 @@ _AT_ONCE = 20
 _MOST_REPLAYS = 100
 Named = Annotated[str | None, Query(max_length=300, description="Id or name of an alert.")]
 
-router = APIRouter(prefix="/events/deliveries", tags=["subscriptions"])
+router = DeclaredRoutes(prefix="/events/deliveries", tags=["subscriptions"])
 
 
 @router.get("", openapi_extra=answers("DeadLetterPage"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.alerts.writes import take_over
 from tocsin.errors import Forbidden
@@ -19,13 +19,14 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.editors import editors_json
 from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, check_writer, writes_of
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 @router.get("/{subscription_id}/editors", openapi_extra=answers("AlertEditors"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
@@ -17,13 +17,14 @@ from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Since = Annotated[str, Query(max_length=40)]
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 @router.get("/noise", openapi_extra=answers("NoiseOverview"))

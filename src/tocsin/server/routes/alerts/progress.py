@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from tocsin.alerts.writes import skip_backlog
 from tocsin.clock import LATEST_MS
@@ -31,6 +31,7 @@ from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id
 from tocsin.server.http.keyed_routes import Endpoint, by_id_and_name, id_key, with_key
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
@@ -52,7 +53,7 @@ Source = Annotated[
 EventStatus = Annotated[Literal["failed", "successful"] | None, Query()]
 Day = Annotated[str | None, Query(max_length=40)]
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 async def key_of(by: By, key: PathText) -> Key:

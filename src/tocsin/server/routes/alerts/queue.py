@@ -5,7 +5,7 @@ Next: ``server/alerts/queue.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
@@ -15,13 +15,14 @@ from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, Channel
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts import queue
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_writer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
-router = APIRouter(prefix=f"/{ROW.collection}/{{subscription_id}}/queue", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}/{{subscription_id}}/queue", tags=["subscriptions"])
 
 
 @router.post("/claim", openapi_extra=answers("QueueItems", reads="QueueClaim"))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.former_names import with_current_names
@@ -49,6 +49,7 @@ from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.body_values import list_in, patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import (
     Asked,
@@ -79,7 +80,7 @@ REMARKS = "X-Tocsin-Remarks"
 CHANGED_SECRETS = "X-Tocsin-Changed-Secrets"
 """The header of a dry run that names the secrets which would change, a JSON list: masked, they look the same."""
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 @router.post("", status_code=201, openapi_extra=answers("EventSubscription", reads="CreateEventSubscription"))

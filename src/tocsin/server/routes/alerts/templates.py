@@ -6,7 +6,7 @@ Next: ``server/alerts/template_previews.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.catalogue.templates import reset_of
@@ -37,6 +37,7 @@ from tocsin.server.alerts.template_previews import (
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
 from tocsin.server.routes.entities.crud import written_answer
@@ -45,7 +46,7 @@ ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
 
 _WRITERS = (Operation.CREATE, Operation.EDIT_ALL, Operation.EDIT_USER_NOTIFICATION_TEMPLATE)
 
-router = APIRouter(prefix=f"/{ROW.collection}", tags=["notificationTemplates"])
+router = DeclaredRoutes(prefix=f"/{ROW.collection}", tags=["notificationTemplates"])
 
 
 @router.get("/helpers", openapi_extra=answers("TemplateHelperPage"))

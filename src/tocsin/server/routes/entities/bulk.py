@@ -10,7 +10,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.catalogue.observations.field_checks import checked_document, each, flag, name, shape, text
@@ -25,6 +25,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, permitted_document, require
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.http.errors import explain
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, QueryParameters, answer
 
@@ -44,7 +45,7 @@ _SERVICES = tuple(one for one in ENTITY_TYPES if one.endswith("Service"))
 
 _Write = Callable[..., list[Outcome]]
 
-router = APIRouter(tags=["bulk"])
+router = DeclaredRoutes(tags=["bulk"])
 """Included under every collection (``server/app.py``)."""
 
 

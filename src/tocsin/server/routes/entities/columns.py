@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -13,6 +13,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import Include, visible_document
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Fields, answer
 
@@ -23,7 +24,7 @@ _FIELDS = ("tags", "*")
 PageSize = Annotated[int, Query(ge=1, le=1000)]
 Offset = Annotated[int, Query(ge=0, le=2**31, description="Number of entries to skip.")]
 
-router = APIRouter(prefix="/tables", tags=["tables"])
+router = DeclaredRoutes(prefix="/tables", tags=["tables"])
 
 
 @by_id_and_name(router.get, "/{table_id}/columns", openapi_extra=answers("ColumnPage"))

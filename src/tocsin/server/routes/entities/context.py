@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, Kind, PathText
 
-router = APIRouter(tags=["entities"])
+router = DeclaredRoutes(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
 
 _LISTS = {"owners": "Owners", "domains": "Domains", "dataProducts": "Data products", "reviewers": "Reviewers"}

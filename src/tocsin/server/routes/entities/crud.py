@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import version_lines
@@ -27,6 +27,7 @@ from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
 from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import entity_answer
@@ -57,7 +58,7 @@ _PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"}
 OLDEST_LEFT_OUT = "X-Tocsin-Oldest-Left-Out"
 """The header of a list of versions without the oldest: each is read by its number, or with ``asOf``."""
 
-router = APIRouter(tags=["entities"])
+router = DeclaredRoutes(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
@@ -26,6 +26,7 @@ from tocsin.server.access.permissions import require, require_now, scope_of, vis
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, Kind, Timestamp, answer
 from tocsin.store.catalogue.entities.history import VersionsAsked
@@ -42,7 +43,7 @@ Cursor = Annotated[str | None, Query(max_length=8000)]
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
 _BODY = frozenset({"version", "dryRun"})
 
-router = APIRouter(tags=["history"])
+router = DeclaredRoutes(tags=["history"])
 """Included under every collection (``server/app.py``)."""
 
 

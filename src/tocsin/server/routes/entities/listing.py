@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 
 from tocsin.errors import InvalidInput, NotFound
@@ -15,6 +15,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of, scopes_of, visible_document, visible_references
 from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import MOST_NODES, entities_answer, json_answer, next_page
 from tocsin.server.rdf.formats import AskedFormat, Format
@@ -22,7 +23,7 @@ from tocsin.server.request import Asked, Kind, PathText, QueryParameters, answer
 from tocsin.store.catalogue.entities.filters import REPEATABLE, filters_of
 from tocsin.store.catalogue.entities.listing import Listing
 
-router = APIRouter(tags=["entities"])
+router = DeclaredRoutes(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.catalogue.observations.field_checks import checked_document, flag, shape, text
 from tocsin.errors import InvalidInput, NotFound
@@ -20,6 +20,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer
 
@@ -30,7 +31,7 @@ Holder = Annotated[
     Literal["table", "dashboardDataModel"], Query(alias="entityType", description="What the column is in.")
 ]
 
-router = APIRouter(prefix="/columns", tags=["tables"])
+router = DeclaredRoutes(prefix="/columns", tags=["tables"])
 
 
 @router.get("/name/{fqn}", openapi_extra=answers("Column"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from tocsin.catalogue.feed.tasks import field_of
 from tocsin.model.access import Operation
@@ -15,6 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, answer
 from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible
@@ -24,7 +25,7 @@ TaskNumber = Annotated[int, Path(ge=1, le=2**53)]
 _ALL_POSTS = 1_000_000
 _EDITS = {"description": Operation.EDIT_DESCRIPTION, "tags": Operation.EDIT_TAGS}
 
-router = APIRouter(prefix="/feed/tasks", tags=["feed"])
+router = DeclaredRoutes(prefix="/feed/tasks", tags=["feed"])
 
 
 @router.get("/{number}", openapi_extra=answers("Thread"))

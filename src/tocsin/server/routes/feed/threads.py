@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.errors import InvalidInput, NotFound
@@ -26,6 +26,7 @@ from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.paths import API
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
@@ -36,7 +37,7 @@ Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
 _ALL_POSTS = 1_000_000
 _LONGEST_CURSOR = 100
 
-router = APIRouter(prefix="/feed", tags=["feed"])
+router = DeclaredRoutes(prefix="/feed", tags=["feed"])
 
 
 class Filters(QueryParameters):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, Kind, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
-router = APIRouter(tags=["followers"])
+router = DeclaredRoutes(tags=["followers"])
 """Included under every collection (``server/app.py``)."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.catalogue.governance.memberships import GROUPS, member_of
 from tocsin.errors import InvalidInput, TocsinError
@@ -25,6 +25,7 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import list_in, value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathText, answer
 
@@ -35,7 +36,7 @@ _EDITS = {"tags": Operation.EDIT_TAGS, "owners": Operation.EDIT_OWNERS}
 Limit = Annotated[int, Query(ge=0, le=MOST_AT_ONCE)]
 Offset = Annotated[int, Query(ge=0, le=2**53, description="Number of entries to skip.")]
 
-router = APIRouter(tags=["assets"])
+router = DeclaredRoutes(tags=["assets"])
 """Included under every collection (``server/app.py``)."""
 
 

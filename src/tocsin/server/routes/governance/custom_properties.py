@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_document
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathId
 from tocsin.server.routes.entities.crud import written_answer
 
-router = APIRouter(tags=["types"])
+router = DeclaredRoutes(tags=["types"])
 _TYPE = ENTITY_TYPES["type"]
 
 

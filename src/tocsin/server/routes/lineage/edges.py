@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from tocsin.catalogue.lineage.external import ReceivedEdge, edges_in, events_in
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
@@ -19,6 +19,7 @@ from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import patch_of, value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import graph_answer, json_answer
 from tocsin.server.rdf.formats import AskedFormat, Format
@@ -32,7 +33,7 @@ Ends = tuple[Document, Document]
 MOST_EVENTS = 10_000
 """Change events that one request may bring."""
 
-router = APIRouter(prefix="/lineage", tags=["lineage"])
+router = DeclaredRoutes(prefix="/lineage", tags=["lineage"])
 
 
 async def ends_of(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId) -> Ends:

@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, answer
 from tocsin.server.routes.lineage.edges import Depth, kind_of_type, visible_graph
@@ -23,7 +24,7 @@ _OF_AN_EDGE = frozenset(
     "pipeline sqlQuery columns description source createdAt createdBy updatedAt updatedBy assetEdges".split()
 )
 
-router = APIRouter(prefix="/lineage", tags=["lineage"])
+router = DeclaredRoutes(prefix="/lineage", tags=["lineage"])
 
 
 @router.get("/getLineage", openapi_extra=answers("LineageMap", refuses="404"))

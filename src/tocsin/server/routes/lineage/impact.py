@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
@@ -24,6 +24,7 @@ from tocsin.server.access.permissions import visible_document, visible_reference
 from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, TypeName, answer
 from tocsin.server.routes.lineage.edges import kind_of_type
@@ -36,7 +37,7 @@ Columns = Annotated[str | None, Query(max_length=10_000, description="Comma list
 _ALWAYS = ("dashboard", "pipeline", "mlmodel", "table")
 """Types whose group is in every response, empty or not."""
 
-router = APIRouter(tags=["lineage"])
+router = DeclaredRoutes(tags=["lineage"])
 
 
 @dataclass(frozen=True)

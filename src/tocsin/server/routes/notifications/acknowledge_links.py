@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from html import escape
 from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -19,11 +19,12 @@ from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import acknowledge, button_of, incident_to_acknowledge, person_of, state_of
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Caller, PartsHere, address_of
 from tocsin.server.routes.notifications.unsubscribe import Token, link_page
 
-router = APIRouter(tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 
 
 class Clicked(NamedTuple):

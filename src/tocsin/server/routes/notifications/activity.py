@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import event_text, semantic_changes
@@ -18,12 +18,13 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
 
-router = APIRouter(tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 
 
 @router.get("/users/{user_id}/activity", openapi_extra=answers("ActivityPage"))

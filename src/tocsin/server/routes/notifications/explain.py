@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.references import keys_of
@@ -21,13 +21,14 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]
 
-router = APIRouter(tags=["events"])
+router = DeclaredRoutes(tags=["events"])
 
 
 @router.get("/events/{event_id}/explain", openapi_extra=answers("Explanation"))

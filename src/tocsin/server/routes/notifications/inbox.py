@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -22,6 +22,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.event_shape import entry_json
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
 from tocsin.server.openapi.operations import answers
@@ -47,7 +48,7 @@ def own_inbox(user_id: PathId, sender: RequestActor, parts: PartsHere) -> str:
 
 
 Owner = Annotated[str, Depends(own_inbox)]
-router = APIRouter(prefix="/users/{user_id}/notifications", tags=["inbox"])
+router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
 
 @router.get("", openapi_extra=answers("NotificationPage"))

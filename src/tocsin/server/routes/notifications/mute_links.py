@@ -5,7 +5,7 @@ Following the link asks first, because programs follow links too. Next: ``delive
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.mute import MuteLink, request_of
@@ -13,11 +13,12 @@ from tocsin.errors import NotFound
 from tocsin.model.mute import Mute
 from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
 from tocsin.server.routes.notifications.unsubscribe import Token, link_page
 
-router = APIRouter(tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 
 
 @router.get("/mute/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -18,13 +18,14 @@ from tocsin.server.access.permissions import visible_document, visible_reference
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import FLAG, TEXT, TIME, either, nullable
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _ALERT = "eventsubscription"
 
-router = APIRouter(prefix="/users/{user_id}/mutes", tags=["inbox"])
+router = DeclaredRoutes(prefix="/users/{user_id}/mutes", tags=["inbox"])
 
 
 class NamedMute(NamedTuple):

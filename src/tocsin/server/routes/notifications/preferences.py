@@ -5,7 +5,7 @@ Only the person or an administrator may read or set them. Next: ``store/outbox/p
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
@@ -14,11 +14,12 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
 from tocsin.server.http.errors import parse_as
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, answer
 from tocsin.server.routes.notifications.inbox import Owner
 
-router = APIRouter(prefix="/users/{user_id}/preferences", tags=["inbox"])
+router = DeclaredRoutes(prefix="/users/{user_id}/preferences", tags=["inbox"])
 
 
 @router.get("", openapi_extra=answers("Preferences"))

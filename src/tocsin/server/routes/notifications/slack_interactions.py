@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import structlog
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import Depends, Header, Request, Response
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
@@ -19,10 +19,11 @@ from tocsin.errors import Unavailable
 from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, address_of, answer, body_of
 
-router = APIRouter(tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 _log = structlog.get_logger()
 
 Body = Annotated[bytes, Depends(body_of)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
@@ -17,11 +17,12 @@ from tocsin.errors import NotFound
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
 
 Token = Annotated[str, Path(max_length=200)]
-router = APIRouter(tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 
 _GUARDS = {
     "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Literal
 from uuid import uuid5
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from tocsin.catalogue.observations.profiles import (
     COLUMN_PROFILE,
@@ -31,6 +31,7 @@ from tocsin.server.access.permissions import permitted_document, require, scope_
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
 from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.store.catalogue.observations.across import FoundReport
@@ -40,8 +41,8 @@ _TABLE = ENTITY_TYPES["table"]
 ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of", description="What the profile is of.")]
 _OF_KIND = {kind: profile_kind for profile_kind, kind in KINDS.items()}
 
-router = APIRouter(prefix="/tables", tags=["profiles"])
-of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
+router = DeclaredRoutes(prefix="/tables", tags=["profiles"])
+of_types = DeclaredRoutes(prefix="/entity/profiles", tags=["profiles"])
 
 
 @router.put("/{table_id}/tableProfile", openapi_extra=answers("Table", reads="CreateTableProfile"))

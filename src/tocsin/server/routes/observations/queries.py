@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.observations.queries import KIND, USED_BY, USED_IN, USERS, change_usage, check_cost, put_cost
 from tocsin.model.access import Operation
@@ -15,13 +15,14 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.entities.reports import WindowAsked, page_answer, write_permitted
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
 _QUERY = ENTITY_TYPES["query"]
 
-router = APIRouter(tags=["queries"])
+router = DeclaredRoutes(tags=["queries"])
 
 
 @router.put(f"/{_QUERY.collection}/{{query_id}}/usage", openapi_extra=answers("ChangeEvent", reads="References"))

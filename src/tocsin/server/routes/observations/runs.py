@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
@@ -13,6 +13,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.store.database.cursors import ReportWindow
@@ -20,7 +21,7 @@ from tocsin.store.database.cursors import ReportWindow
 _WRITING = {"pipeline": Operation.EDIT_STATUS, "ingestionPipeline": Operation.EDIT_INGESTION_PIPELINE_STATUS}
 """What who reports a run must be permitted to do."""
 
-router = APIRouter(tags=["runs"])
+router = DeclaredRoutes(tags=["runs"])
 
 
 @router.put("/pipelines/{fqn}/status", openapi_extra=answers("Pipeline", reads="PipelinePipelineStatus"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.observations import samples
 from tocsin.catalogue.observations.profiles import place_of
@@ -25,13 +25,14 @@ from tocsin.server.access.samples import masked_messages, masked_rows, masked_ta
 from tocsin.server.entities.included_fields import included_values
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, TextBody, answer
 
 _CASE = ENTITY_TYPES["testCase"]
 
-router = APIRouter(tags=["samples"])
-of_asset = APIRouter(tags=["samples"])
+router = DeclaredRoutes(tags=["samples"])
+of_asset = DeclaredRoutes(tags=["samples"])
 """Included under every collection (``server/app.py``)."""
 
 

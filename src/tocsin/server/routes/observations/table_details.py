@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.observations.joins import put_joins
 from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY, put_entries, put_entry
@@ -25,12 +25,13 @@ from tocsin.server.access.permissions import permitted_document
 from tocsin.server.entities.included_fields import included_values, pipeline_observability
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 
 _TABLE = ENTITY_TYPES["table"]
 
-router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
+router = DeclaredRoutes(prefix="/tables/{table_id}", tags=["tables"])
 
 
 @router.put("/joins", openapi_extra=answers("Table", reads="TableJoins"))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from tocsin.catalogue.observations.usage import RANKED_TYPES, USED_TYPES, day_number, day_text, report_usage
 from tocsin.errors import InvalidInput
@@ -21,6 +21,7 @@ from tocsin.server.access.permissions import permitted_document, require_apart
 from tocsin.server.entities.reports import write_permitted
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, TypeName, answer
 from tocsin.server.routes.people.followers import event_of
@@ -29,7 +30,7 @@ Days = Annotated[int, Query(ge=1, le=30, description="Number of days up to the d
 RankedDay = Annotated[str, Path(max_length=10, description="The last of the days, `2026-01-31`.")]
 Day = Annotated[str | None, Query(alias="date", max_length=10, description="A day, `2026-01-31`; default: today.")]
 
-router = APIRouter(prefix="/usage", tags=["usage"])
+router = DeclaredRoutes(prefix="/usage", tags=["usage"])
 
 
 @router.post("/compute.percentile/{entity_type}/{date}", status_code=201, openapi_extra=answers("Ranked"))

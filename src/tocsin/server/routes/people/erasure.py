@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -17,10 +17,11 @@ from tocsin.model.requested_job import JobState
 from tocsin.server.alerts.backtests import NO_PIPELINE, UNSEEN_MS
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.erasure_shape import ERASURE, ToldErasure
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 
-router = APIRouter(prefix="/users", tags=["users"])
+router = DeclaredRoutes(prefix="/users", tags=["users"])
 
 
 @router.post("/{user_id}/erase", openapi_extra=answers("Erasure", reads="ErasureRequest", also=("202",)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.wording.event_formats import as_default
@@ -22,16 +22,17 @@ from tocsin.server.access.permissions import visible_document, visible_reference
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import list_in, parse_id
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
 
-of_asset = APIRouter(prefix="/{entity_id}/followers", tags=["followers"])
+of_asset = DeclaredRoutes(prefix="/{entity_id}/followers", tags=["followers"])
 """Included under every collection (``server/app.py``)."""
 
-router = APIRouter(tags=["followers"])
+router = DeclaredRoutes(tags=["followers"])
 
 
 @of_asset.get("", openapi_extra=answers("Followers"))

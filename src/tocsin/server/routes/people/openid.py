@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Cookie, Query, Request, Response
+from fastapi import Cookie, Query, Request, Response
 
 from tocsin.errors import Unauthenticated
 from tocsin.server.http.paths import API
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.login.openid import COOKIE, WITHIN_S
 from tocsin.server.login.tokens import Token
 from tocsin.server.openapi.operations import answers
@@ -22,7 +23,7 @@ State = Annotated[str, Query(max_length=4_000, description="The state that the l
 Failure = Annotated[str, Query(max_length=4_000, description="Why the provider refused, instead of a code.")]
 LoginCookie = Annotated[str | None, Cookie(max_length=8_000, description="Cookie of a log-in that has begun.")]
 
-open_router = APIRouter(prefix="/auth", tags=["users"])
+open_router = DeclaredRoutes(prefix="/auth", tags=["users"])
 """What works without a token."""
 
 

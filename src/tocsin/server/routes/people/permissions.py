@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 
 from tocsin.access.decide import Permissions
 from tocsin.access.report import resource_permission
@@ -23,6 +23,7 @@ from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.http.body_values import parse_id
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, answer, list_answer
 
@@ -32,7 +33,7 @@ MOST_POLICIES = 100
 User = Annotated[str | None, Query(max_length=300)]
 Resource = Annotated[str, Path(max_length=60)]
 
-router = APIRouter(prefix="/permissions", tags=["permissions"])
+router = DeclaredRoutes(prefix="/permissions", tags=["permissions"])
 
 
 @router.get("", openapi_extra=answers("ResourcePermissionPage", refuses="404"))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.catalogue.people import teams
@@ -20,6 +20,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.response import href
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, JsonBody, PathId, answer, list_answer
 from tocsin.server.routes.people.followers import event_of
@@ -30,7 +31,7 @@ _KEYS = ("id", "teamType", "name", "description", "fullyQualifiedName", "display
 Children = Mapping[str, Sequence[Document]]
 """The child teams of a team, by its id."""
 
-router = APIRouter(prefix="/teams", tags=["teams"])
+router = DeclaredRoutes(prefix="/teams", tags=["teams"])
 
 
 @router.get("/hierarchy", openapi_extra=answers("TeamHierarchyPage"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
@@ -22,6 +22,7 @@ from tocsin.model.people import Person
 from tocsin.server.access.permissions import require
 from tocsin.server.build import Parts
 from tocsin.server.http.body_values import parse_id
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.login.tokens import LIFETIMES_S, UNLIMITED
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer, list_answer
@@ -33,7 +34,7 @@ JWT = "JWT"
 MOST_PERSONAL = 100
 """Personal tokens that a person may have at once."""
 
-router = APIRouter(prefix="/users", tags=["tokens"])
+router = DeclaredRoutes(prefix="/users", tags=["tokens"])
 
 
 @router.post("/logout", openapi_extra=answers("Said", never="403 409"))

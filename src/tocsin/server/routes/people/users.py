@@ -5,7 +5,7 @@ Next: ``server/routes/notifications/inbox.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -14,6 +14,7 @@ from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.login.tokens import hash_password
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
@@ -21,10 +22,10 @@ from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenI
 SHORTEST_PASSWORD = 8
 """Characters that a password has at least."""
 
-open_router = APIRouter(tags=["users"])
+open_router = DeclaredRoutes(tags=["users"])
 """What works without a token."""
 
-router = APIRouter(tags=["users"])
+router = DeclaredRoutes(tags=["users"])
 
 
 @open_router.post("/users/login", openapi_extra=answers("LogIn", reads="LoginRequest", refuses="401 429", never="409"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.catalogue.quality.incidents import STATUSES, correct_step, take_step
@@ -16,11 +16,12 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.http.body_values import value_in
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
 
-router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
+router = DeclaredRoutes(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 
 
 class IncidentStateQuery(QueryParameters):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.reports import REPORTS
@@ -19,6 +19,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import Moment, WindowAsked, page_answer, write_permitted
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
@@ -30,7 +31,7 @@ Status = Annotated[
     Query(alias="testCaseStatus", description="Only results of this status."),
 ]
 
-router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
+router = DeclaredRoutes(prefix="/dataQuality/testCases", tags=["results"])
 
 
 @router.put("/{fqn}/testCaseResult", name="put_result", openapi_extra=answers("TestCase", reads="TestCaseResult"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.errors import InvalidInput
@@ -14,13 +14,14 @@ from tocsin.server.access.permissions import permitted_document, require
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.body_values import value_in
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, HardDelete, PathId, answer
 from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
 
-router = APIRouter(prefix="/dataQuality", tags=["suites"])
+router = DeclaredRoutes(prefix="/dataQuality", tags=["suites"])
 
 
 @router.post("/testSuites/basic", status_code=201, openapi_extra=answers("TestSuite", reads="CreateTestSuite"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.catalogue.observations.field_checks import Check, checked_document, each, flag, name, shape
@@ -18,6 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.http.body_values import value_in
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
 
@@ -40,7 +41,7 @@ _DEFAULTS: dict[str, Document] = {
 
 _KIND = "setting:{}"
 
-router = APIRouter(prefix="/system/settings", tags=["system"])
+router = DeclaredRoutes(prefix="/system/settings", tags=["system"])
 
 
 @router.get("", openapi_extra=answers("SettingPage"))

@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid5
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from tocsin.model.notification import NAMESPACE
 from tocsin.server.http.paths import API
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, answer
 
 _SUFFIX = ".testConnectionDefinition"
 _FOUNDED_MS = 0
 
-router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"])
+router = DeclaredRoutes(prefix="/services/testConnectionDefinitions", tags=["system"])
 
 
 @router.get(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from tocsin.catalogue.people.retention import note_consumer
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -16,11 +16,12 @@ from tocsin.model.entity import Document
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.consumer_shape import CONSUMER, OwnedConsumer
 from tocsin.server.http.errors import parse_as
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
 
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,59}$", description="Name of the consumer.")]
-router = APIRouter(prefix="/events/consumers", tags=["events"])
+router = DeclaredRoutes(prefix="/events/consumers", tags=["events"])
 
 
 @router.get("", openapi_extra=answers("ConsumerPage"))

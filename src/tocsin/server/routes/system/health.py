@@ -9,16 +9,17 @@ from http import HTTPStatus
 from typing import Annotated
 
 import anyio.to_thread
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tocsin.model.entity import Document
 from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
 from tocsin.store.eventlog.outages import QueryHealth
 from tocsin.store.upkeep.high_water_marks import traces
 
-router = APIRouter(tags=["system"])
+router = DeclaredRoutes(tags=["system"])
 
 
 @router.get("/healthcheck", openapi_extra=answers("Health", or_unavailable="With `strict`: `status` is not `ok`."))

@@ -5,11 +5,12 @@ Next: ``server/lag.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.permissions import require_apart
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.lag import ingest_metrics, lag_json, lag_metrics
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, answer
@@ -17,8 +18,8 @@ from tocsin.server.request import Asked, Caller, answer
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """Media type of Prometheus' text format."""
 
-router = APIRouter(prefix="/events", tags=["events"])
-metrics_router = APIRouter(include_in_schema=False)
+router = DeclaredRoutes(prefix="/events", tags=["events"])
+metrics_router = DeclaredRoutes(include_in_schema=False)
 
 
 @router.get("/lag", openapi_extra=answers("EventLag"))

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import fastapi
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import FileResponse
 
 from tocsin.errors import NotFound
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.http.routing import DeclaredRoutes
 
 FILES = {
     "page.js": "text/javascript",
@@ -38,7 +39,7 @@ _GUARDS = {
     "Cache-Control": "no-cache",
 }
 
-router = APIRouter(include_in_schema=False)
+router = DeclaredRoutes(include_in_schema=False)
 
 
 @router.get("/")

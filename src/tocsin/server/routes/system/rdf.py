@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import views_of
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import VARY, entity_answer
 from tocsin.server.rdf.formats import MEDIA_TYPES, Format, LinkedFormat
@@ -30,9 +31,9 @@ _CONTEXTS: dict[str, Callable[[], object]] = {
 }
 _OPEN = answers("LinkedData", media="text/turtle", is_linked=True, never="404 503")
 
-open_router = APIRouter(prefix="/rdf", tags=["linked data"])
+open_router = DeclaredRoutes(prefix="/rdf", tags=["linked data"])
 """What is the same for everybody, and needs no token."""
-router = APIRouter(prefix="/rdf", tags=["linked data"])
+router = DeclaredRoutes(prefix="/rdf", tags=["linked data"])
 
 
 @open_router.get("/ontology", openapi_extra=_OPEN)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from tocsin.catalogue.people.retention import note_hold, write_settings
 from tocsin.clock import steady_s
@@ -18,6 +18,7 @@ from tocsin.model.retention import PRESETS, LegalHold, LegalHoldRequest, Retenti
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.retention_shapes import HOLD, READER
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 
@@ -27,7 +28,7 @@ MOST_HOLDS = 1_000
 PREVIEW_S = 10.0
 """Seconds after which a dry run answers with what it has counted."""
 
-router = APIRouter(prefix="/system/retention", tags=["system"])
+router = DeclaredRoutes(prefix="/system/retention", tags=["system"])
 
 
 @router.get("", openapi_extra=answers("Retention"))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from tocsin.errors import NotFound
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.published_schemas import published_schemas
 
-router = APIRouter(include_in_schema=False)
+router = DeclaredRoutes(include_in_schema=False)
 
 
 @router.get("/schema/{path:path}")

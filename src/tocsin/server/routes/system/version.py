@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
+from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
 
-router = APIRouter(tags=["system"])
+router = DeclaredRoutes(tags=["system"])
 
 
 @router.get("/system/version", openapi_extra=answers("OpenMetadataServerVersion", never="503"))

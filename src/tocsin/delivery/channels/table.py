@@ -30,6 +30,10 @@ CHANNELS: dict[Channel, ChannelType] = {
 }
 
 
+UNSENT = frozenset({Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT})
+"""Channels that have no sender: their notifications are read where they are stored."""
+
+
 def phrase_of(channel: str) -> str:
     """Return how a sentence says a channel: ``by mail``; its name where it is none of these."""
     return next((one.phrase for one in CHANNELS.values() if one.channel == channel), channel)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
 from tocsin.delivery.channels.sender_setup import SenderSetup
-from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import shares_of, word_message
@@ -215,6 +214,8 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
 
 async def rehearse(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
     """Return the requests that would carry a message, with masks in place of secrets."""
+    from tocsin.delivery.channels.senders import SENDERS  # libraries of HTTP and mail, which no start needs
+
     open_sender = SENDERS.get(Channel(dispatch.message.channel))
     if open_sender is None:
         return []

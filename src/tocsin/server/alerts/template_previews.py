@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from threading import Lock
 
-from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.html_text import to_html
 from tocsin.delivery.templates.message_text import MessagePlace, render_entry
@@ -92,6 +91,8 @@ def message_of(channel: str, event: ChangeEvent, text: RichText, caller: Caller)
     """Return the message about an event as a channel would send it."""
     destination = Destination(id=NOBODY, category=Category.EXTERNAL, type=Channel(channel))
     dispatch = trial_dispatch(destination, "", event, caller.parts.clock.now_ms(), text=text)
+    from tocsin.delivery.channels.previews import PREVIEWS  # loads the templates of mails, which no start needs
+
     preview = PREVIEWS.get(destination.type)
     return preview(dispatch, caller.parts.settings.base_url()) if preview else {}
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 from tocsin.delivery.channels.sender_setup import SenderSetup
-from tocsin.delivery.channels.senders import SENDERS
-from tocsin.delivery.channels.table import CHANNELS
+from tocsin.delivery.channels.table import CHANNELS, UNSENT
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
@@ -36,7 +35,7 @@ def trial_targets(destination: Destination, asker: str | None) -> tuple[str, ...
     Owners, followers and the like are those of an asset, and nobody else is written to for a test.
     """
     channel = CHANNELS[destination.type]
-    if destination.type not in SENDERS or destination.uses_own_addresses:
+    if destination.type in UNSENT or destination.uses_own_addresses:
         return ()
     return channel.targets(destination) or ((asker,) if asker else ())
 
@@ -56,11 +55,13 @@ async def try_destination(
     the inbox, to which nothing is sent.
     """
     channel, targets = CHANNELS[destination.type], trial_targets(destination, asker)
-    if destination.type not in SENDERS or destination.uses_own_addresses:
+    if destination.type in UNSENT or destination.uses_own_addresses:
         return {"status": "Success", "statusInfo": _unsent(destination), "timestamp": now_ms}
     if not targets:
         bad = OutcomeReason.BAD_ADDRESS.value
         return {"status": "Failed", "reason": bad, "statusInfo": _TO_NOBODY, "timestamp": now_ms}
+    from tocsin.delivery.channels.senders import SENDERS  # libraries of HTTP and mail, which no start needs
+
     async with SENDERS[destination.type](SenderSetup(settings)) as sender:
         dispatches = [trial_dispatch(destination, target, event, now_ms, text=text) for target in targets]
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]

@@ -19,8 +19,6 @@ from uuid import UUID, uuid5
 
 import httpx
 import orjson
-from authlib.oauth2.client import OAuth2Client
-from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet, OctKey
@@ -100,6 +98,8 @@ class OpenIdConnect:
     def start(self, callback: str) -> Started:
         """Return the provider's URL for the browser, to log in and return to ``callback``."""
         remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
+        from authlib.oauth2.client import OAuth2Client  # only a log-in by a provider needs it
+
         client = OAuth2Client(None, self._settings.oidc_client_id, code_challenge_method="S256", redirect_uri=callback)
         location, _ = client.create_authorization_url(
             self._provider()["authorization_endpoint"],
@@ -184,6 +184,8 @@ class OpenIdConnect:
         expected = {"iss": {"value": issuer}, "aud": {"value": ours}, "sub": {"essential": True}}
         try:
             signed = jwt.decode(token, keys, registry=_PROVIDERS)
+            from authlib.oidc.core import CodeIDToken  # only a log-in by a provider needs it
+
             claims = CodeIDToken(signed.claims, signed.header, expected, {"nonce": nonce, "client_id": ours})
             claims.validate(now=self._clock.now_ms() // 1000, leeway=_LEEWAY_S)
         except (JoseError, ValueError) as error:

@@ -7,12 +7,9 @@ Next: ``store/migrations/versions``.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from tocsin.errors import Conflict, Unavailable
@@ -29,7 +26,12 @@ from tocsin.store.database.engine import is_sqlite, writing
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.tables import METADATA as METADATA
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 HEAD = "head"
+_VERSIONS = Path(__file__).parents[1] / "migrations" / "versions"
+_TABLE = "alembic_version"
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
 
 
@@ -48,7 +50,10 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
         with writing(engine) as connection:
             if not is_sqlite(connection):  # SQLite's write lock is taken already
                 connection.execute(_LOCK)
-            _check_version(connection, address)
+            current = _current_revision(connection)
+            if revision == HEAD and current == newest_revision():
+                return
+            _check_version(current, address)
             upgrade(connection, revision)
     except OperationalError as error:
         fault = fault_of(error)
@@ -56,8 +61,19 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
         raise Unavailable(f"The store at {address} cannot be used: {error.orig}.{way_out}") from error
 
 
-def _check_version(connection: Connection, address: str) -> None:
-    revision = MigrationContext.configure(connection).get_current_revision()
+def newest_revision() -> str:
+    """Return the newest revision of this release, told from the names of its files: Alembic would read them all."""
+    return max(path.stem for path in _VERSIONS.glob("v[0-9]*_*.py")).removeprefix("v")
+
+
+def _current_revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(_TABLE):
+        return None
+    revision = connection.execute(text(f"SELECT version_num FROM {_TABLE}")).scalar_one_or_none()  # noqa: S608  ours
+    return None if revision is None else str(revision)
+
+
+def _check_version(revision: str | None, address: str) -> None:
     if revision is not None and not is_known(revision):
         raise Conflict(
             f"The store at {address} has a schema that this version of Tocsin does not know ({revision}): a later "
@@ -68,6 +84,8 @@ def _check_version(connection: Connection, address: str) -> None:
 
 def upgrade(connection: Connection, revision: str = HEAD) -> None:
     """Bring the store to ``revision`` in the connection's transaction."""
+    from alembic import command  # a store that is as it should be needs none of Alembic
+
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
@@ -75,10 +93,14 @@ def upgrade(connection: Connection, revision: str = HEAD) -> None:
 
 def is_known(revision: str) -> bool:
     """Return whether this release has such a revision."""
+    from alembic.script import ScriptDirectory  # as above
+
     return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
 def _config() -> Config:
+    from alembic.config import Config  # as above
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
     return config

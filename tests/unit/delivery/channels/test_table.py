@@ -10,7 +10,7 @@ import pytest
 from tocsin.delivery.channels.channel_type import ChannelType
 from tocsin.delivery.channels.masking import split_secrets
 from tocsin.delivery.channels.senders import SENDERS
-from tocsin.delivery.channels.table import CHANNELS, phrase_of
+from tocsin.delivery.channels.table import CHANNELS, UNSENT, phrase_of
 from tocsin.errors import InvalidInput
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
@@ -58,8 +58,9 @@ def test_a_channel_without_a_row_is_called_by_its_name() -> None:
     assert phrase_of("Pigeon") == "Pigeon"
 
 
-def test_every_channel_has_a_row() -> None:
+def test_every_channel_has_a_row_and_a_sender_or_none() -> None:
     assert set(CHANNELS) == set(Channel)
+    assert set(SENDERS) == set(Channel) - UNSENT
     assert set(GATHERINGS) == set(Channel)
 
 

@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 
 from tocsin.delivery.channels.slack.api import FORM, JSON, Answer, SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import ephemeral, is_of_slack
-from tocsin.delivery.transport.http_requests import open_transport
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Timeouts, Transport, web_address
 from tocsin.errors import Unavailable
@@ -92,5 +91,7 @@ def _unknown() -> Unavailable:
 @asynccontextmanager
 async def replies_of(settings: ChannelSettings) -> AsyncIterator[Replies]:
     """Yield a conversation with Slack, at addresses that ``settings`` allow."""
+    from tocsin.delivery.transport.http_requests import open_transport  # loads aiohttp, which no start needs
+
     async with open_transport(settings) as requests:
         yield Replies(requests, settings.slack_api_url)

@@ -201,6 +201,17 @@ def test_binary_mode_is_a_single_event_whatever_its_body(bot: httpx.Client) -> N
     assert send(bot, [change("description", "All.")], 400, headers=headers)["message"].startswith("data: must be")
 
 
+@pytest.mark.parametrize("name", ["ce-id", "ce-source", "ce-type"])
+def test_attributes_in_headers_without_a_specversion_are_refused(bot: httpx.Client, name: str) -> None:
+    message = send(bot, change("description", "All."), 400, headers={name: "x"})["message"]
+    assert message == "ce-specversion: is missing: a header of each CloudEvent in binary mode, 1.0"
+
+
+def test_a_wrong_time_is_refused_at_its_place(bot: httpx.Client) -> None:
+    answer = send(bot, cloud_event(change("description", "All."), time="yesterday"), 400)
+    assert answer["message"] == "time: must have the form 2026-01-31T12:00:00Z"
+
+
 def test_names_that_no_store_can_hold_are_refused(bot: httpx.Client) -> None:
     attributes = {"ce-specversion": "1.0", "ce-id": "%00", "ce-source": SOURCE, "ce-type": "x.entityUpdated"}
     assert send(bot, change("description", "All."), 400, headers=attributes)["message"].startswith("id: must be")

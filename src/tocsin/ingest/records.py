@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tocsin.catalogue.ingest.requests import EventArrival
+from tocsin.catalogue.ingest.requests import EventArrival, has_attributes
 from tocsin.delivery.wording.broker_headers import IDEMPOTENCY_HEADER
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.entity import Document
@@ -65,14 +65,14 @@ def read_event(record: TopicRecord, now_ms: int) -> tuple[object, EventArrival]:
 
     Raises
     ------
-    InvalidInput : its value is no JSON, or a header no text
+    InvalidInput : its value is no JSON, a header no text, or its attributes lack ``ce_specversion``
     """
     headers = _texts_of(record.headers)
     place = f"{record.partition}/{record.offset}/{record.at_ms}"  # a topic that is made anew begins again with offset 0
     arrival = EventArrival(now_ms, f"kafka:{record.topic}", headers.get(IDEMPOTENCY_HEADER) or place)
     body = parse_json(record.value or b"")
     is_structured = headers.get(_CONTENT_TYPE, "").startswith("application/cloudevents")
-    if is_structured or f"{_ATTRIBUTE}specversion" not in headers:
+    if is_structured or not has_attributes(headers, _ATTRIBUTE):
         return body, arrival
     attributes: Document = {
         name[len(_ATTRIBUTE) :]: text for name, text in headers.items() if name.startswith(_ATTRIBUTE)

@@ -43,6 +43,16 @@ def test_binary_and_structured_mode() -> None:
     assert read_event(structured, NOW_MS)[0] == EVENT
 
 
+@pytest.mark.parametrize("name", ["id", "source", "type"])
+def test_attributes_without_a_specversion_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_event(replace(RECORD, headers=[(f"ce_{name}", b"x")]), NOW_MS)
+    assert refused.value.field == "ce_specversion"
+    structured = [(f"ce_{name}", b"x"), ("content-type", b"application/cloudevents+json")]
+    assert read_event(replace(RECORD, headers=structured), NOW_MS)[0] == EVENT
+    assert read_event(replace(RECORD, headers=[("ce_traceparent", b"x")]), NOW_MS)[0] == EVENT
+
+
 @pytest.mark.parametrize("headers", [[("ce_id", b"\xff")], [("content-type", b"\xff")]])
 def test_a_header_that_is_no_text_is_refused(headers: list[tuple[str, bytes]]) -> None:
     with pytest.raises(InvalidInput):

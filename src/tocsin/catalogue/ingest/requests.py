@@ -7,6 +7,7 @@ Source: CloudEvents 1.0.2; seeds/002 "Change Event Schema". Next: ``catalogue/in
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -99,6 +100,19 @@ class ChangeRequest:
     at_ms: int | None = None
     author: str | None = None
     place: str = ""
+
+
+def has_attributes(headers: Container[str], prefix: str) -> bool:
+    """Return whether headers hold the attributes of a CloudEvent in binary mode, each name after ``prefix``.
+
+    Raises
+    ------
+    InvalidInput : they hold some, and not the one by which a CloudEvent is known
+    """
+    version = f"{prefix}specversion"
+    if version not in headers and any(f"{prefix}{name}" in headers for name in ("id", "source", "type")):
+        raise InvalidInput("is missing: a header of each CloudEvent in binary mode, 1.0", field=version)
+    return version in headers
 
 
 def origin_of(document: object, arrival: EventArrival) -> EventOrigin:
@@ -236,7 +250,7 @@ def _time_of(text: object, arrival: EventArrival) -> int | None:
     except (ValueError, OverflowError):
         at_ms = None
     if at_ms is None:
-        raise InvalidInput("must be a time such as 2026-01-31T12:00:00Z", field="time")
+        raise InvalidInput("must have the form 2026-01-31T12:00:00Z", field="time")
     return _checked_time(at_ms, "time", arrival)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from fastapi import Query, Request, Response
 from pydantic import Field
 
-from tocsin.catalogue.ingest.requests import ENTITY_TYPES_TAKEN, LONGEST_ID, EventArrival
+from tocsin.catalogue.ingest.requests import ENTITY_TYPES_TAKEN, LONGEST_ID, EventArrival, has_attributes
 from tocsin.catalogue.ingest.writes import IngestResult, IngestRules, IngestState, outcome_counts
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.logic import NEVER
@@ -114,7 +114,7 @@ def _events_of(body: object, headers: Mapping[str, str]) -> list[object]:
     InvalidInput : there is none, there are too many, or the body is not what its type says
     """
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if f"{_ATTRIBUTE}specversion" in headers and not media.startswith("application/cloudevents"):
+    if not media.startswith("application/cloudevents") and has_attributes(headers, _ATTRIBUTE):
         return [_of_binary(body, headers)]
     if media == _STRUCTURED and not isinstance(body, dict):
         raise InvalidInput(f"The body of {_STRUCTURED} must be one CloudEvent; send a list as {_BATCH}.")

@@ -23,6 +23,7 @@ def test_a_type_that_is_not_served_is_406(administrator: httpx.Client, path: str
     assert (answer.status_code, answer.headers["content-type"]) == (406, "application/json")
     assert answer.json()["code"] == 406
     assert "application/json" in answer.json()["message"]
+    assert "text/turtle" in answer.json()["message"]
 
 
 @pytest.mark.parametrize(

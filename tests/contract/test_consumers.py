@@ -60,7 +60,7 @@ def test_only_its_user_and_administrators_know_a_consumer(served: Served, admini
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        ({"start": "yesterday"}, "start"),
+        ({"start": "yesterday"}, "start: must be an integer, or must be 'now' or 'start'"),
         ({"start": -1}, "start"),
         ({"start": 2**40}, "end of the log"),
         ({"start": True}, "start"),

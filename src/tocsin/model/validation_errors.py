@@ -15,6 +15,9 @@ SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
+_ALTERNATIVE = re.compile(r"constrained-\w+|(?:literal|function-[a-z]+)\[.*\]")
+"""How pydantic names an alternative of a type within a place: ``start.constrained-int``."""
+
 _EXPECTED = {
     "bool": "true or false",
     "int": "an integer",
@@ -61,9 +64,9 @@ def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | 
 
 
 def _place(path: Sequence[str | int]) -> str:
-    """Return the place; of a parameter only its name, not which of its alternatives was tried."""
+    """Return the place, without the alternative of a type that was tried; of a parameter only its name."""
     steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
-    return place_of(steps) or "request"
+    return place_of(step for step in steps if not _ALTERNATIVE.fullmatch(str(step))) or "request"
 
 
 def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:

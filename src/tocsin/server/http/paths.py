@@ -102,7 +102,9 @@ class _Negotiated:
 
 
 _NOT_ACCEPTABLE = error_answer(
-    406, f"Accept: none of the requested media types is served here; served are {', '.join(SERVED)}."
+    406,
+    f"Accept: none of the requested media types is served here; served are {', '.join(SERVED)}; reads of entities, "
+    f"events and lineage are served as {', '.join(LINKED_DATA)}, too.",
 )
 
 

@@ -201,4 +201,4 @@ def _message(query: LakeQuery, caller: Caller) -> str | None:
     if now_ms - queries.pipeline_seen_at_ms() > UNSEEN_MS:
         return _NO_PIPELINE
     ahead = queries.ahead_of(query) if query.state is JobState.WAITING else 0
-    return f"Waiting for {ahead} earlier queries." if ahead else None
+    return f"Earlier queries that this one waits for: {ahead}." if ahead else None

@@ -116,6 +116,18 @@ def test_a_second_pass_finds_nothing(company: SmallCompany) -> None:
     assert again.total() == 0
 
 
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_the_counts_are_stored_as_the_result(company: SmallCompany, is_dry: bool) -> None:
+    erasures = Erasures(company.engine)
+    erasures.add(Erasure("e1", company.ids[NAME], company.ids["ana"], 1, is_dry=is_dry, identity=identity_of(company)))
+    claimed = erasures.claim("runner", now_ms=2, lost_after_ms=60_000)
+    assert claimed is not None and claimed.identity is not None
+    counts = sum(Rewriting(company.engine, claimed.identity, is_dry=is_dry).run(), Counter())
+    assert erasures.finish(claimed, "runner", {"rewritten": dict(counts)}, now_ms=3)
+    ended = erasures.newest_of(company.ids[NAME])
+    assert ended is not None and ended.result == {"rewritten": dict(counts)}
+
+
 def test_everything_else_stays_as_it_was(company: SmallCompany) -> None:
     company.table("untouched", owners=[{"id": company.ids["ana"], "type": "user"}])
 

@@ -44,6 +44,11 @@ class NamingColumns:
     id_column: str = "entity_id"
 
     @property
+    def table_name(self) -> str:
+        """Return the name of the table as a plain text: SQLAlchemy's is of a class that JSON takes for no key."""
+        return str(self.table.name)
+
+    @property
     def all(self) -> tuple[str, ...]:
         """Return the names of all of them."""
         return (*self.names, *self.documents, *self.derived, *self.texts, *self.own_names)

@@ -46,11 +46,11 @@ class Rewriting:
         """Yield, step by step, how many rows of a table were rewritten or removed, or would be."""
         for columns in NAMING:
             counts = (self._rewrite(columns, keys) for keys in self._pages(columns))
-            yield Counter({columns.table.name: sum(counts)})
+            yield Counter({columns.table_name: sum(counts)})
         yield Counter({LARGE_DOCUMENTS: self._rewrite_large_documents()})
         for columns in REMOVED:
             counts = (self._remove(columns, keys) for keys in self._pages(columns))
-            yield Counter({columns.table.name: sum(counts)})
+            yield Counter({columns.table_name: sum(counts)})
 
     @cached_property
     def _pseudonymizer(self) -> Pseudonymizer:

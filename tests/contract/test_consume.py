@@ -18,6 +18,7 @@ from tests.notifying import notify_all
 from tests.serving import Served
 
 from tocsin.client import ApiSource, Client, EventBatch, QueueSource
+from tocsin.errors import Conflict
 
 
 def token_of(client: httpx.Client) -> str:
@@ -44,6 +45,18 @@ def test_what_the_caller_may_not_view_is_in_no_batch(
         )
         client.consume(batches.append, source, group_by="entityType")
     assert names(batches) == [("domain", ["Open", "Last"])]
+
+
+def test_a_beginning_beyond_the_end_of_the_log_is_refused_and_not_stored(
+    served: Served, administrator: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.json"
+    with Client(served.url, token_of(administrator)) as client:
+        with pytest.raises(Conflict, match="ends at offset"):
+            client.consume(print, ApiSource(path, start=2**40, stop_at_end=True))
+        assert not path.exists()
+        client.consume(print, ApiSource(path, stop_at_end=True))
+    assert path.exists()
 
 
 def test_a_queue_is_consumed_by_type_and_what_fails_comes_back(

@@ -139,7 +139,10 @@ def test_a_topic_or_broker_that_is_not_there_is_named(
     with Client(NOWHERE) as client, pytest.raises(Unavailable, match="no topic no-such-topic"):
         client.consume(lambda _: None, missing)
     monkeypatch.setattr("tocsin.client.consume.kafka_source.REACHED_WITHIN_S", 0.5)
-    with Client(NOWHERE) as client, pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 cannot be reached"):
+    with (
+        Client(NOWHERE) as client,
+        pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 cannot be reached: Failed .*\(_TRANSPORT\)$"),
+    ):
         client.consume(lambda _: None, KafkaSource("127.0.0.1:1", "away"))
 
 

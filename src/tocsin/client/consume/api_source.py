@@ -71,7 +71,7 @@ class ApiSource:
 
         Raises
         ------
-        Conflict : another consumer has the position
+        Conflict : another consumer has the position, or ``start`` is beyond the end of the log
         InvalidInput : ``start`` or ``position`` is none, or both ``position`` and ``consumer`` are given
         NotFound : there is no such registered consumer of the caller
         """
@@ -89,8 +89,11 @@ class ApiSource:
                 self._offset = self._stored
             elif self.start == "now":
                 self._offset = (yield calls.read_log("latest")).end
+            elif isinstance(self.start, int):
+                yield calls.read_log(self.start, limit=0)  # refused beyond the end of the log; that is not stored
+                self._offset = self.start
             else:
-                self._offset = self.start if isinstance(self.start, int) else 0
+                self._offset = 0
             yield from self._store()  # what comes before the first batch is done is not missed after a restart
         except BaseException:
             yield from self.close()

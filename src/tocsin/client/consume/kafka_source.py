@@ -20,7 +20,7 @@ from tocsin.client.consume.steps import BlockingCall, Steps
 from tocsin.errors import InvalidInput, MissingExtra, Unavailable
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message, TopicPartition
+    from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 POLL_S = 0.5
 REACHED_WITHIN_S = 10.0
@@ -126,7 +126,7 @@ class KafkaSource:
             self._consumer.list_topics(timeout=REACHED_WITHIN_S)
         except KafkaException as error:
             self._close()
-            raise Unavailable(f"Kafka at {self.servers} cannot be reached: {error.args[0]}") from error
+            raise Unavailable(f"Kafka at {self.servers} cannot be reached: {_reason_of(error.args[0])}") from error
 
     def _read(self, limit: int) -> EventPortion:
         with self._lock:
@@ -174,7 +174,7 @@ class KafkaSource:
         elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._failure = Unavailable(f"Kafka at {self.servers} has no topic {partition[0]}; is a relay running?")
         elif not error.retriable():
-            self._failure = Unavailable(f"Kafka at {self.servers}: {error.str()} ({error.name()})")
+            self._failure = Unavailable(f"Kafka at {self.servers}: {_reason_of(error)}")
 
     def _raise_failure(self) -> None:
         """Raise what the client has reported, once no records that came with it would be missed."""
@@ -226,3 +226,7 @@ class KafkaSource:
         if self._consumer is None:
             raise Unavailable("The connection to Kafka is closed.", retry_after_s=None)
         return self._consumer
+
+
+def _reason_of(error: KafkaError) -> str:
+    return f"{error.str()} ({error.name()})"

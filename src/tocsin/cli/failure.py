@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any, TextIO, cast
 
 from tocsin.cli.exit_codes import exit_code
-from tocsin.errors import TocsinError
+from tocsin.errors import InvalidInput, TocsinError
 
 
 def report(error: TocsinError) -> int:
     """Write ``error`` as one line on stderr, its notes below, and return its exit code."""
-    _line(error.message)
+    _line(_with_place(error))
     for note in getattr(error, "__notes__", ()):
         sys.stderr.write(f"{note}\n")
     return exit_code(error)
@@ -32,6 +32,12 @@ def report_surprise(kind: type[BaseException], error: BaseException, trace: Trac
     with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
         traceback.print_exception(kind, error, trace, file=log)
     _line(f"Internal error ({kind.__name__}: {error}). See the log {log.name}, or use --debug.")
+
+
+def _with_place(error: TocsinError) -> str:
+    """Return the message, after the option or field that it says something about without naming it."""
+    field = error.field if isinstance(error, InvalidInput) else None
+    return f"{field}: {error.message}" if field and error.message.startswith(("must ", "is ")) else error.message
 
 
 def _line(text: str) -> None:

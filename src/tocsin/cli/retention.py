@@ -138,12 +138,22 @@ def _show(answer: Document, *, as_json: bool) -> None:
         return
     settings = answer["settings"]
     rules = [{key: rule.get(key, _UNLIMITED.get(key, "")) for key in _RULE} for rule in settings["rules"]]
-    show_rows(rules, as_json=False)
+    if rules:
+        show_rows(rules, as_json=False)
+    else:
+        typer.echo("No rules: all events are kept.")
     limits = {key: value for key, value in settings.items() if key != "rules"}
     run_text = _text(answer["lastRun"]) if answer["lastRun"] else "none"
     show_facts({**limits, "removed": _text(answer["removed"]), "last run": run_text}, as_json=False)
-    show_rows(answer["takesAway"], as_json=False)
-    show_rows(answer["readers"], as_json=False)
+    if effects := answer["takesAway"]:
+        show_rows(effects, as_json=False)
+    if readers := answer["readers"]:
+        show_rows([_reader_row(reader) for reader in readers], as_json=False)
+
+
+def _reader_row(reader: Document) -> Document:
+    moments = {key: moment_text(reader[key]) for key in ("waitsSince", "toldAt") if reader.get(key) is not None}
+    return {**reader, **moments}
 
 
 def _row(legal_hold: Document) -> Document:

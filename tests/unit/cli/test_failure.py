@@ -10,7 +10,7 @@ import pytest
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.failure import report, report_surprise
-from tocsin.errors import InvalidSetting, MissingExtra, NotFound
+from tocsin.errors import InvalidInput, InvalidSetting, MissingExtra, NotFound
 
 
 def test_an_expected_error_is_one_line_and_its_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,3 +69,9 @@ def test_what_the_client_reads_from_the_environment_is_no_wrong_setting(
     monkeypatch.setenv("TOCSIN_TOKEN", "x")
     monkeypatch.setenv("TOCSIN_SERVER", "http://x")
     assert settings_of().port == 8585
+
+
+def test_the_place_is_named_where_the_message_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    report(InvalidInput("must be an offset", field="--at"))
+    report(InvalidInput("--from must be now", field="from"))
+    assert capsys.readouterr().err == "tocsin: --at: must be an offset\ntocsin: --from must be now\n"

@@ -31,3 +31,6 @@ def test_settings_are_shown(small_server: SmallServer, monkeypatch: pytest.Monke
     assert result.exit_code == 0, result.output
     assert "relay main" in result.output
     assert ("entitySoftDeleted" in result.output) == (preset == "standard")
+    assert ("No rules: all events are kept." in result.output) == (preset == "off")
+    assert "1970-01-01 00:00:00" in result.output
+    assert "Nothing to show" not in result.output

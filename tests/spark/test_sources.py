@@ -22,7 +22,7 @@ from tocsin.errors import LogDiverged
 from tocsin.spark import sources
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
-from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange
+from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange, patience_s
 from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.log import EventLog
 
@@ -249,3 +249,7 @@ def test_a_planning_process_prints_no_traceback_for_a_driver_that_has_ended(
         finally:
             vars(daemon)["traceback"].print_exc()
     assert ("a bug" in capsys.readouterr().err) is is_printed
+
+
+def test_planning_becomes_patient_when_nothing_comes_for_ten_seconds() -> None:
+    assert [patience_s(0.25, waits) for waits in (0, 39, 40, 1_000)] == [0.25, 0.25, 1.0, 1.0]

@@ -21,6 +21,9 @@ LOOK_EVERY_S = 60.0
 _GROWN = 1.5
 """How often what was left by the last collection Java must have taken before another one is worth its time."""
 
+_TIMES = 2
+"""So often memory is given back while the log stands still: Java's compiler goes on for a while after the first."""
+
 _COMMANDS = "com.sun.management:type=DiagnosticCommand"
 _TRIM = "systemTrimNativeHeap"
 _LOG = structlog.get_logger(__name__)
@@ -72,21 +75,24 @@ class SparkHeap:
 
 
 class MemoryReturn:
-    """Gives memory back once each time the pipeline has become idle."""
+    """Gives memory back each time the pipeline has become idle: once, and once more a look later."""
 
     def __init__(self, heap: Heap, log: LogEnd) -> None:
         self._heap, self._log = heap, log
         self._seen_end: int | None = None
-        self._left = 0
+        self._left = self._times = 0
 
     def look(self) -> bool:
-        """Give memory back if nothing has come since the last look and Java has grown; return whether that was so."""
+        """Give memory back if nothing has come since the last look, and there may be some; return whether it did."""
         end, before = self._log.readable_end(), self._seen_end
         self._seen_end = end
-        if end != before or self._heap.is_in_use() or self._heap.size() < self._left * _GROWN:
+        if end != before:
+            self._times = 0
+        has_grown = self._heap.size() >= self._left * _GROWN
+        if end != before or self._heap.is_in_use() or not (self._times < _TIMES or has_grown):
             return False
         self._heap.give_back()
-        self._left = self._heap.size()
+        self._left, self._times = self._heap.size(), self._times + 1
         _LOG.info("memory_given_back", heap_bytes=self._left)
         return True
 

@@ -41,6 +41,10 @@ _LOOK_SELDOM_S = 0.04
 _BUSY_FOR_S = 3.0
 """So long after an event the next one is looked for often: an idle pipeline hardly uses the processor."""
 
+_PATIENT_AFTER = 40
+_PATIENCE = 4
+"""After so many waits in vain each takes so many times as long: Spark asks an idle query once a second."""
+
 Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
 
@@ -83,8 +87,8 @@ class LogSource(DataSource):
     Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, its bounding
     offsets; for streams ``maxEventsPerBatch``, ``maxBytesPerBatch`` (of the events as text; one event is always read),
     ``after``, where one without a checkpoint begins, and ``waitMs``, how long planning waits for new events before it
-    says that there are none; for both ``only`` = ``reports``, which leaves out what reports no status: a stream never
-    wakes up for it.
+    says that there are none (four times as long when nothing has come for a while); for both ``only`` = ``reports``,
+    which leaves out what reports no status: a stream never wakes up for it.
     """
 
     @classmethod
@@ -141,6 +145,7 @@ class LogReader(DataSourceStreamReader):
         self._share = _share_of(options)
         self._wait_s = _number(options, "waitMs", 0) / 1000
         self._busy_until_s = 0.0
+        self._vain_waits = 0
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
         self._commits: CommitWatch | None = None
 
@@ -161,9 +166,10 @@ class LogReader(DataSourceStreamReader):
         """
         self._check(start)
         max_count = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        until_s = time.monotonic() + self._wait_s
+        until_s = time.monotonic() + patience_s(self._wait_s, self._vain_waits)
         while (end := self._following(start, max_count)) == start and (now_s := time.monotonic()) < until_s:
             self._pause(now_s, until_s)
+        self._vain_waits = self._vain_waits + 1 if end == start else 0
         if end != start:
             self._busy_until_s = time.monotonic() + _BUSY_FOR_S
         return end
@@ -309,6 +315,11 @@ class PartReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
         return read_range(self._url, cast(OffsetRange, partition), self._statement)
+
+
+def patience_s(wait_s: float, vain_waits: int) -> float:
+    """Return how long planning waits for an event after so many waits in vain."""
+    return wait_s if vain_waits < _PATIENT_AFTER else wait_s * _PATIENCE
 
 
 def _share_of(options: Mapping[str, str]) -> int:

@@ -26,6 +26,6 @@ def drop_newest_tables(connection: Connection) -> None:
         ("source_state", "source_entity", "source_link"),
         ("reader_lag", "consumer_groups", "consumer"),
     )
-    of_events = ("event_portion", "ingested_event", "ingest_outcome")
+    of_events = ("notification_ids", "event_portion", "ingested_event", "ingest_outcome")
     for name in (*of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
         connection.exec_driver_sql(f"DROP TABLE {name}")

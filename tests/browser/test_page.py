@@ -12,7 +12,7 @@ from tests.entries import entry_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
-from tocsin.model.notification import Reason, ReasonKind, notification_id
+from tocsin.model.notification import ORDERED_IDS, Reason, ReasonKind
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.database.engine import writing
@@ -55,7 +55,7 @@ def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
         kind=ReasonKind.OWNER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
     )
     row = {
-        "id": notification_id(logged.event.id, "ActivityFeed", user_id),
+        "id": ORDERED_IDS.of(logged.offset, logged.event.id, "ActivityFeed", user_id),
         "event_id": logged.event.id,
         "log_offset": logged.offset,
         "channel": "ActivityFeed",

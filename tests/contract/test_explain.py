@@ -19,8 +19,9 @@ from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.backtest import JOB
 from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
-from tocsin.store.database.tables import destination_status, entity_version, ownership, past_relation
+from tocsin.store.database.tables import destination_status, entity_version, notification_ids, ownership, past_relation
 from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
@@ -87,6 +88,34 @@ def ann(person: Person, administrator: httpx.Client, orders: Json) -> tuple[str,
     user_id, client = person("ann")
     own(administrator, orders, user_id)
     return user_id, client
+
+
+@pytest.mark.parametrize("are_told_before_upgrade", [True, False])
+def test_explanations_find_what_was_stored_before_the_upgrade_and_after_it(
+    administrator: httpx.Client,
+    orders: Json,
+    ann: tuple[str, httpx.Client],
+    sqlite_engine: Engine,
+    are_told_before_upgrade: bool,
+) -> None:
+    alert(
+        administrator,
+        "Described",
+        {"effect": "include", "condition": "fieldChanged == 'description'"},
+        destinations=[{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}],
+    )
+    event = describe(administrator, orders, "All orders.")
+    through = EventLog(sqlite_engine).readable_end() - (not are_told_before_upgrade)
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(notification_ids).values(hashed_through=through))
+    notify_all(sqlite_engine)
+    for query in ({"user": "ann"}, {}):
+        answer = explanation_of(administrator, event, subscription="Described", **query)
+        assert answer["disagreements"] == []
+        versions = [one["id"][14] for one in answer["notified"]["data"]]
+        assert versions == ["5" if are_told_before_upgrade else "8"] * 2
+        reached = answer["alerts"][0]["reached"]["data"]
+        assert [one["notification"] is not None for one in reached] == [True, True]
 
 
 def test_a_recipient_reads_how_and_why_they_were_notified(

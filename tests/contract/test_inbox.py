@@ -14,7 +14,7 @@ from tests.serving import Json, Served, table
 
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.change import ChangeEvent
-from tocsin.model.notification import Reason, ReasonKind, notification_id
+from tocsin.model.notification import ORDERED_IDS, Reason, ReasonKind
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.notifications import Notifications
@@ -45,7 +45,7 @@ class CatalogueWriter:
         return self._keep(user_id, logged.offset, logged.event, due_in_ms)
 
     def _keep(self, user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> str:
-        row_id = notification_id(event.id, "ActivityFeed", user_id)
+        row_id = ORDERED_IDS.of(offset, event.id, "ActivityFeed", user_id)
         now_ms = time.time_ns() // 1_000_000
         row = {
             "id": row_id,

@@ -10,7 +10,7 @@ from tests.store.rows import finish_of
 from tests.store.test_messages import claim
 
 from tocsin.model.message import OutcomeReason, Rejected, Retry
-from tocsin.model.notification import ReasonKind, notification_id
+from tocsin.model.notification import ORDERED_IDS, ReasonKind
 from tocsin.model.notification_draft import head_of
 from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
@@ -30,7 +30,7 @@ class TwoQueries:
         (self.logged,) = EventLog(engine).read(0, 1)
         self.engine, self.channel, self.ana = engine, channel, company.ids["ana"]
         self.key = "ana@example.com" if channel == "Email" else self.ana
-        self.id = notification_id(self.logged.event.id, channel, self.key)
+        self.id = ORDERED_IDS.of(self.logged.offset, self.logged.event.id, channel, self.key)
         self.notifications, self.messages = Notifications(engine), Messages(engine)
 
     def write(self, alert: str, kind: ReasonKind = ReasonKind.OWNER) -> None:

@@ -46,6 +46,7 @@ from tocsin.flow.schedule.roots import GroupedMatch, RootsOfAlerts, by_root, und
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
+from tocsin.model.notification import NotificationIds
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription
 
@@ -128,8 +129,8 @@ class FindRoots(Protocol):
 class Lookups:
     """What the stages look up: relations, rights as of one moment, events, incidents, roots and preferences.
 
-    ``find_decisions`` returns, of some matches (alerts by offset), those about whose rights the pipeline has decided
-    before; without it, rights are those of now.
+    ``ids`` are those of the store's notifications. ``find_decisions`` returns, of some matches (alerts by offset),
+    those about whose rights the pipeline has decided before; without it, rights are those of now.
     """
 
     directory: Directory
@@ -138,6 +139,7 @@ class Lookups:
     find_held_back: FindHeldBack
     find_roots: FindRoots
     find_preferences: Callable[[Sequence[NotificationDraft]], Preferred]
+    ids: NotificationIds
     find_decisions: Callable[[Mapping[int, Collection[str]]], Rights] | None = None
 
 
@@ -336,8 +338,8 @@ def schedule(parts: Iterable[list[NotificationDraft]], context: Context) -> Iter
     """Yield the notifications with their times and messages, as alerts and recipients want them."""
     for drafts in parts:
         preferred = context.lookups.find_preferences(drafts)
-        timings, now_ms = context.alerts.timings, context.now_ms
-        yield list(scheduled_notifications(drafts, timings, now_ms=now_ms, preferred=preferred))
+        timings, now_ms, ids = context.alerts.timings, context.now_ms, context.lookups.ids
+        yield list(scheduled_notifications(drafts, timings, now_ms=now_ms, preferred=preferred, ids=ids))
 
 
 def young(events: Sequence[MatchedEvent], context: Context) -> Sequence[MatchedEvent]:

@@ -52,6 +52,7 @@ from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.outbox.event_portions import DividedEvent, EventPortions
+from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -116,6 +117,7 @@ class Resolving:
             find_held_back=partial(self.holding.of, is_new=may_claim),
             find_roots=self.roots.of,
             find_preferences=self.preferences.among,
+            ids=read_ids(self.engine),
         )
 
 

@@ -17,6 +17,12 @@ from tocsin.model.entity import WireModel
 NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 """Root of every deterministic id: writing a derived row twice writes it once."""
 
+_ORDERED = "8"
+"""Version digit of ids that begin with an offset. Source: RFC 9562, 5.8."""
+
+_VERSION_AT = 14
+"""Where an id has its version digit: behind the first 12 hexadecimal digits, with their dashes."""
+
 _ROOT = NAMESPACE.bytes
 _VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
@@ -143,17 +149,37 @@ def recipient_key(address: str, bot: str) -> str:
     return f"{address}{_BEFORE_BOT}{bot}" if address and bot else address
 
 
-def notification_id(event_id: str, channel: str, recipient: str) -> str:
-    """Return the id of the one notification for this event, channel and recipient."""
-    return _uuid5(f"notification|{event_id}|{channel}|{recipient}")
+@dataclass(frozen=True)
+class NotificationIds:
+    """The ids of a store's notifications: UUIDs of their causes, the same each time.
+
+    Those of events above ``hashed_through``, a log offset, are UUIDv8 and begin with the offset in 12 hexadecimal
+    digits, so that new rows are neighbours in an index. Earlier ones are UUIDv5: they were stored so.
+    """
+
+    hashed_through: int = 0
+
+    def of(self, log_offset: int, event_id: str, channel: str, recipient: str) -> str:
+        """Return the id of the one notification for this event, channel and recipient."""
+        name = f"notification|{event_id}|{channel}|{recipient}"
+        if log_offset <= self.hashed_through:
+            return _uuid5(name)
+        digits = f"{log_offset:012x}"
+        return _uuid8(f"{digits[:8]}-{digits[8:]}-", name)
+
+
+ORDERED_IDS = NotificationIds()
+"""Those of a store that has always had ids in the order of its log."""
 
 
 def message_id(notification: str) -> str:
-    """Return the id of the message that carries the notification with that id and no other.
+    """Return the id of the message that carries the notification with that id and no other; it begins like that one.
 
     Receivers have seen such ids since messages were called deliveries.
     """
-    return _uuid5(f"delivery|{notification}")
+    name = f"delivery|{notification}"
+    is_ordered = notification[_VERSION_AT : _VERSION_AT + 1] == _ORDERED
+    return _uuid8(notification[:_VERSION_AT], name) if is_ordered else _uuid5(name)
 
 
 @lru_cache(maxsize=10_000)
@@ -172,3 +198,9 @@ def _uuid5(name: str) -> str:
     hexed = sha1(_ROOT + name.encode(), usedforsecurity=False).hexdigest()
     variant = _VARIANT[hexed[16]]
     return f"{hexed[:8]}-{hexed[8:12]}-5{hexed[13:16]}-{variant}{hexed[17:20]}-{hexed[20:32]}"
+
+
+def _uuid8(beginning: str, name: str) -> str:
+    """Return the UUIDv8 that begins with 12 digits, with their dashes, and goes on with 74 bits of a name's hash."""
+    hexed = sha1(_ROOT + name.encode(), usedforsecurity=False).hexdigest()
+    return f"{beginning}{_ORDERED}{hexed[:3]}-{_VARIANT[hexed[3]]}{hexed[4:7]}-{hexed[7:19]}"

@@ -13,6 +13,7 @@ from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.flow.pipeline import Lookups
 from tocsin.model.change import LoggedEvent
+from tocsin.model.notification import NotificationIds
 from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
 from tocsin.store.catalogue.alerts.history import AlertHistory
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
@@ -25,6 +26,7 @@ from tocsin.store.outbox.deliveries import AlertDeliveries
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
@@ -65,6 +67,11 @@ class AlertStores:
         self.permitted = Permitted(engine)
         self.retention = RetentionOverview(engine)
         self.unsubscribe_key = unsubscribe_key(People(engine))
+        self._engine = engine
+
+    def notification_ids(self) -> NotificationIds:
+        """Return the ids of the store's notifications."""
+        return read_ids(self._engine)
 
     def lookups(self, policies: PolicySnapshot) -> Lookups:
         """Return what the stages of the pipeline look up; they change nothing."""
@@ -75,6 +82,7 @@ class AlertStores:
             find_held_back=partial(self.holding.of, is_new=False),
             find_roots=self.roots.of,
             find_preferences=self.preferences.among,
+            ids=self.notification_ids(),
         )
 
 

@@ -24,7 +24,7 @@ from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
-from tocsin.model.notification import Reason, notification_id
+from tocsin.model.notification import NotificationIds, Reason
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import own_address_of
 from tocsin.model.people import Person
@@ -107,6 +107,7 @@ class ExplanationInput:
     policies: PolicySnapshot
     editors: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
+    ids: NotificationIds
 
 
 def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
@@ -180,7 +181,8 @@ def _possible_recipient(
     hidden = _view_objection(first, inputs)
     key = next((one.key for one in ways if one.key), "")
     alert_id = first.reason.subscription_id
-    stored = inputs.records.get(notification_id(inputs.logged.event.id, first.channel, key))
+    logged = inputs.logged
+    stored = inputs.records.get(inputs.ids.of(logged.offset, logged.event.id, first.channel, key))
     reasons = stored.notification.reasons if stored else ()
     record = stored if stored and stored.names(alert_id) else None
     notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}

@@ -1,7 +1,7 @@
 """Notifications with their due times, ids, and the messages that carry them.
 
 A function over plain values: it runs for every recipient of every event, a million for one event at times. Ids are
-UUIDv5 of their causes, so that writing a row twice has no effect.
+UUIDs of their causes, so that writing a row twice has no effect.
 Next: ``delivery/worker`` for messages; in-app notifications are in the inbox once they are stored.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.model.channels import GATHERINGS
-from tocsin.model.notification import gathered_message_id, message_id, notification_id
+from tocsin.model.notification import ORDERED_IDS, NotificationIds, gathered_message_id, message_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
@@ -150,13 +150,14 @@ def scheduled_notifications(
     *,
     now_ms: int,
     preferred: Preferred = NO_PREFERENCES,
+    ids: NotificationIds = ORDERED_IDS,
 ) -> Iterator[ScheduledNotification]:
-    """Yield the drafts with their times, each in the slot of the alert that sends it first."""
+    """Yield the drafts with their times, each in the slot of the alert that sends it first, under ids of ``ids``."""
     schedule = Schedule(timings, preferred, now_ms)
     for draft in drafts:
         slots = schedule.slots(draft)
         slot = slots[0] if len(slots) == 1 else min(slots, key=partial(slot_order, now_ms=now_ms))
-        identity = notification_id(draft.event.event_id, draft.channel, draft.key)
+        identity = ids.of(draft.event.offset, draft.event.event_id, draft.channel, draft.key)
         yield ScheduledNotification(draft, identity, slots, slot, _message_of(draft, identity, slot), now_ms)
 
 

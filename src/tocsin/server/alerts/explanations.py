@@ -29,7 +29,6 @@ from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
-from tocsin.model.notification import notification_id
 from tocsin.model.notification_draft import head_of
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
@@ -301,6 +300,7 @@ def _recipients_of(
         policies=caller.policies,
         editors=parts.alert_stores.events.editors_of([alert.id for alert in candidates]),
         records=_records(question, caller),
+        ids=parts.alert_stores.notification_ids(),
     )
     everybody = None if question.person is None else question.person.id
     return {
@@ -313,11 +313,13 @@ def _recipients_of(
 
 def _records(question: ExplanationScope, caller: Caller) -> dict[str, NotificationRecord]:
     """Return what is stored: of one person what can be theirs, in the app, by mail, or as a name of many."""
-    logged, records, person = question.logged, caller.parts.alert_stores.records, question.person
+    logged, person, alert_stores = question.logged, question.person, caller.parts.alert_stores
+    records = alert_stores.records
     if person is None:
         return records.of_event(logged.offset, limit=MOST_RECORDS)
     ways = (Channel.EMAIL, Channel.SLACK) if person.email else ()
-    ids = [notification_id(logged.event.id, way, person.email or "") for way in ways]
+    id_of = alert_stores.notification_ids().of
+    ids = [id_of(logged.offset, logged.event.id, way, person.email or "") for way in ways]
     return records.of_user(logged.offset, person.id) | records.by_id(ids)
 
 

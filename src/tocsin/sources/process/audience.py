@@ -42,6 +42,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
@@ -141,6 +142,7 @@ class RehearsalAudience:
             find_held_back=partial(Holding(self._engine).of, is_new=False),
             find_roots=Roots(self._engine).of,
             find_preferences=SqlPreferences(self._engine).among,
+            ids=read_ids(self._engine),
         )
 
     def _resolve(self) -> None:

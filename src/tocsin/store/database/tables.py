@@ -372,6 +372,14 @@ notification = Table(
 )
 """One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app."""
 
+notification_ids = Table(
+    "notification_ids",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("hashed_through", BigInteger, nullable=False),
+)
+"""One row: the offset through which notifications have ids from before those in the order of the log."""
+
 paced_time = Table(
     "paced_time",
     METADATA,

@@ -122,13 +122,16 @@ def test_two_writers_that_find_nothing_sent_lose_nothing(postgres_engine: Engine
     assert -1 not in store.counts_by_due_time()
 
 
-def test_turns_are_looked_up_by_their_key_however_many_there_are(sqlite_engine: Engine) -> None:
+@pytest.mark.parametrize("table", ["paced_time", "message"])
+def test_turns_and_messages_are_looked_up_by_their_key_however_many_there_are(
+    sqlite_engine: Engine, table: str
+) -> None:
     store = Store(sqlite_engine, 2)
     store.write(0, "paced")
     statements: list[tuple[str, object]] = []
     event.listen(sqlite_engine, "before_cursor_execute", lambda *call: statements.append((call[2], call[3])))
     store.write(1, "paced", now_ms=NOON_MS + 1_000)
-    (lookup,) = [one for one in statements if one[0].startswith("SELECT paced_time")]
+    lookup = next(one for one in statements if one[0].startswith("SELECT") and f"FROM {table}, json_each" in one[0])
     with sqlite_engine.connect() as connection:
         plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {lookup[0]}", lookup[1])]  # type: ignore[arg-type]
-    assert [line for line in plan if line.startswith("SCAN paced_time")] == []
+    assert [line for line in plan if line.startswith(f"SEARCH {table}")]

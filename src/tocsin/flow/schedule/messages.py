@@ -55,6 +55,11 @@ class ScheduledNotification(NamedTuple):
         return max(0, self.slot.due_at_ms - self.created_at_ms)
 
     @property
+    def gathers(self) -> bool:
+        """Return whether one of its alerts would send it with others."""
+        return any(slot.grouping_key is not None for slot in self.slots)
+
+    @property
     def offset_and_alerts(self) -> tuple[int, tuple[str, ...]]:
         """Return what it counts for: the offset of its event, and the alerts that share it."""
         return self.draft.event.offset, self.draft.reasons.alert_ids

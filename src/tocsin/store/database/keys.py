@@ -93,6 +93,19 @@ def listed_keys(keys: Collection[str] | Collection[int]) -> str:
     return orjson.dumps(sorted(keys)).decode()
 
 
+def listed_tuples(connection: Connection, tuples: Sequence[Sequence[str | int]]) -> list[ColumnElement[Any]]:
+    """Return the columns of a table of these tuples, all of one length, texts but for what is cast from them.
+
+    It is one parameter, whatever their number; its rows are in their order.
+    """
+    listed, places = literal(orjson.dumps(tuples).decode()), range(len(tuples[0]))
+    if is_sqlite(connection):
+        value = func.json_each(listed).table_valued("value").c.value
+        return [func.json_extract(value, f"$[{place}]") for place in places]
+    element = func.jsonb_array_elements(cast(listed, JSONB)).column_valued("element")
+    return [func.jsonb_array_element_text(cast(element, JSONB), place) for place in places]
+
+
 def is_listed(
     column: ColumnElement[Any],  # Any: whatever its keys are
     listed: ColumnElement[str],

@@ -7,20 +7,21 @@ in the transaction that writes: docs/decisions/0053-real-time-alerts-gather-wher
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import BigInteger, Connection, Row, Select, and_, cast, select, true
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.decide import Slot
 from tocsin.flow.schedule.messages import ScheduledNotification, following, in_slot, next_slot, slot_order
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
-from tocsin.store.database.bulk import BulkInsert, Row
+from tocsin.store.database.bulk import BulkInsert
+from tocsin.store.database.bulk import Row as ValueRow
 from tocsin.store.database.engine import inserting
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import KEYS_PER_STATEMENT, listed_tuples, rows_by_key
 from tocsin.store.database.tables import message, paced_time
 
 Group = tuple[str, str, str]
@@ -33,7 +34,6 @@ MESSAGES = BulkInsert(
         *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
     ),
 )
-_Groups = Mapping[Group, Sequence[ScheduledNotification]]
 
 _LOOK_BACK_MS = 86_400_000
 """How long an unsent message of a real-time alert accepts further notifications."""
@@ -55,8 +55,7 @@ def gather(connection: Connection, notifications: Sequence[ScheduledNotification
     alone: list[ScheduledNotification] = []
     grouped: list[ScheduledNotification] = []
     for notification in notifications:
-        gathers = any(slot.grouping_key is not None for slot in notification.slots)
-        (grouped if gathers else alone).append(notification)
+        (grouped if notification.gathers else alone).append(notification)
     waiting: list[ScheduledNotification] = []
     for timed in _pace(connection, grouped):
         (alone if timed.slot.grouping_key is None or timed.slot.is_first else waiting).append(timed)
@@ -91,67 +90,77 @@ def _pace(connection: Connection, notifications: Sequence[ScheduledNotification]
 
     When the others would have sent them is kept (``paced_time``): an alert keeps its pace with any participants.
     """
-    groups: dict[Group, list[ScheduledNotification]] = defaultdict(list)
-    for notification in notifications:
-        for slot in notification.slots:
-            if slot.window_ms:
-                groups[_group(notification, slot)].append(notification)
-    if not groups:
+    groups = [_groups_of(notification) for notification in notifications]
+    counts = Counter(group for theirs in groups for group in theirs if group is not None)
+    if not counts:
         return list(notifications)
-    latest = _latest(connection, groups)
-    planned: dict[Group, int] = {}
-    timed = [_in_first_turn(notification, groups, latest, planned) for notification in notifications]
-    _keep_planned(connection, planned)
+    pace = _Pace(counts, _latest(connection, counts, notifications, groups))
+    timed = [pace.in_first_turn(*both) for both in zip(notifications, groups, strict=True)]
+    _keep_planned(connection, pace.planned)
     return timed
 
 
-def _in_first_turn(
-    notification: ScheduledNotification, groups: _Groups, latest: Mapping[Group, _Latest], planned: dict[Group, int]
-) -> ScheduledNotification:
-    """Return a notification in the slot of the alert that sends it first; the turns of the others are ``planned``."""
-    if not any(slot.window_ms for slot in notification.slots):
-        return notification
-    turns = [_turn(notification, slot, groups, latest) for slot in notification.slots]
-    first = turns[0]
-    if len(turns) > 1:
-        first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
-    for turn in turns:
-        if turn.slot.window_ms and turn is not first:
-            group = _group(notification, turn.slot)
-            planned[group] = max(planned.get(group, 0), turn.slot.due_at_ms)
-    if first.message_id is None:
-        return in_slot(notification, first.slot)
-    return notification._replace(slot=first.slot, message_id=first.message_id)
+class _Pace:
+    """The turns of some notifications: their groups with how many are of each, and the latest message of a group."""
+
+    def __init__(self, counts: Mapping[Group, int], latest: Mapping[Group, _Latest]) -> None:
+        self._counts, self._latest = counts, latest
+        self.planned: dict[Group, int] = {}
+
+    def in_first_turn(
+        self, notification: ScheduledNotification, groups: Sequence[Group | None]
+    ) -> ScheduledNotification:
+        """Return a notification in the slot of the alert that sends it first; turns of the others are ``planned``."""
+        turns = list(map(self._turn, notification.slots, groups))
+        first = turns[0]
+        if len(turns) > 1:
+            first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
+            for turn, group in zip(turns, groups, strict=True):
+                if group is not None and turn is not first:
+                    self.planned[group] = max(self.planned.get(group, 0), turn.slot.due_at_ms)
+        if first.message_id is not None:
+            return notification._replace(slot=first.slot, message_id=first.message_id)
+        return notification if first.slot is notification.slot else in_slot(notification, first.slot)
+
+    def _turn(self, slot: Slot, group: Group | None) -> _Turn:
+        """Return when an alert would send a notification, after the last message of its group."""
+        if group is None:
+            return _Turn(slot)
+        last = self._latest.get(group)
+        if last is None:
+            is_alone = self._counts[group] == 1
+            return _Turn(slot if is_alone else following(slot, slot.due_at_ms))
+        if last.open_id is not None:
+            return _Turn(following(slot, last.at_ms), last.open_id)
+        is_ahead = last.is_planned and last.at_ms > slot.due_at_ms
+        return _Turn(following(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
 
 
-def _turn(notification: ScheduledNotification, slot: Slot, groups: _Groups, latest: Mapping[Group, _Latest]) -> _Turn:
-    """Return when an alert would send a notification, after the last message of its group."""
-    if not slot.window_ms:
-        return _Turn(slot)
-    group = _group(notification, slot)
-    last = latest.get(group)
-    if last is None:
-        is_alone = len(groups[group]) == 1
-        return _Turn(slot if is_alone else following(slot, slot.due_at_ms))
-    if last.open_id is not None:
-        return _Turn(following(slot, last.at_ms), last.open_id)
-    is_ahead = last.is_planned and last.at_ms > slot.due_at_ms
-    return _Turn(following(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
+def _groups_of(notification: ScheduledNotification) -> list[Group | None]:
+    """Return the groups of a notification's slots; None for a slot that is not paced."""
+    channel, key = notification.draft.channel.value, notification.draft.key
+    return [(channel, key, str(slot.grouping_key)) if slot.window_ms else None for slot in notification.slots]
 
 
-def _group(notification: ScheduledNotification, slot: Slot) -> Group:
-    return notification.draft.channel.value, notification.draft.key, str(slot.grouping_key)
-
-
-def _latest(connection: Connection, groups: _Groups) -> dict[Group, _Latest]:
+def _latest(
+    connection: Connection,
+    counts: Collection[Group],
+    notifications: Sequence[ScheduledNotification],
+    groups: Sequence[Sequence[Group | None]],
+) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
+    since_ms = min(notification.created_at_ms for notification in notifications) - _LOOK_BACK_MS
+    stored = [*_sent_messages(connection, counts, since_ms), *_planned_turns(connection, counts)]
+    if not stored:
+        return {}
+    windows_ms: dict[Group, int] = {}
+    for notification, own_groups in zip(notifications, groups, strict=True):
+        for slot, group in zip(notification.slots, own_groups, strict=True):
+            if group is not None:
+                windows_ms.setdefault(group, notification.created_at_ms - slot.window_ms)
     latest_by_group: dict[Group, _Latest] = {}
-    for group, latest in (*_sent_messages(connection, groups), *_planned_turns(connection, groups)):
-        if group not in groups:
-            continue
-        first = groups[group][0]
-        window_ms = next(slot.window_ms for slot in first.slots if _group(first, slot) == group)
-        if latest.open_id is not None or latest.at_ms > first.created_at_ms - window_ms:
+    for group, latest in stored:
+        if latest.open_id is not None or latest.at_ms > windows_ms[group]:
             latest_by_group[group] = max(latest_by_group.get(group, latest), latest, key=_preference)
     return latest_by_group
 
@@ -161,34 +170,34 @@ def _preference(latest: _Latest) -> tuple[bool, int]:
     return (False, latest.at_ms) if latest.open_id is None else (True, -latest.at_ms)
 
 
-def _sent_messages(connection: Connection, groups: _Groups) -> Iterator[tuple[Group, _Latest]]:
-    """Yield the messages of these groups within a day, and perhaps of others."""
+def _sent_messages(connection: Connection, groups: Collection[Group], since_ms: int) -> Iterator[tuple[Group, _Latest]]:
+    """Yield the messages of these groups that became due later than ``since_ms``."""
     column = message.c
     query = select(
         *(column.id, column.channel, column.recipient, column.grouping_key, column.due_at_ms, column.updated_at_ms),
         *(column.status, column.lease_owner, column.attempt_count),
     )
-    for chunk in chunks_of(sorted(groups)):
-        since_ms = min(groups[one][0].created_at_ms for one in chunk) - _LOOK_BACK_MS
-        for row in connection.execute(query.where(*_of_groups(column, chunk), column.due_at_ms > since_ms)):
-            is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
-            # A message that was tried is due again later than it went out.
-            latest = _Latest(row.id, row.due_at_ms) if is_open else _Latest(None, min(row.due_at_ms, row.updated_at_ms))
-            yield (row.channel, row.recipient, row.grouping_key), latest
+    for row in _rows_of_groups(connection, query.where(column.due_at_ms > since_ms), column, groups):
+        is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
+        # A message that was tried is due again later than it went out.
+        latest = _Latest(row.id, row.due_at_ms) if is_open else _Latest(None, min(row.due_at_ms, row.updated_at_ms))
+        yield (row.channel, row.recipient, row.grouping_key), latest
 
 
-def _planned_turns(connection: Connection, groups: _Groups) -> Iterator[tuple[Group, _Latest]]:
-    """Yield when these groups, and perhaps others, last had a turn that an alert used that was earlier."""
-    for chunk in chunks_of(sorted(groups)):
-        # The channel begins the key: without it each chunk would be a walk through the table.
-        in_channels = paced_time.c.channel.in_(sorted({group[0] for group in chunk}))
-        for row in connection.execute(select(paced_time).where(in_channels, *_of_groups(paced_time.c, chunk))):
-            yield (row.channel, row.recipient, row.grouping_key), _Latest(None, row.due_at_ms, is_planned=True)
+def _planned_turns(connection: Connection, groups: Collection[Group]) -> Iterator[tuple[Group, _Latest]]:
+    """Yield when these groups last had a turn that an alert used that was earlier."""
+    for row in _rows_of_groups(connection, select(paced_time), paced_time.c, groups):
+        yield (row.channel, row.recipient, row.grouping_key), _Latest(None, row.due_at_ms, is_planned=True)
 
 
-def _of_groups(column: Any, groups: Sequence[Group]) -> tuple[ColumnElement[bool], ...]:  # Any: columns by name
-    recipients, keys = {group[1] for group in groups}, {group[2] for group in groups}
-    return column.recipient.in_(sorted(recipients)), column.grouping_key.in_(sorted(keys))
+def _rows_of_groups(
+    connection: Connection, query: Select[Any], column: Any, groups: Collection[Group]
+) -> Iterator[Row[Any]]:  # Any: columns by name
+    """Yield the rows of ``query`` with the channel, recipient and key of one of these groups: a look-up for each."""
+    for chunk in chunks_of(sorted(groups), KEYS_PER_STATEMENT):
+        channel, recipient, key = listed_tuples(connection, chunk)
+        is_group = and_(column.channel == channel, column.recipient == recipient, column.grouping_key == key)
+        yield from connection.execute(query.where(is_group)).all()
 
 
 def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
@@ -196,14 +205,16 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
     if not planned:
         return
     names = ("channel", "recipient", "grouping_key")
-    turns = [{**dict(zip(names, group, strict=True)), "due_at_ms": planned[group]} for group in sorted(planned)]
     insert = inserting(connection, paced_time)
-    later = insert.on_conflict_do_update(
-        index_elements=names,
-        set_={"due_at_ms": insert.excluded.due_at_ms},
-        where=insert.excluded.due_at_ms > paced_time.c.due_at_ms,
-    )
-    connection.execute(later, turns)
+    for chunk in chunks_of(sorted(planned.items()), KEYS_PER_STATEMENT):
+        *group, due_at_ms = listed_tuples(connection, [(*group, due_at_ms) for group, due_at_ms in chunk])
+        turns = select(*group, cast(due_at_ms, BigInteger)).where(true())  # SQLite wants a WHERE before ON CONFLICT
+        later = insert.from_select((*names, "due_at_ms"), turns).on_conflict_do_update(
+            index_elements=names,
+            set_={"due_at_ms": insert.excluded.due_at_ms},
+            where=insert.excluded.due_at_ms > paced_time.c.due_at_ms,
+        )
+        connection.execute(later)
     oldest_ms = max(planned.values()) - 2 * _LOOK_BACK_MS
     connection.execute(paced_time.delete().where(paced_time.c.due_at_ms < oldest_ms))
 
@@ -212,13 +223,13 @@ def _open(connection: Connection, notifications: Sequence[ScheduledNotification]
     """Store the messages of these notifications where they are new; return those that nobody has claimed, locked."""
     new = {timed.message_id: timed for timed in notifications if timed.message_id}
     ids = sorted(new)
-    add_messages(connection, [new[one] for one in ids])
+    MESSAGES.run(connection, [message_row(new[one]) for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
     query = select(message.c.id).where(message.c.attempt_count == 0, *untouched).order_by(message.c.id)
     return {row.id for row in rows_by_key(connection, query.with_for_update(), message.c.id, ids)}
 
 
-def message_row(scheduled: ScheduledNotification) -> Row:
+def message_row(scheduled: ScheduledNotification) -> ValueRow:
     """Return the message of a notification, the columns of ``MESSAGES``."""
     draft, slot, at_ms = scheduled.draft, scheduled.slot, scheduled.created_at_ms
     is_queued = draft.channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT

@@ -65,7 +65,7 @@ class Storing:
         if self.resolved:
             new = [one for one in notifications if self._is_new(one)]
         alone, stored = new, list[ScheduledNotification]()
-        if any(slot.grouping_key is not None for one in new for slot in one.slots):
+        if any(one.gathers for one in new):
             unknown = self._unknown(new)
             stored = [] if len(unknown) == len(new) else _without(new, unknown)
             alone, placed = gather(self._connection, unknown)

@@ -65,8 +65,8 @@ def divided_engine(store_engine: Engine) -> Engine:
 
 def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
     waiting = EventPortions(divided_engine).pending()
-    assert len(waiting) == 3, "46 people and those who share an address, ten at a time, two such in a portion"
-    assert row_counts(divided_engine) == (0, 0, 3)
+    assert len(waiting) == 6, "46 people, ten at a time, and those who share an address: few, so one range in each"
+    assert row_counts(divided_engine) == (0, 0, 6)
     counts = [store(dividing(divided_engine), [key]) for key in waiting]
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
     assert sum(counts) == 46 + 45
@@ -77,13 +77,21 @@ def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
     assert firings == {row[:2]: row[2] for row in in_portions[0]}, "firings count what the results count"
 
 
-@pytest.mark.parametrize("order", [(2, 0, 1), (1, 2, 0)])
+@pytest.mark.parametrize("order", [(5, 0, 3, 1, 4, 2), (1, 2, 3, 4, 5, 0)])
 def test_the_last_portion_stores_the_results_whichever_it_is(divided_engine: Engine, order: tuple[int, ...]) -> None:
     waiting = EventPortions(divided_engine).pending()
     for number in order:
         assert row_counts(divided_engine)[1] == 0
         store(dividing(divided_engine), [waiting[number]])
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
+
+
+def test_a_portion_has_several_ranges_of_people_where_there_are_many(store_engine: Engine) -> None:
+    followed_by_many(store_engine, 105)
+    notified_count(store_engine, dividing(store_engine))
+    portions = EventPortions(store_engine)
+    stored = [portions.find(key) for key in portions.pending()]
+    assert [len(portion.people) for portion in stored if portion is not None] == [2, 2, 2, 2, 2, 2]
 
 
 def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_engine: Engine) -> None:
@@ -94,7 +102,7 @@ def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_eng
     assert everything(divided_engine) == after_one
     notified_count(divided_engine, replace(work, now_ms=NOW_MS + 5))  # the micro-batch begins again
     assert everything(divided_engine) == after_one
-    assert EventPortions(divided_engine).pending() == [waiting[0], waiting[2]]
+    assert EventPortions(divided_engine).pending() == [waiting[0], *waiting[2:]]
     store(work, waiting)
     ended = everything(divided_engine)
     assert row_counts(divided_engine) == (46 + 45, 2, 0)

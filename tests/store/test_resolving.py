@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import Engine, func, insert, select
+from sqlalchemy import Engine, event, func, insert, select
 from tests.company import SmallCompany, destination_id
 
 from tocsin.errors import LogDiverged
@@ -138,6 +139,23 @@ def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: E
     assert everything(store_engine) == first
     counts = {(row[0], row[1]): row[2] for row in first[0]}
     assert {(row[0], row[1]): row[2] for row in first[1]} == counts, "firings count what the results count"
+
+
+def test_on_sqlite_nobody_waits_while_recipients_are_looked_up(sqlite_engine: Engine) -> None:
+    followed_by_many(sqlite_engine, 45)
+    statements: list[str] = []
+
+    def note(*call: Any) -> None:  # Any: what SQLAlchemy passes
+        statements.append(call[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        notified_count(sqlite_engine, work_of(sqlite_engine, NotifyInSmallPortions))
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    begin = statements.index("BEGIN IMMEDIATE")
+    assert any("FROM follow" in one for one in statements[:begin])
+    assert not any("FROM follow" in one or "FROM person" in one for one in statements[begin:])
 
 
 def test_nothing_is_stored_of_another_log(store_engine: Engine) -> None:

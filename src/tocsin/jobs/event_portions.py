@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.pipeline import Batch, audiences_in, drafts_of, schedule, without
-from tocsin.jobs.resolving import COUNTS, Notify, Resolving, prefetch, tuned_interpreter
+from tocsin.jobs.resolving import COUNTS, Notify, Resolving, tuned_interpreter
 from tocsin.model.match_result import MatchCounts
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.outbox.event_portions import PortionKey, PortionStored, RecipientPortion
@@ -50,11 +49,10 @@ class NotifyPortions:
         pairs = Batch([portion.event]).pairs
         batch = Batch(without([portion.event], {(head.offset, alert) for alert in self.left_out}))
         audiences = audiences_in(batch, context, portion.people)
-        parts = prefetch(schedule(drafts_of(batch, context, audiences), context))
-        first = next(parts, [])  # before the transaction: on SQLite it holds up the other tasks
+        parts = resolving.prepare(schedule(drafts_of(batch, context, audiences), context))
         counts, last = MatchCounts(pairs), LogPosition(head.offset, head.event_id)
         with suppress(PortionStored), resolving.notifications.storing(pairs, last=last, portion=portion) as under_way:
-            for notifications in chain([first], parts):
+            for notifications in parts:
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.work.now_ms)

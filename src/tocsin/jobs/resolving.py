@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -42,6 +42,7 @@ from tocsin.flow.pipeline import (
     withhold,
     without,
 )
+from tocsin.flow.resolve.directory import Portion
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.portions import Audiences, MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
@@ -69,6 +70,12 @@ COUNTS = struct_of(("matched", NUMBER), ("notified", NUMBER), nullable=False)
 """One row per task: numbers of matches and of notifications."""
 
 EVENTS_AT_ONCE = 1_000
+AHEAD_COUNT = 100_000
+"""So many notifications are worked out before their transaction where that holds up all other writers."""
+
+_FEWEST_PORTIONS = 5
+"""So many portions has an event at least, if they can be so small: on SQLite one is worked out while one is stored."""
+
 _TURN_S = 0.0005
 _WRITERS = replace(PATIENT, cache_mib=64)
 """Rows of many recipients touch pages all over the indexes, which are written once if they fit."""
@@ -94,7 +101,7 @@ class Resolving:
     """What resolving asks: the store's relations, permissions and events, and where notifications go."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        self.engine, self.has_one_writer = engine, engine.dialect.name == "sqlite"
         self.directory, self.events = SqlDirectory(engine), SqlEvents(engine)
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.notifications, self.preferences = Notifications(engine), SqlPreferences(engine)
@@ -104,6 +111,20 @@ class Resolving:
     def close(self) -> None:
         """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
         self.engine.dispose()
+
+    def prepare(self, parts: Iterator[list[T]]) -> Iterator[list[T]]:
+        """Return the parts, worked out as far as their transaction should not wait for them.
+
+        On SQLite that is all, where it is not too much: nobody else writes during the transaction. Elsewhere it is the
+        first part; the others are worked out while the store is busy with those before.
+        """
+        coming, ready, count = prefetch(parts), list[list[T]](), 0
+        while (part := next(coming, None)) is not None:
+            ready.append(part)
+            count += len(part)
+            if count >= AHEAD_COUNT or not self.has_one_writer:
+                break
+        return chain(ready, coming)
 
     def lookups(self, *, may_claim: bool) -> Lookups:
         """Return what the stages look up, with the policies as they are now.
@@ -178,11 +199,9 @@ class Notify:
                 _settle(work, last, resolving)
             work = NO_WORK
         counts, due = MatchCounts(batch.pairs), self._due(run(NOTIFYING, batch, context), context, resolving)
-        parts = prefetch(schedule(drafts_of(due.batch, context, due.audiences), context))
-        # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
-        first = next(parts, [])
+        parts = resolving.prepare(schedule(drafts_of(due.batch, context, due.audiences), context))
         with suppress(_Rehearsed), resolving.notifications.storing(batch.pairs, last=last) as under_way:
-            for notifications in chain([first], parts):
+            for notifications in parts:
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.now_ms, triggered=batch.triggered, withheld=batch.withheld)
@@ -200,9 +219,9 @@ class Notify:
         if not people:
             return _TaskShare(batch, audiences)
         planned = resolving.portions.pairs_at(people)
-        range_count = max(1, self.most_recipients // context.people_at_once)
+        most_ranges = max(1, self.most_recipients // context.people_at_once)
         divided = [
-            DividedEvent(_as_planned(event, planned), batch.triggered, people[event.head.offset], range_count)
+            _divide(_as_planned(event, planned), batch.triggered, people[event.head.offset], most_ranges=most_ranges)
             for event in batch.events
             if event.head.offset in people
         ]
@@ -224,6 +243,13 @@ class _TaskShare:
     def divided_pairs(self) -> set[Pair]:
         """Return the matches whose results come with their portions."""
         return {pair for event in self.divided for pair in event.pairs}
+
+
+def _divide(
+    event: MatchedEvent, triggered: Mapping[Pair, str], people: Sequence[Portion], *, most_ranges: int
+) -> DividedEvent:
+    """Return an event in portions of at most so many ranges of people: of fewer, rather than in very few portions."""
+    return DividedEvent(event, triggered, people, min(most_ranges, max(1, len(people) // _FEWEST_PORTIONS)))
 
 
 def _as_planned(event: MatchedEvent, planned: Collection[Pair]) -> MatchedEvent:

@@ -1,6 +1,8 @@
 """Selectivity estimates: the share of all events that have a given fact.
 
-A rough estimate is enough to choose a rare anchor. Next: ``flow/match/indexing.py``.
+The numbers are guesses about a usual catalogue, not measured: they decide only under which of its facts an alert is
+filed. A wrong one makes matching slower, never wrong; measured ones would make the index of one alert depend on
+whatever happens to be in the log. Next: ``flow/match/indexing.py``.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
 
 def test_the_page_of_the_command_line_names_every_command() -> None:
     page = (ROOT / "docs/cli.md").read_text()
-    assert [name for name in _commands(get_command(app), "tocsin") if f"`{name}" not in page] == []
+    assert [name for name in _commands(_tocsin(), "tocsin") if f"`{name}" not in page] == []
 
 
 def test_the_readme_leads_to_every_page() -> None:
@@ -132,6 +133,12 @@ def _exists(name: str, page: Path) -> bool:
     return any((start / name).exists() for start in (ROOT, PACKAGE, page.parent))
 
 
+@cache
+def _tocsin() -> Command:
+    """Return the program with all commands; to build it takes longer than to look for all words of a page."""
+    return get_command(app)
+
+
 def _commands(command: Command, name: str) -> Iterator[str]:
     if not isinstance(command, TyperGroup):
         yield name
@@ -142,7 +149,7 @@ def _commands(command: Command, name: str) -> Iterator[str]:
 
 def _unknown_words(words: list[str]) -> list[str]:
     """Return what of a call's words is no command and no option."""
-    command = get_command(app)
+    command = _tocsin()
     while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
         if words[0] not in command.commands:
             return words[:1]

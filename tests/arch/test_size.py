@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -21,6 +20,13 @@ EXEMPT: dict[str, str] = {}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@pytest.fixture(scope="module")
+def functions(sources: dict[Path, ast.Module]) -> list[tuple[Path, Function]]:
+    """Every function under ``src``; to look for them takes longer than all tests of them."""
+    nodes = ((path, node) for path, tree in sources.items() for node in ast.walk(tree))
+    return [(path, node) for path, node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
 def test_no_file_is_too_long(root: Path, sources: dict[Path, ast.Module], capsys: pytest.CaptureFixture[str]) -> None:
     lengths = {path: len((root / "src" / path).read_text().splitlines()) for path in sources}
     written = [length for length in lengths.values() if length]
@@ -30,8 +36,8 @@ def test_no_file_is_too_long(root: Path, sources: dict[Path, ast.Module], capsys
     ] == []
 
 
-def test_no_function_is_too_long(sources: dict[Path, ast.Module], capsys: pytest.CaptureFixture[str]) -> None:
-    lengths = {f"{path}:{function.name}": _lines(function) for path, function in _functions(sources)}
+def test_no_function_is_too_long(functions: list[tuple[Path, Function]], capsys: pytest.CaptureFixture[str]) -> None:
+    lengths = {f"{path}:{function.name}": _lines(function) for path, function in functions}
     ranked = sorted(lengths.values())
     under_20 = sum(length < 20 for length in ranked) / len(ranked)
     _say(
@@ -41,38 +47,33 @@ def test_no_function_is_too_long(sources: dict[Path, ast.Module], capsys: pytest
     assert [name for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION and name not in EXEMPT] == []
 
 
-def test_no_function_takes_too_many_positional_parameters(sources: dict[Path, ast.Module]) -> None:
+def test_no_function_takes_too_many_positional_parameters(functions: list[tuple[Path, Function]]) -> None:
     assert [
         f"{path}:{function.name}"
-        for path, function in _functions(sources)
+        for path, function in functions
         if _positional(function) > MOST_POSITIONAL_PARAMETERS and f"{path}:{function.name}" not in EXEMPT
     ] == []
 
 
-def test_no_function_nests_too_deep(sources: dict[Path, ast.Module]) -> None:
+def test_no_function_nests_too_deep(functions: list[tuple[Path, Function]]) -> None:
     assert [
         f"{path}:{function.name}"
-        for path, function in _functions(sources)
+        for path, function in functions
         if _nesting(function.body) > DEEPEST_NESTING and f"{path}:{function.name}" not in EXEMPT
     ] == []
 
 
-def test_every_exemption_is_still_there_and_has_a_reason(sources: dict[Path, ast.Module]) -> None:
-    functions = {f"{path}:{function.name}" for path, function in _functions(sources)}
-    assert set(EXEMPT) <= functions | {str(path) for path in sources}
+def test_every_exemption_is_still_there_and_has_a_reason(
+    sources: dict[Path, ast.Module], functions: list[tuple[Path, Function]]
+) -> None:
+    names = {f"{path}:{function.name}" for path, function in functions}
+    assert set(EXEMPT) <= names | {str(path) for path in sources}
     assert all(EXEMPT.values())
 
 
 def _say(capsys: pytest.CaptureFixture[str], line: str) -> None:
     with capsys.disabled():
         sys.stdout.write(f"\n{line}\n")
-
-
-def _functions(sources: dict[Path, ast.Module]) -> Iterator[tuple[Path, Function]]:
-    for path, tree in sources.items():
-        for node in ast.walk(tree):
-            if isinstance(node, Function):
-                yield path, node
 
 
 def _lines(function: Function) -> int:

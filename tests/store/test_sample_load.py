@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
 from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
@@ -31,6 +34,7 @@ from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.log import EventLog
 
 NOW_MS = 1_790_000_000_000
+RECEIVER_PORT = 11241
 LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
 EVENT_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("series", "incident_status", "suite_member")
@@ -45,7 +49,19 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    load(engine, LOOPBACK, now_ms=NOW_MS)
+    load(engine, LOOPBACK, now_ms=NOW_MS, receiver_port=RECEIVER_PORT)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def sample_to_change(sample: Engine, tmp_path: Path) -> Iterator[Engine]:
+    """A copy of the loaded sample, to write to."""
+    path = tmp_path / "sample.db"
+    with closing(sqlite3.connect(str(sample.url.database))) as loaded, closing(sqlite3.connect(path)) as copy:
+        loaded.backup(copy)
+    engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     yield engine
     engine.dispose()
 
@@ -59,11 +75,20 @@ def test_alerts_have_the_custom_properties_that_the_page_of_alerts_names(sample:
     assert list(alert["extension"]) == names
 
 
-def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> None:
-    assert not is_loaded(store_engine)
-    load(store_engine, LOOPBACK, now_ms=NOW_MS)
-    assert is_loaded(store_engine)
-    events = EventLog(store_engine).read(0, 10_000)
+def test_a_loaded_sample_has_its_assets_and_its_year(sample: Engine) -> None:
+    _check_assets_and_year(sample)
+
+
+@pytest.mark.postgres
+def test_a_loaded_sample_has_its_assets_and_its_year_on_postgresql(postgres_engine: Engine) -> None:
+    assert not is_loaded(postgres_engine)
+    load(postgres_engine, LOOPBACK, now_ms=NOW_MS)
+    _check_assets_and_year(postgres_engine)
+
+
+def _check_assets_and_year(engine: Engine) -> None:
+    assert is_loaded(engine)
+    events = EventLog(engine).read(0, 10_000)
     assert 1_600 <= len(events) <= 1_900
     kinds = {event.event.event_type for event in events}
     assert kinds == {
@@ -102,20 +127,16 @@ def test_records_of_the_year_are_the_same_from_events_and_from_their_json(sample
     assert_records_are_the_same(sample)
 
 
-def test_two_loads_leave_the_same_rows(sample: Engine, sqlite_engine: Engine) -> None:
-    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS)
-    assert _rows(sqlite_engine) == _rows(sample)
-
-
-def test_loading_again_only_draws_a_new_password(sqlite_engine: Engine) -> None:
-    first = load(sqlite_engine, LOOPBACK, now_ms=NOW_MS)
-    before = _rows(sqlite_engine)
-    second = load(sqlite_engine, LOOPBACK, now_ms=NOW_MS + 1)
-    assert _rows(sqlite_engine) == before
-    assert first.password != second.password
-    password_hash = _password_hash(sqlite_engine)
-    assert PasswordHasher().verify(password_hash, second.password)
-    assert second.password not in password_hash
+def test_loading_again_only_draws_a_new_password(sample_to_change: Engine) -> None:
+    before, first_hash = _rows(sample_to_change), _password_hash(sample_to_change)
+    again = load(sample_to_change, LOOPBACK, now_ms=NOW_MS + 1)
+    assert _rows(sample_to_change) == before
+    password_hash = _password_hash(sample_to_change)
+    assert password_hash != first_hash
+    assert PasswordHasher().verify(password_hash, again.password)
+    with pytest.raises(VerifyMismatchError):
+        PasswordHasher().verify(first_hash, again.password)
+    assert again.password not in password_hash
 
 
 def test_nobody_else_in_the_sample_can_log_in(sample: Engine) -> None:
@@ -133,36 +154,38 @@ def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sample: Engine
             assert all(secret["secretKey"] not in document for document in documents)
 
 
-def test_the_webhook_follows_the_dev_receiver_and_stays_where_it_was_led_elsewhere(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, receiver_port=11241)
-    secret = Subscriptions(sqlite_engine).secrets_of(_orders(sqlite_engine).id)
-    lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 1))
-    moved = _orders(sqlite_engine)
+def test_the_webhook_follows_the_dev_receiver_and_stays_where_it_was_led_elsewhere(sample_to_change: Engine) -> None:
+    assert _orders(sample_to_change).destinations[0].config.endpoint == f"http://127.0.0.1:{RECEIVER_PORT}/hook"
+    secret = Subscriptions(sample_to_change).secrets_of(_orders(sample_to_change).id)
+    lead_hook_to(sample_to_change, 8586, clock=FixedClock(NOW_MS + 1))
+    moved = _orders(sample_to_change)
     assert moved.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
-    assert Subscriptions(sqlite_engine).secrets_of(moved.id) == {
+    assert Subscriptions(sample_to_change).secrets_of(moved.id) == {
         destination_id: destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"}
         for destination_id, destination_secret in secret.items()
     }
-    sent = Subscriptions(sqlite_engine).with_secrets(moved.id)
+    sent = Subscriptions(sample_to_change).with_secrets(moved.id)
     assert sent is not None
     assert [{"secretKey": one.config.secret_key, "endpoint": one.config.endpoint} for one in sent.destinations] == [
         destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"} for destination_secret in secret.values()
     ]
-    before = _rows(sqlite_engine)
-    lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 2))
-    assert _rows(sqlite_engine) == before
+    before = _rows(sample_to_change)
+    lead_hook_to(sample_to_change, 8586, clock=FixedClock(NOW_MS + 2))
+    assert _rows(sample_to_change) == before
     elsewhere = [{"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://hooks.example.com/x"}]
-    writes = Writes(SqlCatalogue(sqlite_engine), FixedClock(NOW_MS + 3))
+    writes = Writes(SqlCatalogue(sample_to_change), FixedClock(NOW_MS + 3))
     writes.patch("eventsubscription", Key.by_id(moved.id), elsewhere, actor=SYSTEM)
-    lead_hook_to(sqlite_engine, 9000, clock=FixedClock(NOW_MS + 4))
-    assert _orders(sqlite_engine).destinations[0].config.endpoint == "https://hooks.example.com/x"
+    lead_hook_to(sample_to_change, 9000, clock=FixedClock(NOW_MS + 4))
+    assert _orders(sample_to_change).destinations[0].config.endpoint == "https://hooks.example.com/x"
 
 
 def _orders(engine: Engine) -> EventSubscription:
     return next(one for one in Subscriptions(engine).list_enabled() if one.name == HOOK_ALERT)
 
 
-def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_engine: Engine) -> None:
+def test_a_load_that_fails_half_way_leaves_nothing_and_the_next_leaves_the_rows_of_any_other(
+    sample: Engine, sqlite_engine: Engine
+) -> None:
     progress: list[tuple[int, int]] = []
 
     def stop(done_count: int, _total: int) -> None:
@@ -172,9 +195,15 @@ def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_en
     with pytest.raises(KeyboardInterrupt):
         load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=stop)
     assert EventLog(sqlite_engine).read(0, 10) == []
-    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=lambda done, total: progress.append((done, total)))
+    assert not is_loaded(sqlite_engine)
+
+    def note(done_count: int, total: int) -> None:
+        progress.append((done_count, total))
+
+    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=note, receiver_port=RECEIVER_PORT)
     assert is_loaded(sqlite_engine)
     assert progress == [(done, len(progress)) for done in range(1, len(progress) + 1)], "progress counts every step"
+    assert _rows(sqlite_engine) == _rows(sample)
 
 
 def test_no_webhook_is_set_up_where_none_may_be_called(sqlite_engine: Engine) -> None:

@@ -11,6 +11,8 @@ BOUNDARIES = {
     ("cli/main.py", "main"),
     ("client/consume/loop.py", "_offer"),
     ("ingest/loop.py", "_apply"),
+    ("jobs/intervals.py", "_do"),
+    ("jobs/intervals.py", "keep_running"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/attempt.py", "look_ahead"),
     ("delivery/worker/deliver.py", "_steadily"),

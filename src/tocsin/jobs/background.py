@@ -27,7 +27,7 @@ from tocsin.jobs import (
     retention,
     silences,
 )
-from tocsin.jobs.intervals import Job, run_when_due
+from tocsin.jobs.intervals import Job, keep_running, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
 from tocsin.spark.session import work_in_background
@@ -93,7 +93,10 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
 @contextmanager
 def _threads(session: SparkSession, stopping: threading.Event, work: dict[str, Callable[[], None]]) -> Iterator[None]:
     """Run each of ``work`` in a thread of its own, named as its jobs are, until the block ends."""
-    threads = [threading.Thread(target=do, name=name, daemon=True) for name, do in work.items()]
+    threads = [
+        threading.Thread(target=keep_running, args=(do, name, stopping), name=name, daemon=True)
+        for name, do in work.items()
+    ]
     for thread in threads:
         thread.start()
     try:

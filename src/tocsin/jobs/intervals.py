@@ -92,6 +92,24 @@ def _do(job: Job, stopping: threading.Event) -> None:
     except FAILURES as error:
         if not stopping.is_set():
             _LOG.error("job_failed", job=job.name, reason=str(error).splitlines()[0])
+    except Exception:  # noqa: BLE001  # an error in one job keeps none of the others from their turn
+        _LOG.exception("job_failed", job=job.name)
+
+
+def keep_running(
+    work: Callable[[], None], name: str, stopping: threading.Event, *, again_after_s: float = _AGAIN_AFTER_S
+) -> None:
+    """Run ``work`` until it returns; after an error that it does not handle, begin it again until ``stopping`` is set.
+
+    Otherwise its thread would end, and nothing that is requested later would be done before the next start.
+    """
+    while True:
+        try:
+            return work()
+        except Exception:  # noqa: BLE001  # an error in one request keeps none of the later ones from being done
+            _LOG.exception("background_thread_failed", thread=name)
+        if stopping.wait(again_after_s):
+            return None
 
 
 def brief(reason: str) -> str:

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
-from tocsin.jobs.intervals import Job, run_when_due
+from tocsin.jobs.intervals import Job, keep_running, run_when_due
 
 
 class Remembered(dict[str, int]):
@@ -50,3 +50,34 @@ def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing() -> None:
         stopping.set()
         thread.join()
     assert all(at_ms == 100_010_000 - 86_400_000 for at_ms in memory.values())
+
+
+def test_an_error_in_one_job_keeps_no_other_from_its_turn() -> None:
+    clock, stopping, memory = FixedClock(100_000_000), threading.Event(), Remembered()
+    calls: list[str] = []
+
+    def has_a_mistake() -> None:
+        calls.append("mistaken")
+        raise TypeError("a column is no text")
+
+    def ends() -> None:
+        calls.append("after it")
+        stopping.set()
+
+    jobs = [Job("mistaken", 10, has_a_mistake, after_s=0), Job("after it", 10, ends, after_s=0)]
+    run_when_due(jobs, memory, clock, stopping, look_every_s=0.001)
+    assert calls == ["mistaken", "after it"]
+
+
+def test_a_thread_that_fails_begins_again_until_it_is_to_end() -> None:
+    stopping, calls = threading.Event(), 0
+
+    def work() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            stopping.set()
+        raise TypeError("a result is no JSON")
+
+    keep_running(work, "erasures", stopping, again_after_s=0.001)
+    assert calls == 3

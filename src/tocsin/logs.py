@@ -21,7 +21,7 @@ def set_up_logs(settings: LogSettings) -> None:
     """Send log lines to the standard error stream, in the format of the settings."""
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
-        processors=[*_SHARED, *_rendering(settings)],
+        processors=[*_SHARED, *_renderers(settings)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=to_standard_error,
         cache_logger_on_first_use=False,  # a stream that was replaced may be closed
@@ -43,7 +43,7 @@ def uvicorn_logs(settings: LogSettings) -> dict[str, Any]:  # Any: a logging con
                 "()": structlog.stdlib.ProcessorFormatter,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    *_rendering(settings),
+                    *_renderers(settings),
                 ],
                 "foreign_pre_chain": _SHARED,
             }
@@ -53,7 +53,7 @@ def uvicorn_logs(settings: LogSettings) -> dict[str, Any]:  # Any: a logging con
     }
 
 
-def _rendering(settings: LogSettings) -> list[Any]:  # Any: as above
+def _renderers(settings: LogSettings) -> list[Any]:  # Any: as above
     if settings.log_format == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     # A plain traceback: the pretty one prints local variables, and those may be secrets.

@@ -136,12 +136,14 @@ def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
         yield _condition_refused(error, alert)
     except InvalidInput as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
-        yield _at(alert, field_of(message), message, "invalidAlert", is_error=True)
+        yield _placed_finding(alert, field_of(message), message, "invalidAlert", is_error=True)
     else:
-        yield from (_at(alert, one.field, f"{one.field}: {one.message}", one.kind) for one in remarks)
+        yield from (_placed_finding(alert, one.field, f"{one.field}: {one.message}", one.kind) for one in remarks)
 
 
-def _at(alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False) -> ConditionFinding:
+def _placed_finding(
+    alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False
+) -> ConditionFinding:
     """Return a finding with its line and column in the file, if those are known."""
     place = alert.place_of(field or "")
     finding = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)

@@ -84,7 +84,7 @@ def mute(
 
     Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
     """
-    until = _until(length)
+    until = _end_after(length)
     with Client() as client:
         who, about = find_user(client, user), _about(client, asset, alert, entity_type)
         answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
@@ -125,7 +125,7 @@ def _about(client: Client, asset: str | None, alert: str | None, entity_type: st
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
 
 
-def _until(length: str | None) -> datetime | None:
+def _end_after(length: str | None) -> datetime | None:
     if length is None:
         return None
     duration = _LENGTH.fullmatch(length)

@@ -75,7 +75,7 @@ def patch(
 def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> ApiCall[None]:
     """Delete an entity, softly unless ``hard``; what it contains only when ``recursive``."""
     query = query_of({"recursive": recursive, "hard_delete": hard})
-    return ApiCall("DELETE", _path(entity_type, entity_id), _nothing, query)
+    return ApiCall("DELETE", _path(entity_type, entity_id), _read_nothing, query)
 
 
 def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
@@ -117,12 +117,12 @@ def rollback(
 
 def add_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
-    return ApiCall("PUT", _path(entity_type, entity_id, "followers", follower_id), _nothing)
+    return ApiCall("PUT", _path(entity_type, entity_id, "followers", follower_id), _read_nothing)
 
 
 def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset no longer."""
-    return ApiCall("DELETE", _path(entity_type, entity_id, "followers", follower_id), _nothing)
+    return ApiCall("DELETE", _path(entity_type, entity_id, "followers", follower_id), _read_nothing)
 
 
 def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
@@ -154,7 +154,7 @@ def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
 
 def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
     """Mark one notification of a user as read."""
-    return ApiCall("PUT", f"users/{_quote(user_id)}/notifications/{_quote(notification_id)}/read", _nothing)
+    return ApiCall("PUT", f"users/{_quote(user_id)}/notifications/{_quote(notification_id)}/read", _read_nothing)
 
 
 def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> ApiCall[Document]:
@@ -171,7 +171,7 @@ def add_lineage(edge: Document) -> ApiCall[Document]:
 def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> ApiCall[None]:
     """Remove the edge between two assets."""
     from_, to = (f"{_type_of(kind)}/name/{_quote(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn)))
-    return ApiCall("DELETE", f"lineage/{from_}/{to}", _nothing)
+    return ApiCall("DELETE", f"lineage/{from_}/{to}", _read_nothing)
 
 
 def send_lineage_events(events: Sequence[Document]) -> ApiCall[Document]:
@@ -219,7 +219,7 @@ def mute(
 
 def unmute(user_id: str, about: Entity) -> ApiCall[None]:
     """Unmute an alert or an asset for a user."""
-    return ApiCall("DELETE", f"users/{_quote(user_id)}/mutes/{_quote(about.id)}", _nothing)
+    return ApiCall("DELETE", f"users/{_quote(user_id)}/mutes/{_quote(about.id)}", _read_nothing)
 
 
 def preferences(user_id: str) -> ApiCall[Document]:
@@ -496,5 +496,5 @@ def _document(answer: Any) -> Document:  # Any: JSON whose shape the server defi
     return answer if isinstance(answer, dict) else {"data": answer}
 
 
-def _nothing(_answer: object) -> None:
+def _read_nothing(_answer: object) -> None:
     return None

@@ -104,60 +104,60 @@ def most_steps(pattern: Pattern, length: int) -> int:
     if size(pattern) > MAX_SIZE:
         raise PatternError(f"counted groups expand to more than {MAX_SIZE} characters")
     end = _continuation((1,) * (length + 1), first=(), refusing=1, wins=True)
-    return _before(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
+    return _prepend(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
 
 
 def _continuation(steps: tuple[int, ...], first: Ranges, refusing: int, *, wins: bool = False) -> Continuation:
     return Continuation(steps, tuple(accumulate(steps)), first, refusing, wins)
 
 
-def _before(pattern: Pattern, continuation: Continuation) -> Continuation:
+def _prepend(pattern: Pattern, continuation: Continuation) -> Continuation:
     """Return what ``pattern`` and then ``continuation`` are together."""
     match pattern:
         case Characters(ranges=ranges):
-            return _before_run([ranges], continuation)
+            return _prepend_run([ranges], continuation)
         case Chain(parts=parts):
-            return _before_chain(parts, continuation)
+            return _prepend_chain(parts, continuation)
         case Alternation():
             return _before_choice(pattern, continuation)
         case Repeat():
-            return _before_repeat(pattern, continuation)
+            return _prepend_repeat(pattern, continuation)
         case Atomic(part=part):
-            alone = _before(part, _nothing(continuation))
+            alone = _prepend(part, _free_failure(continuation))
             return _continuation(_sum_steps(alone.steps, continuation.steps), alone.first, alone.refusing)
 
 
-def _nothing(continuation: Continuation) -> Continuation:
+def _free_failure(continuation: Continuation) -> Continuation:
     """Return the end of a pattern that fails at no cost."""
     return _continuation((0,) * len(continuation.steps), (), 0)
 
 
-def _before_chain(parts: Sequence[Pattern], continuation: Continuation) -> Continuation:
+def _prepend_chain(parts: Sequence[Pattern], continuation: Continuation) -> Continuation:
     for is_run, group in groupby(reversed(parts), lambda part: isinstance(part, Characters)):
         if is_run:
-            continuation = _before_run([part.ranges for part in group if isinstance(part, Characters)], continuation)
+            continuation = _prepend_run([part.ranges for part in group if isinstance(part, Characters)], continuation)
             continue
         for part in group:
-            continuation = _before(part, continuation)
+            continuation = _prepend(part, continuation)
     return continuation
 
 
-def _before_run(ranges: Sequence[Ranges], continuation: Continuation) -> Continuation:
+def _prepend_run(ranges: Sequence[Ranges], continuation: Continuation) -> Continuation:
     """Return single characters, the last one first, and then ``continuation``.
 
     They keep starts apart if one of them cannot occur in the run of ``continuation``.
     """
     width, first = len(ranges), ranges[-1]
-    steps = _after(width, continuation.steps)
+    steps = _steps_after(width, continuation.steps)
     if not continuation.run:
-        return Continuation(steps, _each_more(width, _shift(width, continuation.total)), first, 1)
-    apart = _each_more(width, _shift(width, continuation.apart))
+        return Continuation(steps, _with_extra_steps(width, _shift(width, continuation.total)), first, 1)
+    apart = _with_extra_steps(width, _shift(width, continuation.apart))
     is_apart = any(are_disjoint(one, continuation.run) for one in ranges)
-    total = apart if is_apart else _each_more(width, _shift(width, continuation.total))
+    total = apart if is_apart else _with_extra_steps(width, _shift(width, continuation.total))
     return Continuation(steps, total, first, 1, run=continuation.run, apart=apart)
 
 
-def _after(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+def _steps_after(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``steps`` with ``width`` characters before them."""
     return tuple(width + taken for taken in _shift(width, steps))
 
@@ -169,7 +169,7 @@ def _shift(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _before_choice(choice: Alternation, continuation: Continuation) -> Continuation:
-    ways = [_before(branch, continuation) for branch in choice.branches]
+    ways = [_prepend(branch, continuation) for branch in choice.branches]
     first = union_of(*(way.first for way in ways))
     refusing = sum(way.refusing for way in ways) + len(ways)
     all_ways = _sum_steps(*(way.steps for way in ways))
@@ -180,19 +180,19 @@ def _before_choice(choice: Alternation, continuation: Continuation) -> Continuat
         steps = tuple(size(choice) + taken for taken in one_way)
     else:
         steps = tuple(len(ways) + taken for taken in all_ways)
-    total = _each_more(len(ways), _sum_steps(*(way.total for way in ways)))
+    total = _with_extra_steps(len(ways), _sum_steps(*(way.total for way in ways)))
     if (run := ways[0].run) and all(way.run == run for way in ways):
-        apart = _each_more(len(ways), _sum_steps(*(way.apart for way in ways)))
+        apart = _with_extra_steps(len(ways), _sum_steps(*(way.apart for way in ways)))
         return Continuation(steps, total, first, refusing, run=run, apart=apart)
     return Continuation(steps, total, first, refusing)
 
 
-def _each_more(extra: int, steps: Sequence[int]) -> tuple[int, ...]:
+def _with_extra_steps(extra: int, steps: Sequence[int]) -> tuple[int, ...]:
     """Return ``steps`` with ``extra`` for every place to start at."""
     return tuple((left + 1) * extra + taken for left, taken in enumerate(steps))
 
 
-def _before_repeat(repeat: Repeat, continuation: Continuation) -> Continuation:
+def _prepend_repeat(repeat: Repeat, continuation: Continuation) -> Continuation:
     if isinstance(repeat.part, Characters):
         return _before_characters(repeat.part, repeat.minimum, repeat.maximum, continuation)
     if repeat.maximum is not None:
@@ -210,7 +210,7 @@ def _before_characters(part: Characters, minimum: int, maximum: int | None, cont
     optional_count = length if maximum is None else maximum - minimum
     steps = _repeat_steps(continuation, optional_count, 1, 2, is_settled=are_disjoint(part.ranges, continuation.first))
     steps = tuple(left if left < minimum else minimum + steps[left - minimum] for left in range(length))
-    apart = _each_more(3 + continuation.refusing, continuation.total)
+    apart = _with_extra_steps(3 + continuation.refusing, continuation.total)
     first, refusing = (
         (part.ranges, 1) if minimum else (union_of(part.ranges, continuation.first), 1 + continuation.refusing)
     )
@@ -244,7 +244,7 @@ def _prepend_counted_repeat(part: Pattern, minimum: int, maximum: int, continuat
     """Return a counted repeat, each turn written out, and then ``continuation``."""
     after = continuation
     for _ in range(maximum - minimum):
-        turn = _before(part, after)
+        turn = _prepend(part, after)
         first = union_of(turn.first, continuation.first)
         refusing = turn.refusing + continuation.refusing
         if are_disjoint(turn.first, continuation.first):
@@ -253,7 +253,7 @@ def _prepend_counted_repeat(part: Pattern, minimum: int, maximum: int, continuat
             steps = _sum_steps(turn.steps, continuation.steps)
         after = _continuation(steps, first, refusing)
     for _ in range(minimum):
-        after = _before(part, after)
+        after = _prepend(part, after)
     return after
 
 
@@ -264,7 +264,7 @@ def _prepend_unbounded_repeat(part: Pattern, minimum: int, continuation: Continu
     width = narrowest(part)
     if not width:
         raise PatternError("repetition of something that may be empty could take too many steps")
-    alone = _before(part, _nothing(continuation))
+    alone = _prepend(part, _free_failure(continuation))
     is_settled = are_disjoint(alone.first, continuation.first)
     steps = _repeat_steps(continuation, len(continuation.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
     after = _continuation(steps, union_of(alone.first, continuation.first), alone.refusing + continuation.refusing)

@@ -143,7 +143,7 @@ def changes_of(event: ChangeEvent) -> list[EventChange]:
     """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
     described = event.change_description or ChangeDescription()
     is_talk, told_already = event.entity_type == THREAD, _WHOLE_FIELDS if event.event_type in _WHOLE else ()
-    event_changes = list(_whole(event))
+    event_changes = list(_changes_by_type(event))
     for operation, fields in (
         (ChangeOperation.ADD, described.fields_added),
         (ChangeOperation.MODIFY, described.fields_updated),
@@ -239,7 +239,7 @@ def _list_change(change: EventChange) -> tuple[str, str, tuple[str, ...], tuple[
     return change.category, change.operation.value, targets, tuple(written)
 
 
-def _whole(event: ChangeEvent) -> Iterator[EventChange]:
+def _changes_by_type(event: ChangeEvent) -> Iterator[EventChange]:
     """Yield what the event says by its type alone."""
     if event.entity_type == THREAD:
         if event.event_type in _TALK:

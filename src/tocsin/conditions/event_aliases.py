@@ -16,17 +16,17 @@ from tocsin.logic import conjunction_of, disjunction_of, leaves
 from tocsin.model.change import EventType, LoggedEvent
 
 
-def _both(*facts: tuple[str, str]) -> Node:
+def _all_facts(*facts: tuple[str, str]) -> Node:
     return conjunction_of(*(Has(field, (canonical(field, value),)) for field, value in facts))
 
 
 ALIASES: dict[str, Node] = {
     **{
-        f"entityLineage{change}": _both(("eventType", "entityUpdated"), (f"fields{change}", "lineage"))
+        f"entityLineage{change}": _all_facts(("eventType", "entityUpdated"), (f"fields{change}", "lineage"))
         for change in ("Added", "Updated", "Deleted")
     },
-    "taskCreated": _both(("eventType", "threadCreated"), ("threadType", "Task")),
-    "taskUpdated": _both(("eventType", "threadUpdated"), ("threadType", "Task")),
+    "taskCreated": _all_facts(("eventType", "threadCreated"), ("threadType", "Task")),
+    "taskUpdated": _all_facts(("eventType", "threadUpdated"), ("threadType", "Task")),
 }
 
 

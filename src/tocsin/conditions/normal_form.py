@@ -67,7 +67,7 @@ def _form(node: Node, *, holds: bool) -> Disjunction:
         case Not(operand=operand):
             return _form(operand, holds=not holds)
         case And(operands=operands) | Or(operands=operands):
-            join = _all if isinstance(node, And) is holds else _some
+            join = _join_all if isinstance(node, And) is holds else _some
             return join([_form(operand, holds=holds) for operand in operands])
         case leaf:
             terms = _terms(leaf)  # type: ignore[arg-type]  # what is none of the above is a leaf
@@ -80,16 +80,16 @@ def _terms(leaf: Leaf) -> Group:
     return frozenset({leaf})
 
 
-def _all(parts: list[Disjunction]) -> Disjunction:
+def _join_all(parts: list[Disjunction]) -> Disjunction:
     """Return the parts joined by "and": every way to take one conjunction of each."""
     joined = ALWAYS
     for part in parts:
-        pairs = (_both(a, b) for a, b in product(joined, part))
+        pairs = (_join_both(a, b) for a, b in product(joined, part))
         joined = _check_size(frozenset(pair for pair in pairs if pair is not None))
     return joined
 
 
-def _both(a: Conjunction, b: Conjunction) -> Conjunction | None:
+def _join_both(a: Conjunction, b: Conjunction) -> Conjunction | None:
     """Return both at once, or None when they contradict each other."""
     forbidden = a.forbidden | b.forbidden
     groups = frozenset(group - forbidden for group in a.groups | b.groups)

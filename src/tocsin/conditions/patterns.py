@@ -317,7 +317,7 @@ class _PatternReader:
         sign = self._peek()
         self._next += 1
         if sign != "\\":
-            return "\\" + sign if sign in "[&~|^#" else sign, _only(sign)
+            return "\\" + sign if sign in "[&~|^#" else sign, _range_of(sign)
         escaped = self._peek()
         if escaped and escaped in _CLASS_ESCAPES:
             self._next += 1
@@ -325,9 +325,9 @@ class _PatternReader:
         if self._dialect is not _Dialect.WRITTEN and self._pattern.startswith("x{", self._next):
             end = self._pattern.index("}", self._next)
             code, self._next = self._pattern[self._next + 2 : end], end + 1
-            return f"\\x{{{code}}}", _only(chr(int(code, 16)))
+            return f"\\x{{{code}}}", _range_of(chr(int(code, 16)))
         text = self._escaped_sign()
-        return text, _only(text[-1])
+        return text, _range_of(text[-1])
 
     def _set_in_class(self, sign: str) -> str:
         if sign == "S":
@@ -394,12 +394,12 @@ def _set_of(sign: str) -> Ranges:
     return ranges if sign.islower() else complement(ranges)
 
 
-def _only(sign: str) -> Ranges:
+def _range_of(sign: str) -> Ranges:
     return ((ord(sign), ord(sign)),)
 
 
 def _literal(sign: str, text: str) -> _Piece:
-    return _Piece(text, Characters(_only(sign)), prefix=sign, is_literal=True, inside=sign)
+    return _Piece(text, Characters(_range_of(sign)), prefix=sign, is_literal=True, inside=sign)
 
 
 def _plain(sign: str) -> str:

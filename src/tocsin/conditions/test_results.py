@@ -55,14 +55,14 @@ def without_tests(node: Node, *, keep_reports: bool) -> Node:
     """
     missing = _ONLY_OF_TESTS if keep_reports else _ONLY_OF_TESTS | _REPORTS
 
-    def rest(leaf: Leaf) -> Node:
+    def without_test_values(leaf: Leaf) -> Node:
         match leaf:
             case Has(field=field, values=values) if field in _TEST_VALUES:
                 return has(field, tuple(one for one in values if not _TEST_VALUES[field](one)))
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
-    return replace_leaves(node, rest)
+    return replace_leaves(node, without_test_values)
 
 
 def _because_of_results(node: Node, *, holds: bool) -> Node:

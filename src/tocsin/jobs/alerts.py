@@ -128,30 +128,30 @@ class CurrentAlerts:
         unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
         index = self._build_index(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
-        costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
+        costs = _alerts_without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
         earlier = before.facts
         of_tocsin = set(earlier.of_tocsin) - changed | {one.id for one in sound if one.is_of_tocsin}
         of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
-        creators = _without(before.creators, changed) | of_people
+        creators = _alerts_without(before.creators, changed) | of_people
         too_costly = plans_left_out(costs, creators, of_tocsin)
-        links = _without(before.links, changed) | {one.id: links_of(one) for one in sound}
+        links = _alerts_without(before.links, changed) | {one.id: links_of(one) for one in sound}
         facts = AlertFacts(
-            rules=_without(earlier.rules, changed) | {one: each.rules for one, each in planned.items()},
-            timings=_without(earlier.timings, changed) | timings_of(sound),
-            opening=self._opening(before, changed, planned),
+            rules=_alerts_without(earlier.rules, changed) | {one: each.rules for one, each in planned.items()},
+            timings=_alerts_without(earlier.timings, changed) | timings_of(sound),
+            opening=self._opening_ids(before, changed, planned),
             cascades=cascades_of(links),
-            depending=_without(earlier.depending, changed) | dependencies_of(sound),
+            depending=_alerts_without(earlier.depending, changed) | dependencies_of(sound),
             of_tocsin=frozenset(of_tocsin),
-            reads=_without(earlier.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
+            reads=_alerts_without(earlier.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
         )
         now = Alerts(
             revision=revision,
             index=index.with_plans(too_costly, ()) if too_costly else index,
             facts=facts,
-            durations=_without(before.durations, changed)
+            durations=_alerts_without(before.durations, changed)
             | {one: each.plan.durations_ms for one, each in planned.items() if each.plan.durations_ms},
             marks=marks,
-            unreadable=_without(before.unreadable, changed) | unreadable,
+            unreadable=_alerts_without(before.unreadable, changed) | unreadable,
             links=links,
             creators=creators,
             costs=costs,
@@ -177,12 +177,12 @@ class CurrentAlerts:
         return self._index(before, changed, planned)
 
     def _index(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> Index:
-        is_recovering = self._opening(before, changed, planned) or self._store.has_open_incidents()
+        is_recovering = self._opening_ids(before, changed, planned) or self._store.has_open_incidents()
         recovery = [recovery_plan()] if is_recovering else []
         selected = self._select([each.plan for each in planned.values()])
         return before.index.with_plans({*changed, RECOVERY}, [*selected, *recovery])
 
-    def _opening(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
+    def _opening_ids(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
         selected = self._select([each.plan for each in planned.values()])
         return before.facts.opening - set(changed) | {plan.subscription_id for plan in selected if plan.opens_incidents}
 
@@ -199,7 +199,7 @@ class CurrentAlerts:
         )
 
 
-def _without(values_by_id: Mapping[str, _Known], ids: Collection[str]) -> dict[str, _Known]:
+def _alerts_without(values_by_id: Mapping[str, _Known], ids: Collection[str]) -> dict[str, _Known]:
     return {one: value for one, value in values_by_id.items() if one not in ids}
 
 

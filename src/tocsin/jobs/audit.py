@@ -81,7 +81,7 @@ def audit(parts: AuditParts) -> Audited:
     """Audit the window once, and record the findings on their alerts."""
     now_ms = parts.history.clock.now_ms()
     through = parts.history.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
-    after = _after(parts, now_ms - parts.window_ms, through)
+    after = _window_start(parts, now_ms - parts.window_ms, through)
     subject = _subject(parts, after, through)
     findings: list[AuditFinding] = []
     judged_count = unjudged_count = 0
@@ -90,13 +90,13 @@ def audit(parts: AuditParts) -> Audited:
         (row,) = judgement_counts(parts.history.session).collect()
         judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
     notified = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
-    parts.match_results.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
+    parts.match_results.forget(through=_window_start(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
     audited = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified)
     _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(findings), notified=notified)
     return audited
 
 
-def _after(parts: AuditParts, since_ms: int, through: int) -> int:
+def _window_start(parts: AuditParts, since_ms: int, through: int) -> int:
     """Return the offset after which the window begins: not before the first match result, nor after ``through``."""
     first = parts.audit_rows.first_offset(since_ms)
     begins = through if first is None else first - 1

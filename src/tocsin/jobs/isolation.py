@@ -118,7 +118,7 @@ def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T,
             if not is_interrupted and (narrowed := batch.narrow(remaining)):
                 batch = narrowed
                 continue
-            failing = [] if is_interrupted else _failing(batch, remaining, limit_s)
+            failing = [] if is_interrupted else _failing_alerts(batch, remaining, limit_s)
             if not failing:
                 raise
             _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing))
@@ -166,7 +166,7 @@ def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
     return max(limit_s, _TIMES * (time.monotonic() - began))
 
 
-def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
+def _failing_alerts(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
     """Return the alerts that are to blame for a failure; none if all pass now, or something else is."""
     nothing = index.only(())
     for trial in (batch.match, batch.rehearse):

@@ -124,7 +124,7 @@ class LakeQueries:
             events = history_through(session, self._parts.place, self._parts.extent(), cut)
             shared_events = events.coalesce(session.sparkContext.defaultParallelism)  # a task remembers what is visible
             visible = visible_rows(shared_events, self._parts.place.url, viewer_id, names)
-            visible.localCheckpoint().select(*_only(names, schema)).createOrReplaceTempView(VIEW)
+            visible.localCheckpoint().select(*_columns_of_view(names, schema)).createOrReplaceTempView(VIEW)
             frame = self._frame(sql, bounds)
             return QueryAnswer([]) if frame is None else _collect(frame, bounds, as_arrow=False)
 
@@ -132,7 +132,7 @@ class LakeQueries:
         return self._sql.frame_of(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
 
 
-def _only(names: Collection[str], schema: StructType) -> list[Column]:
+def _columns_of_view(names: Collection[str], schema: StructType) -> list[Column]:
     """Return all columns of the view; those that nobody reads are null."""
     return [F.col(one.name) if one.name in names else F.lit(None).cast(one.dataType).alias(one.name) for one in schema]
 

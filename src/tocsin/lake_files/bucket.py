@@ -76,7 +76,7 @@ class BucketFiles:
 
     def segment_ids(self) -> list[str]:
         """Return the ids of all segments that have files here."""
-        names = [info.base_name for info in self._listing("", recursive=False)]
+        names = [info.base_name for info in self._list_files("", recursive=False)]
         return [name.removeprefix(SEGMENT_PREFIX) for name in names if name.startswith(SEGMENT_PREFIX)]
 
     def is_complete(self, segment_id: str) -> bool:
@@ -155,7 +155,7 @@ class BucketFiles:
     def _objects_of(self, segment_id: str) -> list[StoredFile]:
         """Return all Parquet files of a segment, those of attempts that were given up, too."""
         start = len(self._root_path) + 1
-        infos = [info for info in self._listing(segment_folder(segment_id)) if info.path.endswith(PARQUET)]
+        infos = [info for info in self._list_files(segment_folder(segment_id)) if info.path.endswith(PARQUET)]
         return sorted(StoredFile(info.path[start:], info.size, (info.mtime_ns or 0) // 1_000_000) for info in infos)
 
     @contextmanager
@@ -191,7 +191,7 @@ class BucketFiles:
         with self.failing_clearly():
             return bool(self._client.get_file_info(path).type == kind)
 
-    def _listing(self, path: str, *, recursive: bool = True) -> list[fs.FileInfo]:
+    def _list_files(self, path: str, *, recursive: bool = True) -> list[fs.FileInfo]:
         with self.failing_clearly():
             selector = fs.FileSelector(self._path(path), allow_not_found=True, recursive=recursive)
             return list(self._client.get_file_info(selector))

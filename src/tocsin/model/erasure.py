@@ -175,15 +175,18 @@ class Pseudonymizer:
         """Yield what is looked for in texts, the longest first, and what replaces it."""
         identity = self._identity
         for email in sorted(identity.emails - identity.shared, key=len, reverse=True):
-            yield _whole(spelling_pattern(email), before=r"\w.+-", after=r"\w-"), identity.pseudonym_email
+            yield _standalone_pattern(spelling_pattern(email), before=r"\w.+-", after=r"\w-"), identity.pseudonym_email
         full_names = filter(_is_full_name, identity.display_names - identity.shared)
         for display_name in sorted(full_names, key=len, reverse=True):
             words = r"\s+".join(map(spelling_pattern, display_name.split()))
-            yield _whole(words, before=r"\w", after=r"\w"), ERASED_NAME
+            yield _standalone_pattern(words, before=r"\w", after=r"\w"), ERASED_NAME
         for name in sorted(identity.names - identity.shared, key=len, reverse=True):
             quoted = "|".join(spelling_pattern(spelling) for spelling in {name, fqn.quote(name)})
             yield re.compile(rf"(<#E::user::)(?:{quoted})(?=[>|:])", re.IGNORECASE), rf"\g<1>{identity.pseudonym}"
-            yield _whole("@" + spelling_pattern(name), before=r"\w.", after=r"\w-"), f"@{identity.pseudonym}"
+            yield (
+                _standalone_pattern("@" + spelling_pattern(name), before=r"\w.", after=r"\w-"),
+                f"@{identity.pseudonym}",
+            )
             yield (
                 re.compile(
                     rf"(/users/)(?:{spelling_pattern(name)}|{re.escape(quote(name))})(?=[)/?#\s]|$)", re.IGNORECASE
@@ -192,11 +195,14 @@ class Pseudonymizer:
             )
             removed = removed_name(name, identity.user_id)
             yield (
-                _whole(spelling_pattern(removed), before=r"\w", after=r"\w"),
+                _standalone_pattern(spelling_pattern(removed), before=r"\w", after=r"\w"),
                 removed_name(identity.pseudonym, identity.user_id),
             )
             if _DISTINCT.search(name):
-                yield _whole(_NOT_IN_LINK + spelling_pattern(name), before=r"\w.@+-", after=r"\w@-"), identity.pseudonym
+                yield (
+                    _standalone_pattern(_NOT_IN_LINK + spelling_pattern(name), before=r"\w.@+-", after=r"\w@-"),
+                    identity.pseudonym,
+                )
 
     def _condition(self, condition: str) -> str:
         """Return a condition that names them no more."""
@@ -208,7 +214,7 @@ class Pseudonymizer:
 
     def _object(self, value: Mapping[str, Json]) -> Document:
         if self._identity.user_id in (value.get("id"), value.get("entityId")):
-            return self._own(value)
+            return self._own_object(value)
         is_reference = value.get("type") == "user" and self._is_theirs(value.get("name"))
         return {key: self._field(key, field_value, is_reference=is_reference) for key, field_value in value.items()}
 
@@ -228,7 +234,7 @@ class Pseudonymizer:
             return field_value
         return ERASED_NAME if is_reference and key == "displayName" else self.document(field_value)
 
-    def _own(self, value: Mapping[str, Json]) -> Document:
+    def _own_object(self, value: Mapping[str, Json]) -> Document:
         """Return an object with their id: the user, a reference to them, or an event about them."""
         fields = {key: self._own_field(key, field_value) for key, field_value in value.items()}
         return {key: field_value for key, field_value in fields.items() if field_value is not _GONE}
@@ -304,7 +310,7 @@ def _spellings(names: Iterable[str]) -> frozenset[str]:
     return frozenset(fold(spelling) for name in names for spelling in (name, fqn.quote(name)))
 
 
-def _whole(expression: str, *, before: str, after: str) -> re.Pattern[str]:
+def _standalone_pattern(expression: str, *, before: str, after: str) -> re.Pattern[str]:
     """Return the pattern of an expression that is no part of a longer name; a full stop may end the sentence."""
     return re.compile(
         rf"(?<![{COMBINING_MARKS}{before}])(?:{expression})(?![{COMBINING_MARKS}{after}]|\.\w)", re.IGNORECASE

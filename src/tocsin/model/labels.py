@@ -77,7 +77,7 @@ def replace_labels(value: Value, relabel: Relabel) -> Value:
         return [replace_labels(member, relabel) for member in value]
     if not isinstance(value, dict):
         return value
-    new_values = {key: _under(key, held, relabel) for key, held in value.items()}
+    new_values = {key: _relabelled_value(key, held, relabel) for key, held in value.items()}
     return {key: held for key, held in new_values.items() if key != CERTIFICATION or held is not None}
 
 
@@ -94,7 +94,7 @@ def rename_labels(document: Document, new_names: LabelNames) -> Document:
     return relabelled_document
 
 
-def _under(key: str, value: Value, relabel: Relabel) -> Value:
+def _relabelled_value(key: str, value: Value, relabel: Relabel) -> Value:
     if key == "tags" and isinstance(value, list):
         return _labels(value, relabel)
     if key == CERTIFICATION and _certifies(value):

@@ -171,7 +171,9 @@ def without_secrets(document: Document) -> Document:
     """
     open_keys = document.keys() - ({_FREE_CONFIG} if DESTINATIONS in document else set())
     visible = {
-        key: _without(value, (key,)) if key in SEALED else value for key, value in document.items() if key in open_keys
+        key: _value_without(value, (key,)) if key in SEALED else value
+        for key, value in document.items()
+        if key in open_keys
     }
     return visible | {key: change_without_secrets(visible[key]) for key in _DESCRIPTIONS if visible.get(key)}
 
@@ -191,18 +193,18 @@ def _field_without(change: Document) -> Document:
     if field not in SEALED:
         return change
     steps = tuple(change["name"].split("."))
-    values = {key: _without(change[key], steps) for key in ("oldValue", "newValue") if key in change}
+    values = {key: _value_without(change[key], steps) for key in ("oldValue", "newValue") if key in change}
     return change | {key: None if value is _GONE else value for key, value in values.items()}
 
 
 _GONE = object()
 
 
-def _without(value: Value, steps: Steps) -> Value:
+def _value_without(value: Value, steps: Steps) -> Value:
     if isinstance(value, dict):
         return _map_without(value, steps)
     if isinstance(value, list):
-        inner = [_without(one, steps) for one in value]
+        inner = [_value_without(one, steps) for one in value]
         return [one for one in inner if one is not _GONE]
     if not isinstance(value, str) or MASK not in value:
         return value
@@ -213,7 +215,7 @@ def _without(value: Value, steps: Steps) -> Value:
 
 
 def _map_without(value: Document, steps: Steps) -> Value:
-    inner = {key: _without(held, (*steps, key)) for key, held in value.items()}
+    inner = {key: _value_without(held, (*steps, key)) for key, held in value.items()}
     visible = {key: held for key, held in inner.items() if held is not _GONE}
     has_lost = len(visible) < len(inner)
     is_hollow = not visible or (steps[0] == DESTINATIONS and visible.keys() <= {"type"})

@@ -143,9 +143,9 @@ class _FormulaBuilder:
     def either(self, tree: _Branch, name: str | None) -> Node:
         """Return alternatives; ``name`` is the field they are all about, if one was named before the bracket."""
         self.is_ranked &= len(tree.children) == 1
-        return disjunction_of(*(self._both(both, name) for both in tree.children))
+        return disjunction_of(*(self._conjunction(both, name) for both in tree.children))
 
-    def _both(self, tree: _Branch, name: str | None) -> Node:
+    def _conjunction(self, tree: _Branch, name: str | None) -> Node:
         return conjunction_of(*(self._part(part, name) for part in tree.children))
 
     def _part(self, tree: _Branch, name: str | None) -> Node:

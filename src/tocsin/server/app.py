@@ -129,13 +129,15 @@ def build_app(
     )
     app.state.parts = parts
     install_errors(app, did_you_mean)
-    app.add_route(f"{API}/openapi.json", _describing(lambda: openapi_document(app)), include_in_schema=False)
-    app.add_route(f"{API}/asyncapi.json", _describing(lambda: asyncapi_document(settings)), include_in_schema=False)
+    app.add_route(f"{API}/openapi.json", _description_route(lambda: openapi_document(app)), include_in_schema=False)
+    app.add_route(
+        f"{API}/asyncapi.json", _description_route(lambda: asyncapi_document(settings)), include_in_schema=False
+    )
     app.router = IndexedRouter(app.router, _routes())
     return app
 
 
-def _describing(document_of: Callable[[], Document]) -> Callable[[Request], Awaitable[Response]]:
+def _description_route(document_of: Callable[[], Document]) -> Callable[[Request], Awaitable[Response]]:
     """Return a route that describes the API; written once, as anybody may ask for it."""
 
     @cache

@@ -58,7 +58,7 @@ def _hashes_of_combinations(fields: tuple[str, ...], sets: Sequence[str], values
         all_values = {**values, first: member}
         return _hashes_of_combinations(fields, other_sets, all_values) if other_sets else _number(fields, all_values)
 
-    numbers = F.transform(_each_once(first), choose)
+    numbers = F.transform(_distinct(first), choose)
     return F.flatten(numbers) if other_sets else numbers
 
 
@@ -70,7 +70,7 @@ def _no_numbers() -> Column:
     return F.array().cast("array<bigint>")
 
 
-def _each_once(field: str) -> Column:
+def _distinct(field: str) -> Column:
     return F.array_distinct(texts_of(field)) if may_repeat(field) else texts_of(field)
 
 

@@ -241,7 +241,7 @@ class ConditionCompiler:
                 return _sure(
                     F.exists(
                         self.members(value),
-                        lambda member: _sure(passes(_at(member, "$", _TYPES[kind])) & _is_kind(member, kind)),
+                        lambda member: _sure(passes(_variant_at(member, "$", _TYPES[kind])) & _is_kind(member, kind)),
                     )
                 )
             case Lowered(value=inner):
@@ -348,11 +348,11 @@ class ConditionCompiler:
         return ends
 
     def _members_at(self, ends: Column, position: str | int) -> Column:
-        return F.transform(ends, lambda end: self._at(end, step_path(position)))
+        return F.transform(ends, lambda end: self._variant_at(end, step_path(position)))
 
     def _members_under(self, ends: Column, key: str | int) -> Column:
         def inside(end: Column) -> Column:
-            return F.transform(elements_of(end), lambda element: self._at(element, step_path(key)))
+            return F.transform(elements_of(end), lambda element: self._variant_at(element, step_path(key)))
 
         return F.flatten(F.transform(ends, inside))
 
@@ -362,16 +362,16 @@ class ConditionCompiler:
         The entity is an object, never a list, so the first step into it needs no look at members.
         """
         if path.root is PathRoot.ENTITY:
-            return F.array(self._at(self.document, entity_path(*path.steps[:1]))), path.steps[1:]
+            return F.array(self._variant_at(self.document, entity_path(*path.steps[:1]))), path.steps[1:]
         changes = F.concat(*(self._changes(name) for name in CHANGE_LISTS))
         return changed_values(changes, self._literal(path.change or ""), path.root), path.steps
 
     def _changes(self, name: str) -> Column:
-        described = _at(self.document, f"$.changeDescription.{name}", _CHANGES)
+        described = _variant_at(self.document, f"$.changeDescription.{name}", _CHANGES)
         return F.coalesce(described, F.array().cast(_CHANGES))
 
-    def _at(self, variant: Column, path: str) -> Column:
-        return _at(variant, self._literal(path), "variant")
+    def _variant_at(self, variant: Column, path: str) -> Column:
+        return _variant_at(variant, self._literal(path), "variant")
 
 
 def _overlaps(values: Column, texts: Column) -> Column:
@@ -417,7 +417,7 @@ def _may_hold(value: Value, kind: Kind) -> bool:
             return True
 
 
-def _at(variant: Column, path: Column | str, kind: str) -> Column:
+def _variant_at(variant: Column, path: Column | str, kind: str) -> Column:
     return F.try_variant_get(variant, path, kind)
 
 
@@ -429,12 +429,12 @@ def changed_values(changes: Column, name: Column, side: PathRoot) -> Column:
 
 def elements_of(end: Column) -> Column:
     """Return the members of a list, or the one value as a list of one."""
-    return F.coalesce(_at(end, "$", "array<variant>"), F.array(end))
+    return F.coalesce(_variant_at(end, "$", "array<variant>"), F.array(end))
 
 
 def as_kind(member: Column, kind: Kind) -> Column:
     """Return a variant as a value of this kind; null when it holds another. Nothing is coerced."""
-    return F.when(_is_kind(member, kind), _at(member, "$", _TYPES[kind]))
+    return F.when(_is_kind(member, kind), _variant_at(member, "$", _TYPES[kind]))
 
 
 def _is_kind(member: Column, kind: Kind) -> Column:

@@ -59,7 +59,7 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
         remaining = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
         needed_facts, barred = _required_facts(remaining), _excluding_facts(remaining)
         guard, condition = _split_guard(
-            [_conditions(_without(way, needed_facts, barred), shapes) for way in remaining], shapes
+            [_conditions(_remaining_conjunction(way, needed_facts, barred), shapes) for way in remaining], shapes
         )
         if condition is NEVER:
             continue
@@ -108,7 +108,9 @@ def _numbers(facts: Iterable[Fact]) -> list[int]:
     return sorted(number_of(Anchor((fact.field,), (fact.value,))) for fact in facts)
 
 
-def _without(conjunction: Conjunction, needed_facts: Collection[Fact], barred: frozenset[Fact]) -> Conjunction:
+def _remaining_conjunction(
+    conjunction: Conjunction, needed_facts: Collection[Fact], barred: frozenset[Fact]
+) -> Conjunction:
     """Return what is left of ``conjunction`` for an event that states what is needed, and nothing barred."""
     return Conjunction(
         conjunction.groups - {frozenset({fact}) for fact in needed_facts}, conjunction.forbidden - barred

@@ -111,18 +111,18 @@ class Index:
         """
         numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.table["program"]), "shape")).to_pylist())
 
-        def rest(document: Column) -> Column:
+        def passes_residual(document: Column) -> Column:
             return accepts(F.col("program"), lambda test: self.shapes.passes(test, document, numbers))
 
-        def whole() -> Column:
+        def full_condition() -> Column:
             condition = (
-                F.exists(F.array(F.try_parse_json("event")), rest)
+                F.exists(F.array(F.try_parse_json("event")), passes_residual)
                 if self.reads_candidates_documents
-                else rest(F.lit(None))
+                else passes_residual(F.lit(None))
             )
             return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(condition)
 
-        return self._keep("holds", (self.reads_candidates_documents, numbers), whole)
+        return self._keep("holds", (self.reads_candidates_documents, numbers), full_condition)
 
     def _keep(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
         """Return ``column()``, kept for indexes that come of this one and need the same: it takes many JVM calls."""

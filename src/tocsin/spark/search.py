@@ -68,30 +68,30 @@ def entries(states: DataFrame) -> DataFrame:
     One row per row of ``states``, which needs ``log_offset``, ``entity_id``, ``entity_type``, ``is_gone`` and
     ``document``. No shuffle; streaming-safe.
     """
-    described_states = states.select("*", _members().alias("members"), _tags(_at("tags")).alias("own_tags"))
+    described_states = states.select("*", _members().alias("members"), _tags(_column_at("tags")).alias("own_tags"))
     described_states = described_states.withColumn(
         "member_tags", F.flatten(F.transform("members", lambda one: _tags(one["tags"])))
     )
     described_states = described_states.withColumn("tiers", F.filter("own_tags", lambda tag: tag.startswith("Tier.")))
-    name, display = _at("name"), _or_empty(_at("displayName"))
-    fqn = F.coalesce(_at("fullyQualifiedName"), name)
-    texts = F.concat_ws(" ", *(_or_empty(_at(key)) for key in ("description", "email", "query")))
+    name, display = _column_at("name"), _or_empty(_column_at("displayName"))
+    fqn = F.coalesce(_column_at("fullyQualifiedName"), name)
+    texts = F.concat_ws(" ", *(_or_empty(_column_at(key)) for key in ("description", "email", "query")))
     return described_states.select(
         "log_offset",
         "entity_id",
         "entity_type",
         "is_gone",
-        (F.lower(_or_empty(_at("deleted"))) == "true").alias("deleted"),
-        F.coalesce(_at("usageSummary.weeklyStats.count"), F.lit(0).cast("long")).alias("usage_count"),
-        F.coalesce(_at("updatedAt"), F.lit(0).cast("long")).alias("updated_at_ms"),
+        (F.lower(_or_empty(_column_at("deleted"))) == "true").alias("deleted"),
+        F.coalesce(_column_at("usageSummary.weeklyStats.count"), F.lit(0).cast("long")).alias("usage_count"),
+        F.coalesce(_column_at("updatedAt"), F.lit(0).cast("long")).alias("updated_at_ms"),
         fqn.alias("fqn"),
         F.lower(fqn).alias("fqn_key"),
         F.lower(name).alias("name_key"),
         F.substring(words(name), 1, LONGEST_NAME).alias("name_words"),
         F.lower(display).alias("display_key"),
         F.substring(words(display), 1, LONGEST_NAME).alias("display_words"),
-        _at("service.name").alias("service"),
-        _at("serviceType").alias("service_type"),
+        _column_at("service.name").alias("service"),
+        _column_at("serviceType").alias("service_type"),
         F.get("tiers", F.lit(0)).alias("tier"),
         name_words(name).alias("name"),
         name_words(display).alias("display_name"),
@@ -126,7 +126,7 @@ def _no_texts() -> Column:
     return F.array().cast(ArrayType(_TEXT))
 
 
-def _at(path: str) -> Column:
+def _column_at(path: str) -> Column:
     return F.col(f"document.{path}")
 
 
@@ -141,7 +141,7 @@ def _tags(labels: Column) -> Column:
 def _members() -> Column:
     """Return all members of an entity, those of members included, a level at a time."""
     levels = []
-    level = F.concat(*(F.coalesce(_at(".".join(path)), _no_members(0)) for path in _MEMBER_PATHS))
+    level = F.concat(*(F.coalesce(_column_at(".".join(path)), _no_members(0)) for path in _MEMBER_PATHS))
     for depth in range(DEEPEST_MEMBER):
         levels.append(F.transform(level, _flat))
         if depth + 1 < DEEPEST_MEMBER:
@@ -170,7 +170,7 @@ def _keys(fqn: Column, name: Column) -> Column:
     """Return the tokens of all facts about an entity, as ``search/tokens.token_of`` makes them."""
     parts = F.transform(F.regexp_extract_all(fqn, F.lit(_PART_OF_NAME), F.lit(0)), _unquote)
     once = {"entityType": F.col("entity_type"), "fullyQualifiedName": fqn}
-    once |= {"name": name, "displayName": _at("displayName")}
+    once |= {"name": name, "displayName": _column_at("displayName")}
     once |= {field: _scalar(field) for field in SCALARS}
     often = {
         PART: parts,
@@ -179,7 +179,7 @@ def _keys(fqn: Column, name: Column) -> Column:
         "tier.tagFQN": F.col("tiers"),
         EXISTS: F.array(*_existing_fields()),
     }
-    often |= {field: F.coalesce(_at(field), _no_texts()) for field in TEXT_LISTS}
+    often |= {field: F.coalesce(_column_at(field), _no_texts()) for field in TEXT_LISTS}
     facts = [F.array(*(_fact(field, value) for field, value in once.items()))]
     facts += [F.transform(values, _fact_of(field)) for field, values in often.items()]
     facts += [_facts_of_references(key) for key in REFERENCES]
@@ -197,17 +197,19 @@ def _fact_of(field: str) -> Callable[[Column], Column]:
 
 
 def _facts_of_references(key: str) -> Column:
-    facts = F.transform(_own(key), lambda one: F.array(*(_fact(f"{key}.{part}", one[part]) for part in REFERENCE_KEYS)))
+    facts = F.transform(
+        _own_references(key), lambda one: F.array(*(_fact(f"{key}.{part}", one[part]) for part in REFERENCE_KEYS))
+    )
     return F.coalesce(F.flatten(facts), _no_texts())
 
 
-def _own(key: str) -> Column:
+def _own_references(key: str) -> Column:
     """Return an entity's own references; inherited ones are computed at search time."""
-    return F.filter(_at(key), lambda one: ~F.coalesce(one["inherited"], F.lit(False)))
+    return F.filter(_column_at(key), lambda one: ~F.coalesce(one["inherited"], F.lit(False)))
 
 
 def _scalar(field: str) -> Column:
-    value = _at(".".join(SCALARS[field]))
+    value = _column_at(".".join(SCALARS[field]))
     if field != "isBot":
         return value
     return F.coalesce(value, F.when(F.col("entity_type").isin(*_PEOPLE), F.lit("false")))
@@ -217,13 +219,17 @@ def _existing_fields() -> list[Column]:
     """Return the names of the fields that hold something, null for the others."""
     conditions = {field: _scalar(field).isNotNull() for field in SCALARS}
     for field in ONLY_EXISTS:
-        conditions[field] = _null_if_empty(_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
+        conditions[field] = (
+            _null_if_empty(_column_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
+        )
     return [F.when(holds, F.lit(field)) for field, holds in conditions.items()]
 
 
 def _at_list(field: str) -> Column:
     lists = {"tags": F.concat("own_tags", "member_tags"), "tier": F.col("tiers")}
-    return lists.get(field, _own(field) if field in REFERENCES else F.coalesce(_at(field), _no_texts()))
+    return lists.get(
+        field, _own_references(field) if field in REFERENCES else F.coalesce(_column_at(field), _no_texts())
+    )
 
 
 def _null_if_empty(text: Column) -> Column:

@@ -167,7 +167,7 @@ class LogReader(DataSourceStreamReader):
         self._check(start)
         max_count = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         until_s = time.monotonic() + patience_s(self._wait_s, self._vain_waits)
-        while (end := self._following(start, max_count)) == start and (now_s := time.monotonic()) < until_s:
+        while (end := self._next_offset(start, max_count)) == start and (now_s := time.monotonic()) < until_s:
             self._pause(now_s, until_s)
         self._vain_waits = self._vain_waits + 1 if end == start else 0
         if end != start:
@@ -201,7 +201,7 @@ class LogReader(DataSourceStreamReader):
         self._check(end)
         return self._cut(start["offset"], end["offset"])
 
-    def _following(self, start: Offset, limit: int | None) -> Offset:
+    def _next_offset(self, start: Offset, limit: int | None) -> Offset:
         end = self._readable_end()
         if limit is not None:
             end = self._affordable(start["offset"], min(end, start["offset"] + limit))
@@ -281,7 +281,7 @@ class ReportReader(LogReader):
         """Return the offset of the last report."""
         return {"offset": self._number_of(_with_placeholders(_LAST_REPORT, self._url), self._readable_end())}
 
-    def _following(self, start: Offset, limit: int | None) -> Offset:
+    def _next_offset(self, start: Offset, limit: int | None) -> Offset:
         following, after = _with_placeholders(_REPORTS_END, self._url), start["offset"]
         end = self._number_of(following, after, self._readable_end(), self._most if limit is None else limit)
         return self._position_at(start, self._affordable(after, end))
@@ -344,7 +344,7 @@ def read_range(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> 
         texts = _texts(connection, url)
         for through in _cuts(connection, url, offset_range, statement, _ARROW_BATCH):
             if events := connection.execute(marked, (after, through)).fetchall():
-                yield to_arrow([_whole(row, texts) for row in events])
+                yield to_arrow([_row_with_text(row, texts) for row in events])
             after = through
 
 
@@ -359,7 +359,7 @@ def _texts(connection: Any, url: str) -> TextReader:  # Any: a DB-API connection
     return TextReader(content_of)
 
 
-def _whole(row: tuple[Any, ...], texts: TextReader) -> LogRow:  # Any: a column's value
+def _row_with_text(row: tuple[Any, ...], texts: TextReader) -> LogRow:  # Any: a column's value
     """Return a row of ``_RANGE`` with its event as text."""
     offset, document, derived, snapshot_id, change = row
     return offset, document if snapshot_id is None else texts.text(document, snapshot_id, change), derived

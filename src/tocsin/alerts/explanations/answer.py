@@ -110,7 +110,7 @@ class Explanation:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
         is_concerned = any(trace.reached or trace.match.matched for trace in self.alerts)
-        others_text = None if is_concerned else self._others()
+        others_text = None if is_concerned else self._others_matched_text()
         why_not = others_text or _why_not(self.alerts, self.person.name, self.alert_count, self.logged)
         return f"No: {why_not}.{kept_back}"
 
@@ -129,13 +129,13 @@ class Explanation:
         because = (
             f"{_list_names(matching)} matched, but {_why_left_out(self.alerts, left_out)}"
             if matching
-            else self._others()
+            else self._others_matched_text()
         )
         you = "You were not notified by this alert" if self.alert_count == 1 else "You were not notified"
         who = you if self.is_narrowed else "Nobody was notified"
         return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden_note()}"
 
-    def _others(self) -> str | None:
+    def _others_matched_text(self) -> str | None:
         """Return that alerts matched of which the asker may know nothing else."""
         if not self.others_matched:
             return None

@@ -65,7 +65,7 @@ def _edges(event: Document, fields: Given, key: str) -> Iterator[Document]:
     changes = [one for one in (fields if isinstance(fields, list) else ()) if isinstance(one, dict)]
     for value in (_parse(change.get(key)) for change in changes if change.get("name") == LINEAGE):
         values = value if isinstance(value, list) else [value]
-        yield from (_whole(event, edge) for edge in values if edge is not None)
+        yield from (_edge_with_ends(event, edge) for edge in values if edge is not None)
 
 
 def _parse(value: Given) -> Given:
@@ -78,7 +78,7 @@ def _parse(value: Given) -> Given:
         raise InvalidInput("contains neither an edge nor its JSON", field=LINEAGE) from refused
 
 
-def _whole(event: Document, edge: Given) -> Document:
+def _edge_with_ends(event: Document, edge: Given) -> Document:
     """Return the edge with both ends; one that names no end leads to what the event is about."""
     if not isinstance(edge, dict) or not isinstance(edge.get("fromEntity"), dict):
         raise InvalidInput("contains no edge: fromEntity is missing", field=LINEAGE)

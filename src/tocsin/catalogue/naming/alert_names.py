@@ -52,9 +52,9 @@ def with_names(alert: Document, rename: Rename) -> Document:
     if isinstance(alert.get("destinations"), list):
         changed["destinations"] = [_with_receivers(one, rename) for one in alert["destinations"]]
     if isinstance(rules := alert.get("filteringRules"), dict):
-        changed["filteringRules"] = _each(rules, _RULES, lambda rule: _with_condition(rule, rename))
+        changed["filteringRules"] = _with_changed_members(rules, _RULES, lambda rule: _with_condition(rule, rename))
     if isinstance(alert_input := alert.get("input"), dict):
-        changed["input"] = _each(alert_input, _INPUTS, lambda chosen: _with_arguments(chosen, rename))
+        changed["input"] = _with_changed_members(alert_input, _INPUTS, lambda chosen: _with_arguments(chosen, rename))
     return changed
 
 
@@ -77,7 +77,7 @@ def _objects(value: object) -> list[Document]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _each(holder: Document, keys: tuple[str, ...], change: Callable[[Document], Document]) -> Document:
+def _with_changed_members(holder: Document, keys: tuple[str, ...], change: Callable[[Document], Document]) -> Document:
     lists = {key: holder[key] for key in keys if isinstance(holder.get(key), list)}
     return holder | {
         key: [change(one) if isinstance(one, dict) else one for one in many] for key, many in lists.items()

@@ -95,7 +95,7 @@ def remove_from_alerts(record: Record, entity: Stored) -> None:
     """
     ours, name = by_tocsin(record), str(entity.document["name"])
     for alert in record.transaction.saying(_ALERT, name):
-        after = _without(record, alert.document, entity)
+        after = _without_person(record, alert.document, entity)
         if after == alert.document:
             continue
         who = {"type": entity.entity_type, "name": name, "id": entity.id}
@@ -106,7 +106,7 @@ def remove_from_alerts(record: Record, entity: Stored) -> None:
         ours.note(current, describe(FINDING, new=audit_finding.to_wire()), event_type=EventType.AUDIT_FINDING)
 
 
-def _without(record: Record, alert: Document, entity: Stored) -> Document:
+def _without_person(record: Record, alert: Document, entity: Stored) -> Document:
     name, removed = entity.document["name"], removed_name(entity.document["name"], entity.id)
 
     def rename(entity_name: EntityName) -> str | None:

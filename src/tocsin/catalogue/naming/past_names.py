@@ -72,14 +72,14 @@ def with_past_names(alert: EventSubscription, renamings: Sequence[PastRenaming])
     for renaming in renamings:
         if renaming.log_offset <= alert.since_offset or len(past) == MOST_PAST:
             break
-        before = _before(rules, renaming)
+        before = _rules_before(rules, renaming)
         if before != rules:
             past.append(PastRules(until_offset=renaming.log_offset, rules=before))
             rules = before
     return alert.model_copy(update={"past_rules": tuple(past)}) if past else alert
 
 
-def _before(rules: FilteringRules, renaming: PastRenaming) -> FilteringRules:
+def _rules_before(rules: FilteringRules, renaming: PastRenaming) -> FilteringRules:
     parts = {name: tuple(_rule(one, renaming) for one in getattr(rules, name)) for name in ("rules", "actions")}
     return rules.model_copy(update=parts)
 

@@ -80,7 +80,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
             f"policy {policy.fqn} names {text!r} in a condition that has no room to say that it is deleted; take the"
             " name out of the policy first"
         )
-        after = _granting_less(policy.document, rename, refusal)
+        after = _with_names_where_it_grants(policy.document, rename, refusal)
         if after != policy.document:
             by_tocsin(record).change(policy, after, beside=because)
 
@@ -110,14 +110,14 @@ def as_of_now(transaction: Transaction, policy: Document, at_ms: int) -> Documen
         return None if is_there else removed_name(name.text, holder)
 
     refusal = InvalidInput("a condition names what is deleted for good, and has no room to say so", field="rules")
-    return _granting_less(policy, rename, refusal)
+    return _with_names_where_it_grants(policy, rename, refusal)
 
 
 def _has_holder(transaction: Transaction, name: EntityName) -> bool:
     return any(transaction.reference(kind, Key.by_name(fqn.quote(name.text))) for kind in name.types)
 
 
-def _granting_less(policy: Document, rename: Rename, refusal: TocsinError) -> Document:
+def _with_names_where_it_grants(policy: Document, rename: Rename, refusal: TocsinError) -> Document:
     """Return a policy with other names where these grant something."""
 
     def condition(rule: Document) -> str:

@@ -40,13 +40,13 @@ def write_settings(writes: EntityWrites, settings: RetentionSettings, *, actor: 
 def note_hold(writes: EntityWrites, hold_id: str, *, is_lifted: bool, actor: Actor) -> None:
     """Put an event on the Organization that says who set or lifted a legal hold."""
     facts = {"legalHold": hold_id, "isLifted": is_lifted}
-    writes.on_entity("team", Key.by_name(ORGANIZATION), _noting(facts, EventType.ENTITY_UPDATED), actor=actor)
+    writes.on_entity("team", Key.by_name(ORGANIZATION), _note_work(facts, EventType.ENTITY_UPDATED), actor=actor)
 
 
 def note_consumer(writes: EntityWrites, name: str, *, is_removed: bool, actor: Actor) -> None:
     """Put an event on the Organization that says who registered or removed a consumer, which retention waits for."""
     facts = {"consumer": name, "isRemoved": is_removed}
-    writes.on_entity("team", Key.by_name(ORGANIZATION), _noting(facts, EventType.ENTITY_UPDATED), actor=actor)
+    writes.on_entity("team", Key.by_name(ORGANIZATION), _note_work(facts, EventType.ENTITY_UPDATED), actor=actor)
 
 
 def note_run(writes: EntityWrites, run_id: str, facts: Document) -> None:
@@ -54,12 +54,12 @@ def note_run(writes: EntityWrites, run_id: str, facts: Document) -> None:
 
     def work(record: Record, organization: Stored) -> Written:
         with_run_id = replace(record, ids=Ids(record.ids.entity, lambda: run_id))
-        return _noting(facts, EventType.RETENTION_APPLIED)(with_run_id, organization)
+        return _note_work(facts, EventType.RETENTION_APPLIED)(with_run_id, organization)
 
     writes.on_entity("team", Key.by_name(ORGANIZATION), work, actor=SYSTEM)
 
 
-def _noting(facts: Document, event_type: EventType) -> Callable[[Record, Stored], Written]:
+def _note_work(facts: Document, event_type: EventType) -> Callable[[Record, Stored], Written]:
     def work(record: Record, organization: Stored) -> Written:
         return record.note(organization, describe(RETENTION, new=facts), event_type=event_type)
 

@@ -125,7 +125,7 @@ def import_rows(record: Record, sheet_rows: Sequence[Row], bring: Bring, links: 
         return failed_places
 
     waiting = settle(range(len(sheet_rows)))
-    mutual = _naming_each_other({at: sheet_rows[at] for at in waiting}, links)
+    mutual = _mutually_named_rows({at: sheet_rows[at] for at in waiting}, links)
     refused = settle(mutual, without=links.optional)
     settled = [at for at in mutual if at not in refused]
     messages = {at: outcomes[at].message for at in settled}
@@ -142,7 +142,7 @@ def _try_row(record: Record, row: Row, bring: Bring, without: frozenset[str]) ->
     return replace(outcome(record, row, partial(bring, replace(row, values=values))), row=row)
 
 
-def _naming_each_other(rows_by_place: dict[int, Row], links: RowLinks) -> list[int]:
+def _mutually_named_rows(rows_by_place: dict[int, Row], links: RowLinks) -> list[int]:
     """Return those of these rows that name nothing unknown but each other."""
     names_by_place = {at: _linked_names(row, links) for at, row in rows_by_place.items()}
     places = {at for at, names in names_by_place.items() if names}

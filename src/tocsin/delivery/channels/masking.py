@@ -43,7 +43,7 @@ def split_secrets(config: Document, stored_secrets: Document) -> tuple[Document,
         _put(
             secrets,
             place,
-            _stored_secret(value, _at(stored_secrets, place), ".".join(place), moved=target)
+            _stored_secret(value, _value_at(stored_secrets, place), ".".join(place), moved=target)
             if MASK in value
             else value,
         )
@@ -93,7 +93,7 @@ def with_secrets(config: Document, stored_secrets: Document) -> Document:
         raise StaleSecrets()
     if endpoint is None and MASK in str(config.get(ENDPOINT)):
         raise StaleSecrets()
-    clear = _map_texts(config, lambda place, value: _at(stored_secrets, place) or value)
+    clear = _map_texts(config, lambda place, value: _value_at(stored_secrets, place) or value)
     return clear if endpoint is None else clear | {ENDPOINT: endpoint}
 
 
@@ -112,10 +112,10 @@ def _endpoint(endpoint: object, stored_endpoint: object) -> object:
 
 def _moved_token_url(place: KeyPath, config: Document, stored_secrets: Document) -> str | None:
     """Return what changed its scheme, host or port if that is the token URL which ``place`` is a secret for."""
-    token_url = _at(config, _TOKEN_URL)
+    token_url = _value_at(config, _TOKEN_URL)
     if place[0] != _TOKEN_URL[0] or token_url in (None, MASK):
         return None
-    return None if _leads_to(token_url) == _leads_to(_at(stored_secrets, _TOKEN_URL)) else "token URL"
+    return None if _leads_to(token_url) == _leads_to(_value_at(stored_secrets, _TOKEN_URL)) else "token URL"
 
 
 def _stored_secret(value: str, stored: object, place: str, *, moved: str | None) -> str:
@@ -158,7 +158,7 @@ def _mapped_value(place: KeyPath, value: Any, change: Callable[[KeyPath, str], s
     return value if is_plain else change(place, value)
 
 
-def _at(document: Document, place: KeyPath) -> Any:  # Any: a JSON value
+def _value_at(document: Document, place: KeyPath) -> Any:  # Any: a JSON value
     node: Any = document
     for step in place:
         node = node.get(step) if isinstance(node, dict) else None

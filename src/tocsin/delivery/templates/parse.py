@@ -93,13 +93,13 @@ class _TemplateParser:
             if isinstance(part, Tag):
                 self._take(replace(part, words=_with_name(part.words)))
             elif part:
-                self._into().append(Text(part))
+                self._open_body().append(Text(part))
         if self._open:
             first = self._open[-1]
             raise template_error(f"this block has no end; write {{{{/{first.head.text}}}}}", first.tag.at)
         return tuple(self._root)
 
-    def _into(self) -> list[Node]:
+    def _open_body(self) -> list[Node]:
         return self._open[-1].into if self._open else self._root
 
     def _take(self, tag: Tag) -> None:
@@ -121,7 +121,7 @@ class _TemplateParser:
             case _ if tag.words[0].text == "else" and tag.words[0].kind == "path":
                 self._turn(tag, tag.words[1:])
             case _:
-                self._into().append(Output(_expression_of(tag.words, tag.at), tag.at))
+                self._open_body().append(Output(_expression_of(tag.words, tag.at), tag.at))
 
     def _push(self, tag: Tag, words: Sequence[TagToken], *, is_inverse: bool = False, is_link: bool = False) -> None:
         links = sum(one.is_link for one in self._open)
@@ -158,7 +158,7 @@ class _TemplateParser:
 
     def _close(self) -> None:
         block = self._open.pop().build()
-        self._into().append(block)
+        self._open_body().append(block)
 
 
 def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:

@@ -119,14 +119,14 @@ class _Renderer:
             case "section" if not isinstance(value, list):
                 self._within(block, value, frame, is_open=opens_section(value))
             case _:
-                self._each(block, value, frame)
+                self._render_each(block, value, frame)
 
     def _within(self, block: Block, value: Value, frame: _Frame, *, is_open: bool) -> None:
         """Render a block in the context of its value, or what is written otherwise in the present one."""
         inner = _Frame(value, frame, dict(zip(block.names, [value], strict=False)))
         self._render(block.body, inner) if is_open else self._render(block.otherwise, frame)
 
-    def _each(self, block: Block, value: Value, frame: _Frame) -> None:
+    def _render_each(self, block: Block, value: Value, frame: _Frame) -> None:
         is_empty = True
         for inner in _members(block, value, frame):
             is_empty = False
@@ -164,15 +164,15 @@ class _Renderer:
         if not path.steps:
             return frame.value
         value = _value_in(frame, path.steps[0]) if path.is_scoped else self._look_up_name(frame, path.steps[0])
-        return _at(value, path.steps[1:])
+        return _value_at(value, path.steps[1:])
 
     def _private(self, steps: Sequence[str], frame: _Frame) -> Value:
         if steps[:1] == ("root",):
-            return _at(self._root, steps[1:])
+            return _value_at(self._root, steps[1:])
         around: _Frame | None = frame
         while around is not None and steps:
             if steps[0] in around.variables:
-                return _at(around.variables[steps[0]], steps[1:])
+                return _value_at(around.variables[steps[0]], steps[1:])
             around = around.outer
         return None
 
@@ -202,7 +202,7 @@ def _value_in(frame: _Frame, name: str) -> Value:
     return frame.names[name] if name in frame.names else step_into(frame.value, name)
 
 
-def _at(value: Value, steps: Sequence[str]) -> Value:
+def _value_at(value: Value, steps: Sequence[str]) -> Value:
     for step in steps:
         value = step_into(value, step)
     return value

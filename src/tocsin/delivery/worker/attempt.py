@@ -77,7 +77,7 @@ class RouteBook:
     async def routes(self, dispatch: Dispatch) -> Routes:
         """Return where each reason of the message leads now; raise why the alert of one cannot be read."""
         keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
-        readings = {alert: self._reading(alert) for alert, _ in keys}
+        readings = {alert: self._next_reading(alert) for alert, _ in keys}
         routes = {alert: _readable((await asyncio.shield(read))[alert]) for alert, read in readings.items()}
         return {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
 
@@ -88,7 +88,7 @@ class RouteBook:
             self._system_templates = now_s, asyncio.ensure_future(_ask_store(self._stored.system_templates))
         return await asyncio.shield(self._system_templates[1])
 
-    def _reading(self, subscription_id: str) -> asyncio.Future[RoutesOfAlerts]:
+    def _next_reading(self, subscription_id: str) -> asyncio.Future[RoutesOfAlerts]:
         """Return the reading, done or to come, that has the routes of a subscription."""
         now_s, reading = self._steady(), self._readings.get(subscription_id)
         if reading is not None and now_s - reading[0] <= ROUTE_AGE_S:
@@ -214,7 +214,7 @@ class MessageAttempt:
         dropped = (*closed, *refused)
         if permitted is None:
             return _refusal(dispatch, dropped)
-        route = _leading(permitted, self._routes)
+        route = _leading_route(permitted, self._routes)
         own_address = own_address_of(permitted.message.target)
         if own_address is not None:
             config = await _ask_store(lambda: self._parts.own_addresses.of(own_address, permitted.message.channel))
@@ -330,7 +330,7 @@ def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
     return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
 
 
-def _leading(dispatch: Dispatch, routes: Routes) -> Route:
+def _leading_route(dispatch: Dispatch, routes: Routes) -> Route:
     """Return the destination that sends a message: the leading alert's of those whose secrets can be read, if any can.
 
     They send by the same means: an endpoint or bot of its own makes a notification of its own.

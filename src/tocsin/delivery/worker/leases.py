@@ -151,7 +151,7 @@ class Watch:
 
     def silent(self, sessions: Iterable[Session], now_s: float) -> list[Session]:
         """Return those of the sessions that were not renewed for a whole lease, seen from here."""
-        self._seen = {one.id: self._since(one, now_s) for one in sessions}
+        self._seen = {one.id: self._sighting_of(one, now_s) for one in sessions}
         return [one for one, since_s in self._seen.values() if now_s >= since_s + one.lease_ms / 1000]
 
     def next_look_s(self, now_s: float) -> float:
@@ -160,6 +160,6 @@ class Watch:
             (since_s + one.lease_ms / 1000 - now_s for one, since_s in self._seen.values()), default=float("inf")
         )
 
-    def _since(self, session: Session, now_s: float) -> tuple[Session, float]:
+    def _sighting_of(self, session: Session, now_s: float) -> tuple[Session, float]:
         last_seen = self._seen.get(session.id)
         return last_seen if last_seen is not None and last_seen[0] == session else (session, now_s)

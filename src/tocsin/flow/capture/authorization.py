@@ -243,14 +243,14 @@ def _gives_powers(entity_type: str, old: Document, new: Document, transaction: T
     if entity_type not in ("user", "team"):
         return False
     names: set[str] = set()
-    teams = _differing("teams" if entity_type == "user" else "parents", old, new)
-    if entity_type == "team" and _differing("users", old, new):
+    teams = _changed_reference_ids("teams" if entity_type == "user" else "parents", old, new)
+    if entity_type == "team" and _changed_reference_ids("users", old, new):
         teams |= {one["id"] for one in (*(new.get("parents") or ()), *([old] if old else ()))}
         names = {str(new.get("name"))}
     return bool(teams or names) and transaction.teams.decide(teams, names)
 
 
-def _differing(key: str, old: Document, new: Document) -> set[str]:
+def _changed_reference_ids(key: str, old: Document, new: Document) -> set[str]:
     """Return the ids of the references that one of two documents has in a list and the other has not."""
     before, after = ({str(one["id"]) for one in document.get(key) or ()} for document in (old, new))
     return before ^ after

@@ -32,7 +32,7 @@ _CURATED_BELOW = _CURATED | {"children"}
 
 def values_of(entity_type: str, document: Document) -> Values:
     """Return the curated values of an entity and its members."""
-    values = dict(_own((), document))
+    values = dict(_own_values((), document))
     for path in ENTITY_TYPES[entity_type].member_paths:
         values.update(_of_members(path, value_at(document, path)))
     return values
@@ -100,7 +100,7 @@ def with_kept_values(old: Document, new: Document, paths: Collection[Path]) -> D
 
 def _values_apart(entity_type: str, before: Document, after: Document) -> tuple[Values, Values]:
     """Return the curated values of two states, without those of members that are alike: these are most of them."""
-    values = dict(_own((), before)), dict(_own((), after))
+    values = dict(_own_values((), before)), dict(_own_values((), after))
     for path in ENTITY_TYPES[entity_type].member_paths:
         for side_values, members in zip(values, _unlike(value_at(before, path), value_at(after, path)), strict=True):
             side_values.update(_of_members(path, members))
@@ -120,7 +120,7 @@ def _unlike(before: Value, after: Value) -> tuple[Value, Value]:
     )
 
 
-def _own(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:
+def _own_values(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:
     """Yield the curated values of an entity or a member, without those of members below it."""
     if _CURATED.isdisjoint(holder):
         return
@@ -150,7 +150,7 @@ def _of_members(path: Path, members: Value) -> Iterator[tuple[Path, Value]]:
         if _CURATED_BELOW.isdisjoint(member):
             continue  # as most members
         place = (*path, str(member.get("name")))
-        yield from _own(place, member)
+        yield from _own_values(place, member)
         if children := member.get("children"):
             yield from _of_members((*place, "children"), children)
 

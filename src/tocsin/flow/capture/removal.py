@@ -40,7 +40,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     """
     record.rules.check_removal(record, target)
     is_for_good = hard or not _can_be_soft(target)
-    affected = _under(record, target) if is_for_good else list_softly_deleted_below(record, target)
+    affected = _entities_below(record, target) if is_for_good else list_softly_deleted_below(record, target)
     if affected and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
@@ -59,7 +59,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
 
 def list_softly_deleted_below(record: Record, target: Stored) -> list[Stored]:
     """Return what a soft deletion of an entity includes; each has an event, before that of the entity."""
-    return [one for one in _under(record, target) if not one.is_deleted and _can_be_soft(one)]
+    return [one for one in _entities_below(record, target) if not one.is_deleted and _can_be_soft(one)]
 
 
 def forget_portion(record: Record, target: Stored, after: str, *, only_check: bool) -> str | None:
@@ -78,7 +78,7 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
     if is_last and not (only_check and after):
         return None
     for entity in referrers[:portion]:
-        document = _without(entity.document, {target.id}, set())
+        document = _document_without(entity.document, {target.id}, set())
         record.permit.check_kept(entity.entity_type, entity.document, document)
         if not only_check and entity.id != target.id:
             record.change(entity, document, beside=_unfollow(record, entity, [reference_to(target)]))
@@ -106,7 +106,9 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
     """
     deletion = _deletion_of(record, target)
-    descendants = [one for one in _under(record, target) if one.is_deleted and _deletion_of(record, one) == deletion]
+    descendants = [
+        one for one in _entities_below(record, target) if one.is_deleted and _deletion_of(record, one) == deletion
+    ]
     present = {target.id, *(one.id for one in descendants)}
     lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
     back = [one for one in descendants if one.id not in lacking]
@@ -181,7 +183,7 @@ def _forget(record: Record, entities: list[Stored]) -> None:
     affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}
     for entity in sorted(affected.values(), key=lambda one: one.fqn):
         if entity.id not in ids:
-            document = _without(entity.document, ids, labels)
+            document = _document_without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, document)
             _note_gone_uses(record, entity, ids)
             record.change(entity, document, beside=_unfollow(record, entity, followers.get(entity.id, [])))
@@ -203,7 +205,7 @@ def _note_gone_uses(record: Record, query: Stored, ids: set[str]) -> None:
             record.transaction.attachments.put(query.id, kinds[use["type"]], {"gone": True})
 
 
-def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:
+def _document_without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:
     def stays(label: Document) -> Document | None:
         return None if (label.get("source"), label["tagFQN"]) in labels else label
 
@@ -224,7 +226,7 @@ def _restore_one(record: Record, entity: Stored) -> Written:
     return record.change(entity, entity.document | {"deleted": False}, EventType.ENTITY_RESTORED)
 
 
-def _under(record: Record, target: Stored) -> list[Stored]:
+def _entities_below(record: Record, target: Stored) -> list[Stored]:
     types = types_below(target.entity_type)
     if "table" in (target.entity_type, *types):
         types += _UNDER_TABLE

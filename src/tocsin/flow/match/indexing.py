@@ -150,7 +150,7 @@ def _way(conjunction: Conjunction, worded: Collection[str]) -> Alternative:
     if not candidates:
         return Alternative((EVERY,), conjunction, conjunction)
     groups = [min(candidates, key=lambda group: (_share(group), sorted(map(_field_and_value, group))))]
-    for group in _refining(conjunction, groups[0]):
+    for group in _refining_groups(conjunction, groups[0]):
         if prod(map(_share, groups)) <= _RARE_ENOUGH or not _may_refine(groups, group):
             continue
         groups.append(group)
@@ -235,7 +235,7 @@ def _share(group: Group) -> float:
     return min(1.0, sum(map(share_of, _facts(group))))
 
 
-def _refining(conjunction: Conjunction, first: Group) -> list[frozenset[Fact]]:
+def _refining_groups(conjunction: Conjunction, first: Group) -> list[frozenset[Fact]]:
     """Return the other groups, each about one field that may make an anchor rarer, the cheapest field first."""
     other_groups = [
         group for group in _fact_groups(conjunction) if group != first and len({fact.field for fact in group}) == 1

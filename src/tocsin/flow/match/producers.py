@@ -122,7 +122,7 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
     if not set(_SUITES).isdisjoint(resources) and EventType.TEST_SUITE_RUN_COMPLETED not in unnamed:
         missing -= _OF_SUITE_RUNS
 
-    def rest(leaf: Leaf) -> Node:
+    def producible_part(leaf: Leaf) -> Node:
         match leaf:
             case Has(field="eventType", values=values):
                 return has(
@@ -136,7 +136,7 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
-    return replace_leaves(node, rest)
+    return replace_leaves(node, producible_part)
 
 
 def _is_changed(path: str, resources: Collection[str]) -> bool:

@@ -29,7 +29,7 @@ class PersonFacts:
 
     def answers(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> int:
         """Return a person's answers about the event of an entity at a log offset."""
-        facts = (*self._of(ANYWHERE, user_id), *self._of(entity_id, user_id))
+        facts = (*self._facts_at(ANYWHERE, user_id), *self._facts_at(entity_id, user_id))
         true_questions = {one.question for one in facts if one.since_offset <= offset <= one.until_offset}
         return answers_of(questions, true_questions)
 
@@ -46,7 +46,7 @@ class PersonFacts:
             for person_facts in self._by_place.get(place, {}).values():
                 yield from person_facts
 
-    def _of(self, place: str, user_id: str) -> Sequence[PersonFact]:
+    def _facts_at(self, place: str, user_id: str) -> Sequence[PersonFact]:
         return self._by_place.get(place, {}).get(user_id, ())
 
 

@@ -34,7 +34,7 @@ def withheld(
 
     Where the editors of all these alerts may view everything, no event is looked up.
     """
-    limited = _limiting({alert for alerts in matched.values() for alert in alerts}, policies, events)
+    limited = _limiting_editors({alert for alerts in matched.values() for alert in alerts}, policies, events)
     concerned = {offset: limited.keys() & alerts for offset, alerts in matched.items()} if limited else {}
     about = {offset: alerts for offset, alerts in concerned.items() if alerts}
     if not about:
@@ -77,7 +77,7 @@ def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events)
 
     What happens to such an asset must not show in the alert: neither in what holds it back nor in how it is grouped.
     """
-    limited = _limiting({alert for alert, _ in assets}, policies, events)
+    limited = _limiting_editors({alert for alert, _ in assets}, policies, events)
     pairs = {(alert, asset) for alert, asset in assets if alert in limited}
     subjects = events.entities({asset for _, asset in pairs}) if pairs else {}
 
@@ -91,10 +91,10 @@ def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events)
 
 def limits_nobody(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> bool:
     """Return whether everybody may view everything, and the editors of these alerts, too: bots may not."""
-    return policies.are_all_open() and not _limiting(alerts, policies, events)
+    return policies.are_all_open() and not _limiting_editors(alerts, policies, events)
 
 
-def _limiting(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> dict[str, list[str]]:
+def _limiting_editors(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> dict[str, list[str]]:
     """Return, of each alert that has any, the editors who are there and may not view everything."""
     editors = events.editors_of(alerts)
     permissions = policies.of_many({editor for many in editors.values() for editor in many})

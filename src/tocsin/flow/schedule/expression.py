@@ -191,7 +191,7 @@ def _check_alone(text: str, field: CronField, *, is_special: Callable[[str], boo
 def _unix(fields: Sequence[str]) -> Expression:
     minutes, hours, day, months, weekday = fields
     in_month, in_week = _days_of_month(day), _days_of_week(weekday, _UNIX_WEEKDAY)
-    days = _both(in_month, in_week) if day[0] in "*?" or weekday[0] in "*?" else _union([in_month, in_week])
+    days = _intersection(in_month, in_week) if day[0] in "*?" or weekday[0] in "*?" else _union([in_month, in_week])
     return _expression(("0", minutes, hours, months, "*"), days)
 
 
@@ -202,7 +202,7 @@ def _quartz(fields: Sequence[str]) -> Expression:
     if day not in "*?" and weekday not in "*?":
         raise wrong("it names days of the month and days of the week; write ? for one of them")
     in_month, in_week = _days_of_month(day), _days_of_week(weekday, _QUARTZ_WEEKDAY)
-    return _expression((seconds, minutes, hours, months, *(year or "*")), _both(in_month, in_week))
+    return _expression((seconds, minutes, hours, months, *(year or "*")), _intersection(in_month, in_week))
 
 
 def _expression(texts: Sequence[str], days: DayRule) -> Expression:
@@ -219,7 +219,7 @@ def _set(text: str, field: CronField) -> frozenset[int]:
     return frozenset().union(*(field.numbers(part) for part in text.split(",")))
 
 
-def _both(first: DayRule, second: DayRule) -> DayRule:
+def _intersection(first: DayRule, second: DayRule) -> DayRule:
     return lambda year, month: first(year, month) & second(year, month)
 
 

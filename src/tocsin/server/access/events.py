@@ -30,7 +30,7 @@ T = TypeVar("T", bound=EventView)
 def as_shown(visibility: Visibility, entries: Sequence[T]) -> list[T | None]:
     """Return what may be shown of each of these entries; None where nothing may."""
     events = visibility.visible_events([one.event for one in entries])
-    return [_with(one, event) for one, event in zip(entries, events, strict=True)]
+    return [_with_event(one, event) for one, event in zip(entries, events, strict=True)]
 
 
 def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
@@ -55,7 +55,7 @@ def _removal_hint(caller: Caller) -> str:
     return f"; retention has removed events from the log, the latest of {to_datetime(until_ms):%Y-%m-%d}"
 
 
-def _with(entry: T, event: ChangeEvent | None) -> T | None:
+def _with_event(entry: T, event: ChangeEvent | None) -> T | None:
     if event is None or event is entry.event:
         return None if event is None else entry
     return replace(entry, event=event)  # type: ignore[type-var]  # both kinds of entries are dataclasses

@@ -78,7 +78,7 @@ def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Do
     visible_parts: Document = {
         "assets": [one for one in assets if one["id"] in asset_ids],
         "samples": [one.to_wire() for one in samples if one is not None],
-        "triggered": [one if one.get("id") in alert_ids else _without(one, "id", "name") for one in triggered],
+        "triggered": [one if one.get("id") in alert_ids else _without_keys(one, "id", "name") for one in triggered],
         "recipients": [visible_ids.in_sight(one) for one in recipients],
     }
     return result | {key: value for key, value in visible_parts.items() if key in result}
@@ -97,10 +97,10 @@ class _VisibleIds(NamedTuple):
         is_person, is_reached = "id" in recipient, bool(recipient.get("alerts", True))
         if is_reached and (not is_person or recipient["id"] in self.people):
             return recipient
-        return _without(recipient, "id", "name", "target")
+        return _without_keys(recipient, "id", "name", "target")
 
 
-def _without(document: Document, *keys: str) -> Document:
+def _without_keys(document: Document, *keys: str) -> Document:
     return {key: value for key, value in document.items() if key not in keys}
 
 

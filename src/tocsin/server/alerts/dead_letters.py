@@ -189,7 +189,7 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     if route.waits_because is not None:
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
-    remaining = _without(dispatches[0], attempts[-1].dropped if attempts else ())
+    remaining = _without_dropped(dispatches[0], attempts[-1].dropped if attempts else ())
     sized = replace(
         remaining,
         batch_size=route.batch_size,
@@ -254,7 +254,7 @@ def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
     return replace(letter, entries=entries) if entries else None
 
 
-def _without(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch:
+def _without_dropped(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch:
     """Return a dispatch without reasons that an attempt left out; of one that left out all, the whole."""
     objections = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
 

@@ -141,9 +141,11 @@ def _verdicts_on(
     """Return which of these alerts notify of an event, and what decides about each."""
     enabled = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
     alerts_by_id = {alert.id: alert for alert in (*alerts, *enabled)}
-    batch = _decide(_matching(alerts, enabled, logged), alerts_by_id, logged, caller)
-    triggers, editors = _at(logged.offset, batch.triggered), _at(logged.offset, batch.withheld)
-    holding = {alert: by.incident for alert, by in _at(logged.offset, batch.held_back).items() if not by.passes}
+    batch = _decide(_matching_plans(alerts, enabled, logged), alerts_by_id, logged, caller)
+    triggers, editors = _verdicts_at(logged.offset, batch.triggered), _verdicts_at(logged.offset, batch.withheld)
+    holding = {
+        alert: by.incident for alert, by in _verdicts_at(logged.offset, batch.held_back).items() if not by.passes
+    }
     incidents = _visible_incidents(holding, caller)
     visible_ids = {alert.id for alert in visible_alerts(caller)} if triggers else set()
     names = {alert: alerts_by_id[by].name if by in visible_ids else "" for alert, by in triggers.items()}
@@ -158,7 +160,7 @@ def _verdicts_on(
     return frozenset(alert for event in batch.events for alert in event.answers_by_alert if alert in verdicts), verdicts
 
 
-def _matching(
+def _matching_plans(
     alerts: Sequence[EventSubscription], enabled: Sequence[EventSubscription], logged: LoggedEvent
 ) -> dict[str, Plan]:
     """Return the plans of those of ``alerts``, and of the enabled ones that trigger others, whose conditions hold."""
@@ -204,7 +206,7 @@ def _decide(
     )
 
 
-def _at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Verdict]:
+def _verdicts_at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Verdict]:
     """Return the verdicts about one event, by alert."""
     return {alert: verdict for (at, alert), verdict in verdicts.items() if at == offset}
 

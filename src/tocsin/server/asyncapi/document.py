@@ -66,7 +66,7 @@ def asyncapi_document(settings: Settings) -> Document:
         messages |= {f"queue.{step}": json_message(title, body), f"queue.{step}Answer": json_message("Answer", reply)}
     if settings.ingest_topic:
         messages |= {"ingestRecord": ingested_message(), "deadLetter": dead_letter_message()}
-    operations = {**_sending(settings), **_receiving(settings)}
+    operations = {**_send_operation(settings), **_receive_operation(settings)}
     document: Document = {
         "asyncapi": "3.1.0",
         "info": {
@@ -155,7 +155,7 @@ def _channel(address: str | None, server: str, messages: Iterable[str], paramete
     }
 
 
-def _sending(settings: Settings) -> Document:
+def _send_operation(settings: Settings) -> Document:
     once = "Once and in order per entity; what the bot of the topic may view."
     events = {
         f"{broker}Events": _operation("send", f"{broker}Events", ("event",), f"Write change events. {once}")
@@ -177,7 +177,7 @@ def _sending(settings: Settings) -> Document:
     }
 
 
-def _receiving(settings: Settings) -> Document:
+def _receive_operation(settings: Settings) -> Document:
     posted = {"bindings": {"http": {"method": "POST"}}}
     queues = {
         f"queue{step.title()}": _operation("receive", f"queue{step.title()}", (f"queue.{step}",), title)

@@ -89,9 +89,9 @@ def view_of(kind: EntityType, document: Document, root: str, *, fields: frozense
     if _WHOLE_CHANGE in view:  # of a version that is one change
         view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])
     if "testSuites" in view:  # as suites, which have no type, not as references
-        view["testSuites"] = [_without(suite, "type") for suite in view["testSuites"]]
+        view["testSuites"] = [_without_key(suite, "type") for suite in view["testSuites"]]
     if kind.name == "policy" and "rules" in view:  # as they were sent
-        view["rules"] = [_without(rule, "fullyQualifiedName") for rule in view["rules"]]
+        view["rules"] = [_without_key(rule, "fullyQualifiedName") for rule in view["rules"]]
     view["href"] = href(kind, document["id"], root)
     return view
 
@@ -100,7 +100,7 @@ def shown_references(view: Document) -> Iterator[Document]:
     """Yield the references in a view that ``with_addresses`` completes."""
     for key, value in view.items():
         if key == _EXTENSION:
-            yield from references_in(list(_pointing(value).values()))
+            yield from references_in(list(_reference_properties(value).values()))
         elif key not in _WITHOUT_REFERENCES:
             yield from references_in(value)
 
@@ -112,12 +112,12 @@ def with_addresses(view: Document, root: str, deleted_ids: Collection[str]) -> D
 
 def _completed_value(key: str, value: Any, root: str, deleted_ids: Collection[str]) -> Any:  # Any: as below
     if key == _EXTENSION:
-        pointing = _pointing(value).items()
+        pointing = _reference_properties(value).items()
         return value | {name: _with_addresses(inner, root, deleted_ids) for name, inner in pointing}
     return value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, deleted_ids)
 
 
-def _pointing(extension: Document) -> Document:
+def _reference_properties(extension: Document) -> Document:
     """Return the values of custom properties that are references or lists of them; rows of tables are neither."""
     return {
         name: value
@@ -151,7 +151,7 @@ def with_address(reference: Document, root: str) -> Document:
     return {**reference, "href": href(ENTITY_TYPES[reference["type"]], reference["id"], root)}
 
 
-def _without(document: Document, key: str) -> Document:
+def _without_key(document: Document, key: str) -> Document:
     return {name: value for name, value in document.items() if name != key}
 
 

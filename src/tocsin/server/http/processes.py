@@ -102,7 +102,9 @@ def listening(host: str, port: int, count: int) -> list[list[socket.socket]]:
     groups: list[list[socket.socket]] = []
     try:
         for _ in range(count if _TOGETHER else 1):
-            groups.append([_listening(address, together=count > 1 and _TOGETHER) for address in _addresses(host, port)])
+            groups.append(
+                [_listening_socket(address, together=count > 1 and _TOGETHER) for address in _addresses(host, port)]
+            )
             port = port or groups[0][0].getsockname()[1]
     except OSError as error:
         for listener in (listener for sockets in groups for listener in sockets):
@@ -116,7 +118,7 @@ def _addresses(host: str, port: int) -> list[Address]:
     return list(dict.fromkeys((family, address) for family, _, _, _, address in resolved))
 
 
-def _listening(address: Address, *, together: bool) -> socket.socket:
+def _listening_socket(address: Address, *, together: bool) -> socket.socket:
     family, place = address
     listener = socket.create_server(place, family=family, backlog=_WAITING, reuse_port=together)
     listener.setblocking(False)

@@ -69,7 +69,7 @@ def openapi_document(app: FastAPI) -> Document:
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
         "components": {
-            "schemas": _schemas([_for(operation_of(route), row) for _, _, route, row in operations]),
+            "schemas": _schemas([_operation_for(operation_of(route), row) for _, _, route, row in operations]),
             "responses": ERRORS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
@@ -119,7 +119,7 @@ def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
 
 def _operation(described: Document, enums: Document, route: APIRoute, method: str, kind: EntityType | None) -> Document:
     name = name_of(route)
-    table = _for(operation_of(route), kind)
+    table = _operation_for(operation_of(route), kind)
     operation = {
         "tags": [kind.collection] if kind else described["tags"],
         "operationId": _operation_id(name, kind),
@@ -150,7 +150,7 @@ def _summary(description: str) -> str:
     return re.split(r"(?<=[^.])[.;:](?:\s|$)", description.splitlines()[0].replace("``", "`"), maxsplit=1)[0]
 
 
-def _for(table: OpenApiOperation, kind: EntityType | None) -> OpenApiOperation:
+def _operation_for(table: OpenApiOperation, kind: EntityType | None) -> OpenApiOperation:
     """Return an operation with the names of the schemas of one type."""
     if kind is None:
         return table

@@ -56,7 +56,7 @@ _PARTS: dict[str, dict[str, str | Document]] = {
 def published_schemas() -> dict[str, bytes]:
     """Return every schema by its path below ``/schema/``."""
     schemas = {path: _seed(name) for path, name in _SEEDS.items()}
-    schemas |= {path: _whole(shape) for path, shape in _SHAPES.items()}
+    schemas |= {path: _schema_of(shape) for path, shape in _SHAPES.items()}
     schemas |= {path: {"definitions": _definitions(parts)} for path, parts in _PARTS.items()}
     schemas["events/eventSubscription.json"]["definitions"] |= _definitions(
         {"alertFilteringInput": "alertFilteringInput"}
@@ -71,7 +71,7 @@ def _seed(name: str) -> Document:
     return schema
 
 
-def _whole(shape: str) -> Document:
+def _schema_of(shape: str) -> Document:
     return {"allOf": [{"$ref": f"#/definitions/{shape}"}], "definitions": _definitions({shape: shape})}
 
 

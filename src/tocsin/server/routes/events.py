@@ -142,7 +142,7 @@ class EventQuery(QueryParameters):
             kinds = {kind: types for kind, types in kinds.items() if kind in named_kinds}
         for name, text in entities.items():
             also = _types(text, name)
-            kinds = {kind: _both(types, also) for kind, types in kinds.items()}
+            kinds = {kind: _types_in_both(types, also) for kind, types in kinds.items()}
         return kinds
 
     def _texts_of(self, name: str) -> dict[str, str]:
@@ -238,7 +238,7 @@ def _types(text: str, parameter: str) -> frozenset[str] | None:
     return types
 
 
-def _both(first: frozenset[str] | None, second: frozenset[str] | None) -> frozenset[str] | None:
+def _types_in_both(first: frozenset[str] | None, second: frozenset[str] | None) -> frozenset[str] | None:
     """Return the entity types in both sets, where None means all."""
     if first is None or second is None:
         return second if first is None else first

@@ -122,9 +122,9 @@ async def read(query_id: PathId, caller: Asked, request: Request, *, wait: Wait 
 @router.delete("/queries/{query_id}", openapi_extra=answers("LakeQuery", _SCHEMA, never="409"))
 def cancel(query_id: PathId, caller: Asked) -> Response:
     """Cancel a query of yours; one that is over stays."""
-    query = _own(str(query_id), caller)
+    query = _own_query(str(query_id), caller)
     caller.parts.lake_queries.cancel(query.id, now_ms=caller.parts.clock.now_ms())
-    return answer(_query_json(_own(query.id, caller), caller))
+    return answer(_query_json(_own_query(query.id, caller), caller))
 
 
 def _add(body: Document, caller: Caller) -> LakeQuery:
@@ -156,18 +156,18 @@ async def _await_answer(query_id: str, caller: Caller, wait: float, request: Req
         if await request.is_disconnected():
             await run_in_threadpool(caller.parts.lake_queries.cancel, query.id, now_ms=caller.parts.clock.now_ms())
         is_due = time.monotonic() - noted_at_s > _NOTE_EVERY_S
-        query = await run_in_threadpool(_note_and_read if is_due else _own, query_id, caller)
+        query = await run_in_threadpool(_note_and_read if is_due else _own_query, query_id, caller)
         noted_at_s = time.monotonic() if is_due else noted_at_s
     return query
 
 
 def _note_and_read(query_id: str, caller: Caller) -> LakeQuery:
-    query = _own(query_id, caller)
+    query = _own_query(query_id, caller)
     caller.parts.lake_queries.note_asked(query.id, now_ms=caller.parts.clock.now_ms())
     return query
 
 
-def _own(query_id: str, caller: Caller) -> LakeQuery:
+def _own_query(query_id: str, caller: Caller) -> LakeQuery:
     """Return a query of the caller's: only its asker may see its answer."""
     query = caller.parts.lake_queries.find(query_id)
     if query is None or query.requested_by != caller.actor.id:

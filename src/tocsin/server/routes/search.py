@@ -231,7 +231,7 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
     stored = caller.parts.entities.search.documents([hit.entity_id for hit in hits])
     visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     visible_hits = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in visible_ids]
-    complete = _whole(caller, visible_hits, stored)
+    complete = _with_inherited(caller, visible_hits, stored)
     documents = caller.visibility.visible_documents([complete[hit.entity_id] for hit in visible_hits])
     results = [_hit(hit, document, caller.root, fields) for hit, document in zip(visible_hits, documents, strict=True)]
     if any(name.split(".")[0] == _UPSTREAM for name in fields or ()):
@@ -250,7 +250,7 @@ def _add_upstream(hits: Sequence[Document], caller: Caller) -> None:
         ]
 
 
-def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:
+def _with_inherited(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:
     """Return the documents with the owners and domains that they inherit."""
     lacking = {
         hit.entity_id: (ENTITY_TYPES[hit.entity_type], place_of(hit.entity_type, stored[hit.entity_id]))

@@ -48,7 +48,7 @@ def export(kind: Kind, fqn: PathText, caller: Asked, *, recursive: bool = False)
     document = visible_document(kind, Key.by_name(fqn), caller)
     is_tree = recursive and kind.name in BELOW
     lines = (
-        tree_rows(_trimmed_entries(_all_under(kind.name, document, caller), caller))
+        tree_rows(_trimmed_entries(_descendants_of(kind.name, document, caller), caller))
         if is_tree
         else _rows(kind, document, caller)
     )
@@ -92,13 +92,13 @@ def _children(kind: EntityType, document: Document, caller: Caller) -> Iterator[
     return (one for one in below if sees(caller, child, one))
 
 
-def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
+def _descendants_of(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
     """Yield all descendants, each before its own."""
     for child in BELOW.get(entity_type, ()):
         for entity in caller.parts.catalogue.children(child, document["id"]):
             if sees(caller, child, entity):
                 yield child, entity
-            yield from _all_under(child, entity, caller)
+            yield from _descendants_of(child, entity, caller)
 
 
 def _trimmed_entries(entries: Iterable[Entry], caller: Caller) -> list[Entry]:

@@ -77,7 +77,8 @@ class MirroredLinks:
         for user_id in people:
             if user_id not in self._digests[LinkKind.FOLLOW, entity_id]:
                 self._write(
-                    FollowerAddition(**self._of(SourceLink(LinkKind.FOLLOW, user_id, entity_id, ""), asset)), occasion
+                    FollowerAddition(**self._arguments_for(SourceLink(LinkKind.FOLLOW, user_id, entity_id, ""), asset)),
+                    occasion,
                 )
         self._compare(LinkKind.FOLLOW, asset, people, occasion)
 
@@ -116,7 +117,9 @@ class MirroredLinks:
             return
         if isinstance(occasion, int):
             occasion = _occasion_of(edge, occasion)
-        while refused := self._write(EdgeAddition(**self._of(link, ends[1]), from_=ends[0], details=details), occasion):
+        while refused := self._write(
+            EdgeAddition(**self._arguments_for(link, ends[1]), from_=ends[0], details=details), occasion
+        ):
             self.report.remark(f"edge {ends[0].fqn} -> {ends[1].fqn}: {refused} was left out: it is not valid here")
             details = {key: value for key, value in details.items() if key != refused}
 
@@ -130,7 +133,7 @@ class MirroredLinks:
             )
             return
         for link, asset, occasion in removals:
-            self._write(removal_of(link.kind)(**self._of(link, asset)), occasion)
+            self._write(removal_of(link.kind)(**self._arguments_for(link, asset)), occasion)
 
     def _compare(self, kind: LinkKind, to: LinkedAsset, present_ids: Collection[str], occasion: Occasion) -> None:
         digests = self._digests[kind, to.entity_id]
@@ -139,7 +142,7 @@ class MirroredLinks:
             if digests[from_id] != OF_PEOPLE:
                 self._removals.append((SourceLink(kind, from_id, to.entity_id, digests[from_id]), to, occasion))
 
-    def _of(self, link: SourceLink, to: LinkedAsset) -> dict[str, Any]:  # Any: fields of LinkWrite
+    def _arguments_for(self, link: SourceLink, to: LinkedAsset) -> dict[str, Any]:  # Any: fields of LinkWrite
         digest = self._digests[link.kind, link.to_id].get(link.from_id)
         source, mapping = self.writer.records.source, self.writer.mapping
         return {"source": source, "link": link, "to": to, "mapping": mapping, "digest": digest}

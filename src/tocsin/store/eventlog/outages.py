@@ -125,8 +125,8 @@ class Waits:
         with reading(self._engine) as connection:
             states = [QueryHealth(*row) for row in connection.execute(query)]
         noted = self._notes.all() if self._notes is not None else {}
-        return [one if one.waits_for else _with(one, noted.get(one.query_name)) for one in states]
+        return [one if one.waits_for else _with_wait(one, noted.get(one.query_name)) for one in states]
 
 
-def _with(health: QueryHealth, wait: Wait | None) -> QueryHealth:
+def _with_wait(health: QueryHealth, wait: Wait | None) -> QueryHealth:
     return health if wait is None else replace(health, waits_for=wait.fault, waits_since_ms=wait.since_ms)

@@ -40,7 +40,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     if not failing:
         return list(dispatches)
     opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
-    incidents_by_notification = {entry.notification_id: _of(entry, opened) for entry in failing}
+    incidents_by_notification = {entry.notification_id: _incidents_of(entry, opened) for entry in failing}
 
     def with_own(entry: Entry) -> Entry:
         return replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
@@ -58,7 +58,7 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     return opened
 
 
-def _of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> tuple[OpenIncident, ...]:
+def _incidents_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> tuple[OpenIncident, ...]:
     alerts = {reason.subscription_id for reason in entry.reasons}
     return tuple(
         incident

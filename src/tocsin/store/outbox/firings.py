@@ -85,13 +85,13 @@ class Firings:
     def tally(self, subscription_id: str, start: int) -> Tally:
         """Return the counts of one alert from that offset on."""
         with reading(self._engine) as connection:
-            row = connection.execute(select(*_sums()).where(*_of(subscription_id, start))).one()
+            row = connection.execute(select(*_sums()).where(*_is_since(subscription_id, start))).one()
             return Tally(*(int(count or 0) for count in row))
 
     def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
         """Return the newest firings of an alert from that offset on that notified anyone."""
         counts = (firing.c[name] for name in _COUNTS)
-        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_NOTIFIED)
+        query = select(firing.c.log_offset, *counts).where(*_is_since(subscription_id, start), _HAS_NOTIFIED)
         with reading(self._engine) as connection:
             firings = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
             return [Firing(*map(int, row)) for row in firings]
@@ -100,7 +100,7 @@ class Firings:
         """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
         about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
-        grouped = query.where(*_of(subscription_id, start)).group_by(*about[:2])
+        grouped = query.where(*_is_since(subscription_id, start)).group_by(*about[:2])
         notified = func.sum(firing.c.notified_count)
         with reading(self._engine) as connection:
             assets = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
@@ -195,7 +195,7 @@ def _keys_of(unread: ColumnElement[bool], *, is_sqlite: bool) -> Select[Any]:
     return select(notification.c.log_offset, alert).select_from(notification).join(reason, unread)
 
 
-def _of(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
+def _is_since(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
     return firing.c.subscription_id == subscription_id, firing.c.log_offset >= start
 
 

@@ -153,7 +153,7 @@ class Messages:
             for message in messages:
                 carried = rows_by_message.get(message.id, [])
                 sizes = [row.document_bytes or len(row.document) for row in carried]
-                whole_sizes = _whole(message, sizes, self._shown_bytes)
+                whole_sizes = _sizes_read_whole(message, sizes, self._shown_bytes)
                 if carried and fits(message, sum(whole_sizes)):
                     entries = tuple(
                         events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
@@ -333,7 +333,7 @@ def _lock_claimed(connection: Connection, session_id: str, ids: Iterable[str]) -
     return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
 
 
-def _whole(message: Message, sizes: Sequence[int], shown_bytes: int) -> Sequence[int]:
+def _sizes_read_whole(message: Message, sizes: Sequence[int], shown_bytes: int) -> Sequence[int]:
     """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
     room = shown_bytes if message.channel in WORDED else SENT_BYTES
     return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]

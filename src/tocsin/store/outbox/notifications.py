@@ -67,7 +67,7 @@ class Storing:
         alone, stored = new, list[ScheduledNotification]()
         if any(one.gathers for one in new):
             unknown = self._unknown(new)
-            stored = [] if len(unknown) == len(new) else _without(new, unknown)
+            stored = [] if len(unknown) == len(new) else _notifications_without(new, unknown)
             alone, placed = gather(self._connection, unknown)
             new = [*alone, *placed]
         stored_count = self._store(new, _message_rows(alone))
@@ -196,7 +196,7 @@ def _note_progress(connection: Connection, name: str, log_offset: int, now_ms: i
     connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
 
 
-def _without(
+def _notifications_without(
     notifications: Sequence[ScheduledNotification], left_out: Sequence[ScheduledNotification]
 ) -> list[ScheduledNotification]:
     ids = {one.id for one in left_out}

@@ -102,9 +102,9 @@ class SqlDirectory:
         """
         with reading(self._engine) as connection:
             if relation in thread_directory.PARTS:
-                yield from self._among(list(thread_directory.parts_in(connection, node_ids, relation)))
+                yield from self._in_portion(list(thread_directory.parts_in(connection, node_ids, relation)))
                 if relation is ReasonKind.ASSIGNEE:
-                    yield from self._among(assignees_at(connection, node_ids, self._from))
+                    yield from self._in_portion(assignees_at(connection, node_ids, self._from))
                 return
             assets = self._subject_assets(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)
@@ -120,17 +120,17 @@ class SqlDirectory:
         """Yield the owners or followers of each asset."""
         if relation is ReasonKind.OWNER:
             with reading(self._engine) as connection:
-                yield from self._among(relations_over_time.owners(connection, node_ids, self._from))
+                yield from self._in_portion(relations_over_time.owners(connection, node_ids, self._from))
             return
         followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
         follow_rows = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
         follows = cast(Iterable[tuple[str, str, int]], follow_rows)
-        yield from self._among(
+        yield from self._in_portion(
             Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
         )
         ended = select(past_relation).where(past_relation.c.relation == relation.value)
         ended_since = ended.where(past_relation.c.until_offset >= self._from)
-        yield from self._among(
+        yield from self._in_portion(
             Principal(
                 relation,
                 row.other_id,
@@ -159,7 +159,7 @@ class SqlDirectory:
             principals = (
                 Principal(relation, principal_id, kind, receiver=name) for name in sorted(names_by_fqn[full_name])
             )
-            yield from self._among(principals)
+            yield from self._in_portion(principals)
 
     def _holders(self, kind: str, fqns: Collection[str]) -> dict[str, str]:
         """Return the ids of the users or teams that have these FQNs, or had one that nobody has now."""
@@ -177,7 +177,7 @@ class SqlDirectory:
         """Return all administrators."""
         with reading(self._engine) as connection:
             admins = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
-        return self._among(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in admins)
+        return self._in_portion(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in admins)
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         """Return the people of each team, nested teams included; cycles of teams end."""
@@ -206,7 +206,7 @@ class SqlDirectory:
             return find_subject_assets(connection, ids)
         return self._subjects.of(connection, ids)
 
-    def _among(self, principals: Iterable[Principal]) -> Iterator[Principal]:
+    def _in_portion(self, principals: Iterable[Principal]) -> Iterator[Principal]:
         """Yield those who are no person, or one of ours."""
         if self._portion is EVERYBODY:
             yield from principals

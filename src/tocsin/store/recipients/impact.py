@@ -49,7 +49,7 @@ class Impact:
                     break
                 first = _first(connection, root) if number == 1 else ()
                 limit = max_assets * _EDGES_AN_ASSET
-                steps.take(number, [*first, *_leaving(connection, sorted(steps.front), limit)], limit)
+                steps.take(number, [*first, *_outgoing_edges(connection, sorted(steps.front), limit)], limit)
         return Walk(tuple(steps.found.values()), tuple(steps.edges), steps.is_cut)
 
     def owners(self, entity_ids: Collection[str]) -> dict[str, list[Document]]:
@@ -106,7 +106,7 @@ class _Steps:
         self.front.add(asset_id)
 
 
-def _leaving(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
+def _outgoing_edges(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
     for chunk in chunks_of(ids):
         yield from edges.read(connection, edges.EDGES.where(edges.leaving(chunk)).limit(limit))
 

@@ -129,7 +129,7 @@ def _first_arrivals(
     for node, many in edges.items():
         for edge, (root, reached) in product(many, frontier[node]):
             spans = spans_by_pair.setdefault((root, edge.target[0]), [])
-            new = _without(_both(reached, edge.span), spans)
+            new = _span_without(_overlap_of(reached, edge.span), spans)
             spans += new
             yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
@@ -221,7 +221,9 @@ def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> d
     deleted_spans = _deleted_spans(connection, targets)
     return {
         entity_id: [
-            row._replace(span=span) for row in many for span in _without(row.span, deleted_spans.get(row.target[0], ()))
+            row._replace(span=span)
+            for row in many
+            for span in _span_without(row.span, deleted_spans.get(row.target[0], ()))
         ]
         for entity_id, many in relations.items()
     }
@@ -265,21 +267,21 @@ def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[s
     entered: dict[str, list[Span]] = defaultdict(list)
     while waiting:
         at, reached = waiting.pop()
-        new = _without(reached, entered[at])
+        new = _span_without(reached, entered[at])
         entered[at] += new
         for relation, span in product(below.get(at, ()), new):
-            overlap = _both(span, relation.span)
+            overlap = _overlap_of(span, relation.span)
             if overlap[0] <= overlap[1] and relation.target[1] == "team":
                 waiting.append((relation.target[0], overlap))
             elif overlap[0] <= overlap[1]:
                 yield relation.target[0], overlap
 
 
-def _both(first: Span, second: Span) -> Span:
+def _overlap_of(first: Span, second: Span) -> Span:
     return max(first[0], second[0]), min(first[1], second[1])
 
 
-def _without(span: Span, excluded: Sequence[Span]) -> list[Span]:
+def _span_without(span: Span, excluded: Sequence[Span]) -> list[Span]:
     """Return the parts of a span that lie in none of these."""
     parts = [span] if span[0] <= span[1] else []
     for since, until in excluded:

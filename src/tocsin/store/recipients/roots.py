@@ -35,7 +35,7 @@ class Roots:
         if not matched:
             return {}
         with reading(self._engine) as connection:
-            failing = _failing(connection, {one.log_offset for one in matched})
+            failing = _failure_offsets(connection, {one.log_offset for one in matched})
             incidents = _OpenIncidents(connection, matched, failing, hidden)
             failures = [match for match in matched if match.log_offset in failing]
             upstream = {
@@ -93,7 +93,7 @@ class _OpenIncidents:
         return any(since <= at <= until for since, until in spans)
 
 
-def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
+def _failure_offsets(connection: Connection, offsets: Collection[int]) -> set[int]:
     """Return which of these events report a failure."""
     query = select(status_report.c.log_offset, status_report.c.verdict).where(status_report.c.verdict.is_not(None))
     reports = rows_by_key(connection, query, status_report.c.log_offset, offsets)

@@ -51,10 +51,10 @@ class KnownSubjects:
             self._threads |= threads
             self._tests |= tests
             self._ids |= unknown
-        return SubjectAssets(_only(self._threads, ids), _only(self._tests, ids))
+        return SubjectAssets(_assets_among(self._threads, ids), _assets_among(self._tests, ids))
 
 
-def _only(assets: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
+def _assets_among(assets: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
     return {one: assets[one] for one in ids if one in assets} if assets else {}
 
 

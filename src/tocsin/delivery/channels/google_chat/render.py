@@ -42,13 +42,13 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
         (section,) = content.sections
         if not section.body:
             header["subtitle"] = without_brackets(section.asset)
-        sections = [_whole(section)]
+        sections = [_single_notification(section)]
     card = {"header": header, "sections": sections}
     thread = {"threadKey": thread_key}
     return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}], "thread": thread})
 
 
-def _whole(section: Section) -> dict[str, Any]:
+def _single_notification(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
     texts = list(map(_paragraph, section.body)) or list(map(_change, section.lines))
     texts += [section.more()] if section.more_count else []

@@ -37,7 +37,7 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
 def _payload(content: MessageContent) -> bytes:
     body = [_text(content.title, size="Large", weight="Bolder")]
     for section in content.sections:
-        body += [_brief(section)] if content.is_digest else _whole(section)
+        body += [_brief(section)] if content.is_digest else _single_notification(section)
     if content.left_count:
         body.append(_text(content.more(), isSubtle=True))
     card: Element = {
@@ -53,7 +53,7 @@ def _payload(content: MessageContent) -> bytes:
     return orjson.dumps({"type": "message", "attachments": [{"contentType": CARD_TYPE, "content": card}]})
 
 
-def _whole(section: Section) -> Iterator[Element]:
+def _single_notification(section: Section) -> Iterator[Element]:
     """Yield the elements of the only notification."""
     if section.body:
         yield from map(_element, section.body)

@@ -65,14 +65,14 @@ def _payload(content: MessageContent, members: Members) -> bytes:
     title = without_brackets(content.title)
     blocks: list[Block] = [{"type": "header", "text": _text(title, HEADER_LIMIT)}]
     for section in content.sections:
-        blocks += _brief(section) if content.is_digest else _whole(section, members)
+        blocks += _brief(section) if content.is_digest else _single_notification(section, members)
     if content.left_count:
         blocks.append(_context(content.more()))
     message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
     return orjson.dumps(message)
 
 
-def _whole(section: Section, members: Members) -> Iterator[Block]:
+def _single_notification(section: Section, members: Members) -> Iterator[Block]:
     """Yield the blocks of the only notification."""
     if section.body:
         yield _rich_text(section.body)

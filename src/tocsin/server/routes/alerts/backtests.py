@@ -68,7 +68,7 @@ async def read(backtest_id: PathId, caller: Asked, *, wait: Wait = 0.0) -> Respo
 @router.delete("/{backtest_id}", openapi_extra=answers("Backtest", never="409"))
 def cancel(backtest_id: PathId, caller: Asked) -> Response:
     """Cancel a backtest; a finished one stays."""
-    backtest = _own(str(backtest_id), caller)
+    backtest = _own_backtest(str(backtest_id), caller)
     caller.parts.backtests.cancel(backtest, now_ms=caller.parts.clock.now_ms())
     return answer(_current_json(backtest.id, caller))
 
@@ -116,7 +116,7 @@ def _alert(request: Document, caller: Caller) -> Document:
     return alert | identity
 
 
-def _own(backtest_id: str, caller: Caller) -> Backtest:
+def _own_backtest(backtest_id: str, caller: Caller) -> Backtest:
     """Return a backtest of the caller's; administrators have access to all."""
     backtest = caller.parts.backtests.find(backtest_id)
     if backtest is None or not (caller.actor.is_admin or backtest.requested_by == caller.actor.id):
@@ -126,12 +126,12 @@ def _own(backtest_id: str, caller: Caller) -> Backtest:
 
 def _current_json(backtest_id: str, caller: Caller) -> Document:
     """Return a backtest as it is shown; one that no pipeline came for fails here."""
-    backtest = _own(backtest_id, caller)
+    backtest = _own_backtest(backtest_id, caller)
     backtests, now_ms = caller.parts.backtests, caller.parts.clock.now_ms()
     seen_at_ms = backtests.pipeline_seen_at_ms()
     if backtest.is_open and now_ms - max(backtest.requested_at_ms, seen_at_ms) > GIVEN_UP_MS:
         backtests.fail(backtest, NO_PIPELINE, now_ms=now_ms)
-        backtest = _own(backtest_id, caller)
+        backtest = _own_backtest(backtest_id, caller)
     ahead = backtests.ahead_of(backtest) if backtest.state is JobState.WAITING else 0
     if backtest.result is not None:
         backtest = replace(backtest, result=in_sight(backtest, backtest.result, caller.visibility))

@@ -106,14 +106,14 @@ def list_replays(caller: Asked) -> Response:
 def read_replay(replay_id: PathId, caller: Asked) -> Response:
     """Return the state and progress of a replay."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return answer(json_of(dead_letters.REPLAY, _own(str(replay_id), caller)))
+    return answer(json_of(dead_letters.REPLAY, _own_replay(str(replay_id), caller)))
 
 
 @router.delete("/replays/{replay_id}", openapi_extra=answers("Replay"))
 def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     """Cancel a replay: waiting messages stay as they were, messages in hand are sent."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    replay = _own(str(replay_id), caller)
+    replay = _own_replay(str(replay_id), caller)
     caller.parts.alert_stores.replays.cancel(replay.id)
     return answer(json_of(dead_letters.REPLAY, _advance(replay.id, caller)))
 
@@ -176,10 +176,10 @@ def _advance(replay_id: str, caller: Caller) -> Replay:
     for _ in range(_AT_ONCE):
         if not caller.parts.alert_stores.replays.advance(replay_id, now_ms=caller.parts.clock.now_ms()):
             break
-    return _own(replay_id, caller)
+    return _own_replay(replay_id, caller)
 
 
-def _own(replay_id: str, caller: Caller) -> Replay:
+def _own_replay(replay_id: str, caller: Caller) -> Replay:
     """Return a replay of the caller's; administrators have access to all."""
     replay = caller.parts.alert_stores.replays.find(replay_id)
     if replay is None or not (caller.actor.is_admin or replay.requested_by == caller.actor.id):

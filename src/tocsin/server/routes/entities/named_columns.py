@@ -47,7 +47,7 @@ def change_column(fqn: PathText, body: DocumentBody, caller: Asked, *, holder: H
     """Change a column: ``displayName``, ``description``, ``tags``, ``constraint``; an empty value removes it."""
     row = ENTITY_TYPES[holder]
     document, path = _holder_and_path(row, fqn, caller)
-    column, pointer = _at(document["columns"], path)
+    column, pointer = _column_at(document["columns"], path)
     operations = _operations(column, pointer, body, has_constraints=holder == "table")
     key = Key.by_id(document["id"])
     written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor)
@@ -66,12 +66,12 @@ def _holder_and_path(kind: EntityType, fqn: str, caller: Caller) -> tuple[Docume
         key, path = Key.by_name(names.join(parts[:length])), tuple(parts[length:])
         if caller.parts.catalogue.reference(kind.name, key) is not None:
             document = visible_document(kind, key, caller)
-            _at(document.get("columns") or (), path)
+            _column_at(document.get("columns") or (), path)
             return document, path
     raise NotFound(f"column {fqn} not found in any {kind.name}")
 
 
-def _at(columns: Sequence[Document], path: Sequence[str]) -> tuple[Document, str]:
+def _column_at(columns: Sequence[Document], path: Sequence[str]) -> tuple[Document, str]:
     """Return the column at the end of a path of names, and the pointer to it in its entity.
 
     Raises
@@ -117,4 +117,4 @@ def _operation(column: Document, pointer: str, key: str, value: object) -> Patch
 
 def _column_json(kind: EntityType, document: Document, path: Sequence[str], caller: Caller) -> Document:
     (view,) = views_of(kind, [document], caller, fields=frozenset({"columns", "tags"}))
-    return _at(view["columns"], path)[0]
+    return _column_at(view["columns"], path)[0]

@@ -49,7 +49,7 @@ class SqlEntityStates:
         A hard-deleted entity has the state in its deletion event; one that never existed has no entry.
         """
         with reading(self._engine) as connection:
-            subjects = _standing(connection, entity_ids)
+            subjects = _subjects_of(connection, entity_ids)
             return _with_about(connection, subjects)
 
     def references_named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
@@ -96,7 +96,7 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
     return heritage_on(connection, [entry]).get(entry, {})
 
 
-def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
+def _subjects_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
     entities = rows_by_key(connection, query, entity.c.id, entity_ids)
     subjects = _with_heritage(connection, {row.id: (row.entity_type, from_text(row.document)) for row in entities})
@@ -145,7 +145,7 @@ def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> d
         return subjects_by_id
     references = [reference for many in references_by_id.values() for reference in many]
     ids = _ids_of(connection, {_name(reference) for reference in references if "id" not in reference})
-    targets = _standing(
+    targets = _subjects_of(
         connection, {*ids.values(), *(reference["id"] for reference in references if "id" in reference)}
     )
     completed: dict[str, Subject] = {}

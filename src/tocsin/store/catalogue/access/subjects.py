@@ -48,7 +48,7 @@ class SqlSubjects:
             people = [
                 row for row in rows_by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted
             ]
-            lookup = _SubjectLookup.of_people(connection, [row.user_id for row in people], self._under)
+            lookup = _SubjectLookup.of_people(connection, [row.user_id for row in people], self._members_under)
             return {
                 row.user_id: lookup.person(row.user_id, row.name, is_admin=row.is_admin, is_bot=row.is_bot)
                 for row in people
@@ -57,7 +57,9 @@ class SqlSubjects:
     def stranger(self) -> Subject:
         """Return what everybody is at least: a person in no team, with no role of their own."""
         with reading(self._engine) as connection:
-            return _SubjectLookup.of_people(connection, [], self._under).person("", "", is_admin=False, is_bot=False)
+            return _SubjectLookup.of_people(connection, [], self._members_under).person(
+                "", "", is_admin=False, is_bot=False
+            )
 
     def policies(self) -> list[Policy]:
         """Return all policies."""
@@ -68,14 +70,14 @@ class SqlSubjects:
         """Return the ids of the policies that some team or role has."""
         return set(fetch_values(self._engine, select(_REFERS.target_id).where(_REFERS.field == "policies")))
 
-    def _under(self, connection: Connection, team_id: str) -> frozenset[str]:
+    def _members_under(self, connection: Connection, team_id: str) -> frozenset[str]:
         """Return who is in a team or under it, looked up once for as long as nothing changes."""
         revision = rules_revision.read(connection)
         if self._members[0] != revision:
             self._members = (revision, {})
         members_by_team = self._members[1]
         if team_id not in members_by_team:
-            members_by_team[team_id] = _under(connection, team_id)
+            members_by_team[team_id] = _members_under(connection, team_id)
         return members_by_team[team_id]
 
 
@@ -201,11 +203,11 @@ class _SubjectLookup:
             frontier = {row.team_id for row in memberships} - team_ids
             team_ids |= frontier
         team_ids |= {self.organization_id} if self.organization_id else set()
-        self._restricting(connection)
+        self._look_up_restricting_teams(connection)
         self.team_names = _live_names(connection, team_ids | self.team_policies.keys())
         _note_references(connection, team_ids, {"defaultRoles": self.team_roles, "domains": self.domains_of})
 
-    def _restricting(self, connection: Connection) -> None:
+    def _look_up_restricting_teams(self, connection: Connection) -> None:
         """Look up every team with policies of its own: they apply to what it owns, for every person."""
         policies, teams = entity.alias(), entity.alias()
         query = (
@@ -272,7 +274,7 @@ def _live_names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return {row.id: row.name for row in rows_by_key(connection, query, entity.c.id, set(ids))}
 
 
-def _under(connection: Connection, team_id: str) -> frozenset[str]:
+def _members_under(connection: Connection, team_id: str) -> frozenset[str]:
     """Return the ids of a team and of all teams and people under it."""
     ids, frontier = {team_id}, {team_id}
     while frontier:

@@ -90,7 +90,7 @@ def _search_for(question: Inheritable) -> tuple[Naming, Sql | None]:
         case OwnedBy(owners=owners):
             return OWNERS, OWNERS.target.in_(sorted(owners))
         case OwnedWithin(team_id=team_id, teams_only=teams_only):
-            within = OWNERS.target.in_(_under(team_id))
+            within = OWNERS.target.in_(_members_under(team_id))
             return OWNERS, within & (ownership.c.owner_type == "team") if teams_only else within
         case _:
             return (OWNERS if isinstance(question, Owned) else DOMAINS), None
@@ -159,12 +159,12 @@ def _is_owned(condition: Owned | OwnedBy | OwnedWithin, row: Any, *, with_tests:
         case OwnedBy(owners=owners):
             return case((is_user, row.id.in_(sorted(owners))), else_=owned)
         case OwnedWithin(team_id=team_id, teams_only=teams_only):
-            return case((is_user, false() if teams_only else row.id.in_(_under(team_id))), else_=owned)
+            return case((is_user, false() if teams_only else row.id.in_(_members_under(team_id))), else_=owned)
         case _:
             return or_(is_user, owned)
 
 
-def _under(team_id: str) -> Any:  # Any: SQLAlchemy's select of one column
+def _members_under(team_id: str) -> Any:  # Any: SQLAlchemy's select of one column
     """Return a query for the ids of a team and of all teams and people under it."""
     members = select(literal(team_id).label("id")).cte(recursive=True)
     below = select(membership.c.member_id).join(members, membership.c.team_id == members.c.id)

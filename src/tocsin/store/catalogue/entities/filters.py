@@ -86,7 +86,7 @@ def _under_a(question: FilterQuestion) -> Condition:
     return _ENTITY.parent_id.in_(select(above.c.id).where(above.c.entity_type.in_(_words(question.value))))
 
 
-def _naming(name: str, *types: str) -> Filter:
+def _filter_by_names(name: str, *types: str) -> Filter:
     def condition(question: FilterQuestion) -> Condition:
         refers, ids = entity_reference.c, question.ids_named(*types)
         return _ENTITY.id.in_(select(refers.entity_id).where(refers.field == name, refers.target_id.in_(ids)))
@@ -237,7 +237,7 @@ _OF_ALL: dict[str, Filter] = {
     "database": _within,
     "databaseSchema": _within,
     "domain": _in_domain,
-    "dataProduct": _naming("dataProducts", "dataProduct"),
+    "dataProduct": _filter_by_names("dataProducts", "dataProduct"),
     "serviceType": _by_value("serviceType"),
     "provider": _by_value("provider"),
     "tier": _with_tag,
@@ -252,7 +252,7 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
     "domain": {"parent": _within, "domainType": _by_value("domainType")},
     "eventsubscription": {
         "alertType": _word("alertType"),
-        "notificationTemplate": _naming("notificationTemplate", "notificationTemplate"),
+        "notificationTemplate": _filter_by_names("notificationTemplate", "notificationTemplate"),
     },
     "glossaryTerm": {"glossary": _within, "parent": _within},
     "ingestionPipeline": {
@@ -260,7 +260,7 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
         "serviceType": _under_a,
         "applicationType": _by_value("applicationType"),
     },
-    "query": {"entityId": _naming("queryUsedIn", "table", "dashboard", "pipeline", "storedProcedure")},
+    "query": {"entityId": _filter_by_names("queryUsedIn", "table", "dashboard", "pipeline", "storedProcedure")},
     "table": {"includeEmptyTestSuite": _even_untested},
     "tag": {"parent": _within, "disabled": _by_value("disabled")},
     "team": {"parentTeam": _under_team, "isJoinable": _by_value("isJoinable")},

@@ -52,24 +52,26 @@ class SqlSeries:
             key = {"entity_id": line.entity_id, "kind": line.kind, "part": line.part, "timestamp_ms": report.at_ms}
             self._run(insert(series), key | values)
         else:
-            self._run(update(series).where(_of(line), _ROW.timestamp_ms == report.at_ms).values(values))
+            self._run(update(series).where(_is_of_line(line), _ROW.timestamp_ms == report.at_ms).values(values))
         return previous
 
     def at(self, line: Line, at_ms: int) -> Document | None:
         """Return what was reported at that moment."""
-        text = self._run(select(_ROW.document).where(_of(line), _ROW.timestamp_ms == at_ms)).scalar_one_or_none()
+        text = self._run(
+            select(_ROW.document).where(_is_of_line(line), _ROW.timestamp_ms == at_ms)
+        ).scalar_one_or_none()
         return None if text is None else from_text(text)
 
     def latest(self, line: Line) -> StoredReport | None:
         """Return the newest report."""
-        query = select(_ROW.timestamp_ms, _ROW.document, _ROW.status).where(_of(line))
+        query = select(_ROW.timestamp_ms, _ROW.document, _ROW.status).where(_is_of_line(line))
         row = self._run(query.order_by(_ROW.timestamp_ms.desc()).limit(1)).one_or_none()
         return None if row is None else StoredReport(row.timestamp_ms, from_text(row.document), row.status)
 
     def remove(self, line: Line, at_ms: int) -> Document | None:
         """Forget what was reported at that moment, and return it; None if there was nothing."""
         previous = self.at(line, at_ms)
-        self._run(delete(series).where(_of(line), _ROW.timestamp_ms == at_ms))
+        self._run(delete(series).where(_is_of_line(line), _ROW.timestamp_ms == at_ms))
         return previous
 
 
@@ -108,7 +110,7 @@ def erase(connection: Connection, entity_id: str) -> None:
     connection.execute(delete(suite_member).where(or_(member.suite_id == entity_id, member.test_case_id == entity_id)))
 
 
-def _of(line: Line) -> Any:  # Any: SQLAlchemy's condition
+def _is_of_line(line: Line) -> Any:  # Any: SQLAlchemy's condition
     return and_(_ROW.entity_id == line.entity_id, _ROW.kind == line.kind, _ROW.part == line.part)
 
 

@@ -37,14 +37,16 @@ class SqlUsage:
 
     def put(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
         """Keep a count in place of the one of the same day."""
-        changed = update(entity_usage).where(_of(entity_id, day)).values(count=max(count, 0))
+        changed = update(entity_usage).where(_is_of_day(entity_id, day)).values(count=max(count, 0))
         if self._connection.execute(changed).rowcount == 0:
             row = {"entity_id": entity_id, "day": day, "entity_type": entity_type, "count": max(count, 0)}
             self._connection.execute(insert(entity_usage), row)
 
     def add(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
         """Add to the count of a day; what is added may be less than nothing."""
-        previous_count = self._connection.execute(select(_ROW.count).where(_of(entity_id, day))).scalar_one_or_none()
+        previous_count = self._connection.execute(
+            select(_ROW.count).where(_is_of_day(entity_id, day))
+        ).scalar_one_or_none()
         self.put(entity_id, entity_type, day, (previous_count or 0) + count)
 
     def rank(self, entity_type: str, day: int) -> None:
@@ -105,5 +107,5 @@ def _details(days: Days, day: int) -> Document:
     return details
 
 
-def _of(entity_id: str, day: int) -> ColumnElement[bool]:
+def _is_of_day(entity_id: str, day: int) -> ColumnElement[bool]:
     return and_(_ROW.entity_id == entity_id, _ROW.day == day)

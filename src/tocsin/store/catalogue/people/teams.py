@@ -52,9 +52,9 @@ class SqlTeams:
         """Return whether being in one of these teams, or in one of these names, decides what a person may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = {row.name for row in rows_by_key(self._connection, select(_ENTITY.name), _ENTITY.id, ids)}
-        return self._bring(ids) or self._are_named((called | set(names)) - {ORGANIZATION})
+        return self._have_policies(ids) or self._are_named((called | set(names)) - {ORGANIZATION})
 
-    def _bring(self, team_ids: Collection[str]) -> bool:
+    def _have_policies(self, team_ids: Collection[str]) -> bool:
         """Return whether one of these teams, short of the Organization, has roles or policies."""
         link = entity_reference.c
         query = select(link.entity_id).where(

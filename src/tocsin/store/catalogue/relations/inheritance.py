@@ -32,12 +32,12 @@ def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entr
             by_types[types].append(entry)
     heritage: dict[Entry, Heritage] = {}
     for types, group in by_types.items():
-        own_values = _at(connection, types, {above for entry in group for above in ancestors(entry)})
+        own_values = _own_values_at(connection, types, {above for entry in group for above in ancestors(entry)})
         heritage |= {entry: nearest(entry, own_values) for entry in group}
     return heritage
 
 
-def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
+def _own_values_at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
     """Return the own values of these entities, by name."""
     values: dict[str, Heritage] = defaultdict(dict)
     for chunk in chunks_of(sorted(fqns)):
@@ -58,10 +58,10 @@ def _rows(connection: Connection, types: tuple[str, ...], fqns: Sequence[str]) -
 @cache
 def _few_standing(types: tuple[str, ...], count: int) -> Prepared:
     """Return the statement for a few names, as each write has them."""
-    return Prepared(_standing(types, [bindparam(f"fqn{at}") for at in range(count)]))
+    return Prepared(_standing_query(types, [bindparam(f"fqn{at}") for at in range(count)]))
 
 
-def _standing(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN takes, and its compound select
+def _standing_query(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN takes, and its compound select
     above, target = tables.entity.alias("above"), tables.entity.alias("other")
     owner, refers = tables.ownership.c, entity_reference.c
 
@@ -94,4 +94,4 @@ def _have_reviewers(types: tuple[str, ...]) -> bool:
     return any("reviewers" in ENTITY_TYPES[name].keys for name in types)
 
 
-_STANDING = _standing(bindparam("types", expanding=True), bindparam("fqns", expanding=True))
+_STANDING = _standing_query(bindparam("types", expanding=True), bindparam("fqns", expanding=True))

@@ -111,7 +111,7 @@ class RelationChanges:
                 entries = {old.id: (old.entity_type, old.fqn)}
                 self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
         for source, ended in removed.items():
-            since = _since_of(connection, source, [row[:2] for _, row in ended])
+            since = _start_offsets(connection, source, [row[:2] for _, row in ended])
             for key, (entity_id, other_id, other_type) in ended:
                 row = (entity_id, source.relation, other_id, other_type, since.get((entity_id, other_id), 0))
                 self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
@@ -242,7 +242,9 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
             yield entity_id, dict(zip(_NAMES, relation, strict=True))
 
 
-def _since_of(connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _start_offsets(
+    connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
     first, second = source.table.c[source.key], source.table.c[source.other_key]
     offsets: dict[tuple[str, str], int] = {}
     for chunk in chunks_of(keys):

@@ -20,7 +20,7 @@ _MEMBER = suite_member.c
 
 def enlist(connection: Connection, old: Stored | None, new: Stored) -> None:
     """Update the row of a test case's basic suite from the state ``old`` to ``new``."""
-    before, after = (_own(one) if one else None for one in (old, new))
+    before, after = (_own_suite_id(one) if one else None for one in (old, new))
     if before == after:
         return
     if before:
@@ -41,7 +41,7 @@ def add_suites(connection: Connection, cases: Sequence[Document]) -> None:
         by_id[case_id]["testSuites"] = suites
 
 
-def _own(case: Stored) -> str | None:
+def _own_suite_id(case: Stored) -> str | None:
     suite = case.document.get("testSuite")
     return suite.get("id") if isinstance(suite, dict) else None
 

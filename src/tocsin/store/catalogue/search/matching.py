@@ -173,11 +173,11 @@ def _group_words(operands: Sequence[Node], join: Callable[..., Node]) -> list[No
 def _comparison(node: CompareColumn) -> Sql:
     column = _ENTRY[node.column]
     if node.comparator == "like":
-        return column.like(_like(str(node.value)), escape=_ESCAPE)
+        return column.like(_like_pattern(str(node.value)), escape=_ESCAPE)
     return _COMPARISONS[node.comparator](column, node.value)
 
 
-def _like(pattern: str) -> str:
+def _like_pattern(pattern: str) -> str:
     """Return a pattern with ``*`` and ``?`` as SQL writes it."""
     written, is_protected = [], False
     for sign in pattern:

@@ -67,11 +67,11 @@ _WITH_ENTITY = frozenset(
 def follow_pointers(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find rows that point to nothing."""
     for pointer in POINTERS:
-        yield from _dangling(connection, pointer)
+        yield from _dangling_references(connection, pointer)
         advance(1)
 
 
-def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
+def _dangling_references(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
     name, column, to = pointer
     target_name, _, target_column = to.partition(".")
     table, target = METADATA.tables[name], METADATA.tables[target_name].alias("target")

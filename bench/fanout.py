@@ -25,7 +25,7 @@ from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import MatchStreamParts, build, notify, pipeline_engine, warm_up
 from tocsin.spark.log_columns import to_arrow
 from tocsin.spark.schema import EVENTS
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.tables import follow, notification, person
 
 FOLLOWER_COUNTS, _AIMS = (100_000, 1_000_000), ("10", "1.15 x floor")
@@ -83,7 +83,7 @@ def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
             user_ids = ids[start : start + _ROWS_PER_STATEMENT]
             people = [{"user_id": one, "name": f"f{one[-7:]}", "email": f"f{one[-7:]}@example.com"} for one in user_ids]
             follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in user_ids]
-            connection.execute(inserting(connection, person).on_conflict_do_nothing(), people)
+            connection.execute(insert_into(connection, person).on_conflict_do_nothing(), people)
             connection.execute(insert(follow), follows)
 
 

@@ -51,7 +51,7 @@ class Company:
         ids = sorted({who for node in node_ids for who in self.followers.get(node, ())})
         return ids[size - 1 :: size] if len(ids) > size else []
 
-    def sharing(self, addresses: Collection[str]) -> set[str]:
+    def people_sharing(self, addresses: Collection[str]) -> set[str]:
         counts_by_address = Counter(person.email for person in self.users.values() if person.email)
         return {
             person.id

@@ -28,7 +28,7 @@ from tocsin.jobs.findings import finding_log
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.settings import Settings
-from tocsin.spark.session import interpreting, open_session
+from tocsin.spark.session import interpreting_session, open_session
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
@@ -54,7 +54,7 @@ def peak_kib() -> int:
 def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
     """Process all alerts on earlier reports, then end."""
     session, alerts = (
-        interpreting(first.session),
+        interpreting_session(first.session),
         CurrentAlerts(streak_stream.QUERY_NAME, Subscriptions(engine), at_reports),
     )
     parts, deadline = replace(first, session=session, alerts=alerts), time.monotonic() + 150

@@ -22,7 +22,7 @@ from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.plan_cost import check_cost
 from tocsin.flow.resolve.portions import MatchedEvent
-from tocsin.jobs.isolation import CONTROL, Processing, SetAside, TimeLimitExceeded, isolating, within
+from tocsin.jobs.isolation import CONTROL, Processing, SetAside, TimeLimitExceeded, run_isolated, within
 from tocsin.jobs.match_stream import streaming, warm_up
 from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.audit_finding import FindingKind
@@ -165,7 +165,7 @@ def test_many_recipients_are_no_slow_alert(spark: SparkSession, sqlite_engine: E
         return matches(events, narrowed).count()
 
     processing = Processing(spark, work, match, match, costs={})
-    assert isolating(processing, index, limit_s=_SHORT_S) == (match_count, [])
+    assert run_isolated(processing, index, limit_s=_SHORT_S) == (match_count, [])
     assert tries == 1, "it is not stopped and begun again"
 
 
@@ -203,7 +203,7 @@ def test_alerts_that_fail_alone_are_set_aside_and_the_others_are_done_once(
     spark: SparkSession, *, fails_in_matching: bool
 ) -> None:
     batch = Batch(spark, "b", "e")
-    count, aside = isolating(batch.processing(fails_in_matching=fails_in_matching), _index(), limit_s=60)
+    count, aside = run_isolated(batch.processing(fails_in_matching=fails_in_matching), _index(), limit_s=60)
     assert count == 3
     assert batch.done == [["a", "c", "d"]]
     assert [(one.subscription_id, one.kind) for one in aside] == [
@@ -215,7 +215,7 @@ def test_alerts_that_fail_alone_are_set_aside_and_the_others_are_done_once(
 
 def test_of_alerts_that_fail_only_together_the_costliest_are_set_aside(spark: SparkSession) -> None:
     batch = Batch(spark, "a", "b", "c", "d", together=3)
-    assert isolating(batch.processing(), _index(), limit_s=60) == (
+    assert run_isolated(batch.processing(), _index(), limit_s=60) == (
         3,
         [SetAside("b", FindingKind.TOO_COSTLY), SetAside("c", FindingKind.TOO_COSTLY)],
     )
@@ -225,7 +225,7 @@ def test_no_alert_is_set_aside_for_a_failure_that_nothing_has_as_well(spark: Spa
     batch = Batch(spark)
     batch.is_store_away = True
     with pytest.raises(PySparkException, match="connection refused"):
-        isolating(batch.processing(), _index(), limit_s=60)
+        run_isolated(batch.processing(), _index(), limit_s=60)
     assert batch.done == []
 
 
@@ -241,14 +241,14 @@ def test_no_alert_is_set_aside_for_a_fault_of_the_store_that_only_some_meet(spar
 
     processing = replace(batch.processing(fails_in_matching=False), rehearse=store)
     with pytest.raises(PySparkException):
-        isolating(processing, _index(), limit_s=60)
+        run_isolated(processing, _index(), limit_s=60)
     assert batch.done == []
 
 
 def test_alerts_are_set_aside_though_no_other_matches_if_the_event_can_be_read(spark: SparkSession) -> None:
     batch = Batch(spark, "b", "c")
     processing = replace(batch.processing(), rehearse=lambda _index: 0)
-    _, aside = isolating(processing, _index(), limit_s=60)
+    _, aside = run_isolated(processing, _index(), limit_s=60)
     assert [one.subscription_id for one in aside] == ["b", "c"]
 
 
@@ -259,7 +259,7 @@ def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
     batch = Batch(spark, "b", "c", CONTROL)
     processing = replace(batch.processing(), own_alert_ids=own_alert_ids, rehearse=lambda _index: len(own_alert_ids))
     with pytest.raises(PySparkException):
-        isolating(processing, _index(), limit_s=60)
+        run_isolated(processing, _index(), limit_s=60)
     assert batch.done == []
 
 
@@ -267,7 +267,7 @@ def test_a_failure_that_does_not_recur_sets_no_alert_aside(spark: SparkSession) 
     batch = Batch(spark, "b")
     processing = replace(batch.processing(), match=lambda _index: None, rehearse=lambda _index: 0)
     with pytest.raises(PySparkException):
-        isolating(processing, _index(), limit_s=60)
+        run_isolated(processing, _index(), limit_s=60)
 
 
 class Failing(Notify):

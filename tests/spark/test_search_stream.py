@@ -21,7 +21,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.parse import parse
-from tocsin.spark.session import interpreting, register_source
+from tocsin.spark.session import interpreting_session, register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.catalogue.search.results import Search, SearchIndex
 from tocsin.store.catalogue.search.writes import Entry, SearchWrites
@@ -61,7 +61,7 @@ def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractCo
 def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path) -> SearchParts:
     register_source(spark, LogSource)  # as the main query has done by then
     return SearchParts(
-        session=interpreting(spark),
+        session=interpreting_session(spark),
         entries=SearchWrites(engine),
         progress=Notifications(engine),
         clock=FixedClock(STARTED_MS),

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.quickspark import QUICK_JAVA
 
-from tocsin.spark.session import interpreting, with_fast_checkpoints
+from tocsin.spark.session import interpreting_session, with_fast_checkpoints
 
 pytestmark = pytest.mark.spark
 
@@ -24,7 +24,7 @@ print(*session.sparkContext.parallelize([0]).map(lambda _: __import__("pyspark")
 
 
 def test_no_session_replaces_what_texts_refer_to_whatever_is_asked_for(spark: SparkSession) -> None:
-    for session in (spark, spark.newSession(), interpreting(spark), with_fast_checkpoints(spark)):
+    for session in (spark, spark.newSession(), interpreting_session(spark), with_fast_checkpoints(spark)):
         assert session.conf.get("spark.sql.variable.substitute") == "false"
         assert session.sql("SELECT '${system:user.name}' AS name").head() == ("${system:user.name}",)
 

@@ -32,7 +32,7 @@ from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, read_through_of, supervised_query
 from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.change import EventType
-from tocsin.spark.session import interpreting
+from tocsin.spark.session import interpreting_session
 from tocsin.spark.streaks import streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import match_result
@@ -53,7 +53,7 @@ def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch
     first = parts_of(spark, engine, checkpoint, batch=batch)
     return replace(
         first,
-        session=interpreting(spark),
+        session=interpreting_session(spark),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports),
         read_through=read_through_of(engine),
     )
@@ -223,7 +223,7 @@ def test_nothing_that_happened_before_an_alert_notifies_anybody(
 
 
 def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
-    return SilenceParts(interpreting(spark), company.engine, str(checkpoint), company.clock)
+    return SilenceParts(interpreting_session(spark), company.engine, str(checkpoint), company.clock)
 
 
 def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_there_is_a_success(

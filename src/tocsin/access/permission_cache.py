@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Protocol
 
 from tocsin.access.decide import Permissions
-from tocsin.access.policy_dependencies import PolicyDependencies, footing_of
+from tocsin.access.policy_dependencies import PolicyDependencies, policy_dependencies_of
 from tocsin.access.rules import Policy, RuleEffect
 from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
@@ -83,9 +83,9 @@ class PolicySnapshot:
         used = self._subjects.policies_in_use()
         return _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
 
-    def footing(self) -> PolicyDependencies:
+    def dependencies(self) -> PolicyDependencies:
         """Return what the policies in use rest on."""
-        return self._openness.footing
+        return self._openness.dependencies
 
     def is_open(self, resource: str) -> bool:
         """Return whether every person may view every entity of this type.
@@ -141,7 +141,7 @@ class _Openness:
 
     def __init__(self, policies: Iterable[Policy], used: Collection[str], stranger: Permissions) -> None:
         self._policies = tuple(policies)
-        self.footing = footing_of(policy for policy in self._policies if policy.id in used)
+        self.dependencies = policy_dependencies_of(policy for policy in self._policies if policy.id in used)
         rules = (rule for policy in self._policies if policy.id in used for rule in policy.rules)
         self._denials = [rule for rule in rules if rule.effect is RuleEffect.DENY]
         self._stranger = stranger

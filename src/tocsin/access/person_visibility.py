@@ -18,7 +18,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
-from tocsin.model.pointers import is_hidden, names_in, references_in, without
+from tocsin.model.pointers import is_hidden, names_in, references_in, without_hidden
 
 Json = Any  # Any: a JSON value
 
@@ -124,7 +124,7 @@ class Visibility:
             visible_event = event_without(event, hidden)
             pairs = (
                 (event.entity or {}, visible_event.entity or {}),
-                (about or {}, without(about or {}, hidden, about or {})),
+                (about or {}, without_hidden(about or {}, hidden, about or {})),
             )
             keys = {key for whole, left in pairs for key in whole if left.get(key) != whole[key]}
             changed = {CHANGED} if visible_event.change_description != event.change_description else set()
@@ -136,7 +136,7 @@ class Visibility:
         if self.is_whole:
             return list(documents)
         hidden = self.hidden_names_in(documents)
-        return [without(one, hidden, one) for one in documents] if hidden else list(documents)
+        return [without_hidden(one, hidden, one) for one in documents] if hidden else list(documents)
 
     def hidden_names_in(self, value: Json) -> set[str]:
         """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
@@ -169,7 +169,7 @@ def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
     change = event.change_description
     return event.model_copy(
         update={
-            "entity": without(entity, hidden, entity) if event.entity is not None else None,
+            "entity": without_hidden(entity, hidden, entity) if event.entity is not None else None,
             "change_description": None if change is None else _change_without(change, hidden, entity),
         }
     )
@@ -212,6 +212,6 @@ def _fields_without(
     """Yield the changes without what is hidden; one that says nothing else is left out."""
     for field_change in fields:
         before = [field_change.old_value, field_change.new_value]
-        after = [None if is_hidden(value, hidden) else without(value, hidden, document) for value in before]
+        after = [None if is_hidden(value, hidden) else without_hidden(value, hidden, document) for value in before]
         if after == before or any(after):
             yield field_change.model_copy(update={"old_value": after[0], "new_value": after[1]})

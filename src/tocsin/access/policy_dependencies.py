@@ -53,7 +53,7 @@ class PolicyDependencies:
         return is_named or not carried.isdisjoint(self.labels)
 
 
-def footing_of(policies: Iterable[Policy]) -> PolicyDependencies:
+def policy_dependencies_of(policies: Iterable[Policy]) -> PolicyDependencies:
     """Return what these policies rest on."""
     rule_leaves = (leaf for policy in policies for rule in policy.rules for leaf in leaves(rule.condition))
     asking_leaves = [leaf for leaf in rule_leaves if isinstance(leaf, Asks)]

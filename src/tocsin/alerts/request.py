@@ -24,7 +24,7 @@ from tocsin.alerts.named_filters import with_rules
 from tocsin.alerts.remarks import remarks_on
 from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
 from tocsin.conditions.relations import team_of
-from tocsin.delivery.channels.masking import differing, split_secrets
+from tocsin.delivery.channels.masking import changed_secret_paths, split_secrets
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.plan_cost import PlanCost, check_cost
@@ -204,7 +204,7 @@ def changed_secrets(alert: Alert, before: Document, stored: Mapping[str, Documen
         f"destinations[{index}].config.{'.'.join(place)}": destination["id"]
         for index, destination in enumerate(alert.document["destinations"])
         if destination["id"] in had
-        for place in differing(alert.secrets.get(destination["id"], {}), stored.get(destination["id"], {}))
+        for place in changed_secret_paths(alert.secrets.get(destination["id"], {}), stored.get(destination["id"], {}))
     }
 
 

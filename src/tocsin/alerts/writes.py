@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import CHANGED_SECRETS, EDITORS, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 
 _ALERT = "eventsubscription"
 
@@ -80,5 +80,5 @@ def _references(user_ids: list[str]) -> list[Document]:
 def _find_alert(record: Record, alert_id: str) -> Stored:
     alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
     if alert is None:
-        raise missing(_ALERT, Key.by_id(alert_id))
+        raise not_found(_ALERT, Key.by_id(alert_id))
     return alert

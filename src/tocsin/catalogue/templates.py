@@ -102,7 +102,7 @@ def check_unused(record: Record, template: Stored) -> None:
     ------
     Conflict : some do; the message names those that the actor may see
     """
-    alerts = [one for one in record.transaction.referring([template.id], []) if _uses(one, template.id)]
+    alerts = [one for one in record.transaction.entities_referring_to([template.id], []) if _uses(one, template.id)]
     if not alerts:
         return
     view = Operation.VIEW_BASIC

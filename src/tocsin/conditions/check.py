@@ -122,7 +122,7 @@ def _meaning(written: Written) -> Node | Operand | Nothing:
         case Word():
             return operands.literal(written)
         case LiteralList():
-            return operands.listing(written)
+            return operands.literal_list(written)
         case Name() | PathStep():
             return operands.settle(_path(written))
         case Call():

@@ -86,7 +86,7 @@ def literal(word: Word) -> Operand | Nothing:
     return Operand(Literals(_kind(word.value), (word.value,)), _kind(word.value), word.at)
 
 
-def listing(written: LiteralList) -> Operand:
+def literal_list(written: LiteralList) -> Operand:
     """Return the values of a list of literals; all must be of one type.
 
     Raises

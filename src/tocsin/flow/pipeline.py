@@ -197,7 +197,7 @@ def withhold(batch: Batch, context: Context) -> Batch:
     """Leave out the matches of alerts whose editors may not view the event, as rights are now."""
     matched = {event.head.offset: event.answers_by_alert.keys() for event in batch.events}
     hidden = _find_withheld(matched, context.alerts.reads, context)
-    return replace(batch, events=without(batch.events, hidden), withheld=hidden)
+    return replace(batch, events=events_without(batch.events, hidden), withheld=hidden)
 
 
 def note_incidents(batch: Batch, context: Context) -> Batch:
@@ -211,7 +211,7 @@ def note_incidents(batch: Batch, context: Context) -> Batch:
         for event in young(batch.events, context)
         for alert in opening.intersection(event.answers_by_alert)
     )
-    direct = without(batch.events, {(event.head.offset, RECOVERY) for event in batch.events})
+    direct = events_without(batch.events, {(event.head.offset, RECOVERY) for event in batch.events})
     work = IncidentWork(tuple(failing), recovering, context.now_ms)
     return replace(batch, events=[event for event in direct if event.answers_by_alert], incident_work=work)
 
@@ -248,7 +248,7 @@ def hold_back(batch: Batch, context: Context) -> Batch:
     ]
     held_back = context.lookups.find_held_back(waiting, hidden=context.find_hidden) if waiting else {}
     stopped = {pair for pair, by in held_back.items() if not by.passes}
-    return replace(batch, events=without(batch.events, stopped), held_back=held_back)
+    return replace(batch, events=events_without(batch.events, stopped), held_back=held_back)
 
 
 MATCHING: tuple[Stage, ...] = (withhold, note_incidents, trigger)
@@ -348,7 +348,7 @@ def young(events: Sequence[MatchedEvent], context: Context) -> Sequence[MatchedE
     return [event for event in events if oldest_ms is None or event.head.timestamp_ms >= oldest_ms]
 
 
-def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence[MatchedEvent]:
+def events_without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence[MatchedEvent]:
     """Return the events without these matches."""
     if not pairs:
         return events

@@ -37,7 +37,7 @@ from tocsin.model.match_result import Pair
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription, alert_of
 from tocsin.spark.lake import part, status_events
-from tocsin.spark.match import Index, each_once, index_of, matches, skipping
+from tocsin.spark.match import Index, index_of, matches, one_row_per_pair, with_skipped_alerts
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.backtests import Backtests
@@ -112,11 +112,11 @@ def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table
     Hidden events that match by their facts are skipped: no condition is evaluated on what a person may not view, so
     that neither an error nor the time it takes tells about it.
     """
-    candidates = each_once(matches(events, index.by_facts(), columns=_OF_EVENT).toArrow()).sort_by("log_offset")
+    candidates = one_row_per_pair(matches(events, index.by_facts(), columns=_OF_EVENT).toArrow()).sort_by("log_offset")
     visible_offsets = {offset for table in viewable(candidates) for offset in table["log_offset"].to_pylist()}
     hidden_offsets = set(candidates["log_offset"].to_pylist()) - visible_offsets
     alerts = index.subscription_ids()
-    return skipping(events, dict.fromkeys(hidden_offsets, alerts)) if hidden_offsets else events
+    return with_skipped_alerts(events, dict.fromkeys(hidden_offsets, alerts)) if hidden_offsets else events
 
 
 def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
@@ -160,7 +160,7 @@ class _Run:
         """Count the matches of ``events`` (one row per event) and would-be notifications, a bounded part at a time."""
         if not self._sees_all(self.parts.permission_cache.now()):
             events = without_hidden(events, index, self.viewable)
-        matched = each_once(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
+        matched = one_row_per_pair(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
         visible_parts = list[pa.Table]()
         for visible_matches in self.viewable(matched.sort_by("log_offset")):
             visible_parts.append(visible_matches)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.flow.pipeline import Batch, audiences_in, drafts_of, schedule, without
+from tocsin.flow.pipeline import Batch, audiences_in, drafts_of, events_without, schedule
 from tocsin.jobs.resolving import COUNTS, Notify, Resolving, tuned_interpreter
 from tocsin.model.match_result import MatchCounts
 from tocsin.spark.tasks import in_tasks
@@ -47,7 +47,7 @@ class NotifyPortions:
         """Store a portion in one transaction; return how many notifications that is."""
         context, head = self.work.context(resolving), portion.event.head
         pairs = Batch([portion.event]).pairs
-        batch = Batch(without([portion.event], {(head.offset, alert) for alert in self.left_out}))
+        batch = Batch(events_without([portion.event], {(head.offset, alert) for alert in self.left_out}))
         audiences = audiences_in(batch, context, portion.people)
         parts = resolving.prepare(schedule(drafts_of(batch, context, audiences), context))
         counts, last = MatchCounts(pairs), LogPosition(head.offset, head.event_id)

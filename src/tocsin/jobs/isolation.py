@@ -1,10 +1,10 @@
 """Isolation of alerts that stop a micro-batch: they are identified, and the others are matched without them.
 
-A condition may be slow on a single event, or fail when Spark plans, compiles or evaluates it. ``isolating`` then tries
-the alerts in halves, without effect, until each part passes or is a single alert; the micro-batch is processed without
-those. Alerts that pass alone and fail or are slow together are left out, the costliest first, until the rest passes.
-Nothing is set aside for a failure that matching nothing has as well, that names the store or the disk, or that Tocsin's
-own alerts have. If all alerts that match fail, ``CONTROL`` tells whether they or the events are to blame.
+A condition may be slow on a single event, or fail when Spark plans, compiles or evaluates it. ``run_isolated`` then
+tries the alerts in halves, without effect, until each part passes or is a single alert; the micro-batch is processed
+without those. Alerts that pass alone and fail or are slow together are left out, the costliest first, until the rest
+passes. Nothing is set aside for a failure that matching nothing has as well, that names the store or the disk, or that
+Tocsin's own alerts have. If all alerts that match fail, ``CONTROL`` tells whether they or the events are to blame.
 Next: ``alerts/events.py``, which disables the alerts and notifies their owners.
 """
 
@@ -90,7 +90,7 @@ class Processing(Generic[T]):
     narrow: Callable[[Index], Processing[T] | None] = lambda _index: None
 
 
-def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T, list[SetAside]]:
+def run_isolated(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T, list[SetAside]]:
     """Return what ``batch.work`` makes of the index without the alerts that stop it, and those alerts.
 
     An alert is too slow if matching it alone takes longer than ``limit_s``, and ``_TIMES`` as long as matching all that

@@ -30,7 +30,7 @@ from tocsin.jobs.checkpoint import PlannedRanges
 from tocsin.jobs.event_portions import NotifyPortions, store_portions
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
-from tocsin.jobs.isolation import Processing, SetAside, isolating
+from tocsin.jobs.isolation import Processing, SetAside, run_isolated
 from tocsin.jobs.kept_plan import KeptPlans
 from tocsin.jobs.query_progress import (
     MonitoredQuery,
@@ -131,7 +131,7 @@ def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | N
     batch = _MicroBatch(events, alerts, parts, _work(alerts, parts), kept_range)
     # Portions wait for no condition, so they have no time limit: those of earlier events first, then the batch's own.
     earlier_count = batch.store_portions()
-    count, aside = isolating(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
+    count, aside = run_isolated(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
     portion_count = batch.store_portions(left_out={one.subscription_id for one in aside})
     _report(alerts, aside, events, parts)
     return earlier_count + count + portion_count
@@ -198,7 +198,7 @@ class _MicroBatch:
         """Match and store what is withheld. Alerts that fail or are slow there lose nothing but this evaluation."""
         concerned = index.only({alert for _, alert in withheld})
         batch = _processing(only_pairs(self.events, withheld), self.alerts, self.work)
-        count, aside = isolating(batch, concerned, limit_s=self.parts.match_limit_s)
+        count, aside = run_isolated(batch, concerned, limit_s=self.parts.match_limit_s)
         unevaluated = {alert.subscription_id for alert in aside}
         self.parts.unevaluated.add(unevaluated, self.alerts)
         record_withheld(

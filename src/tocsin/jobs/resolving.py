@@ -35,12 +35,12 @@ from tocsin.flow.pipeline import (
     Lookups,
     audiences_in,
     drafts_of,
+    events_without,
     find_divisible,
     note_incidents,
     run,
     schedule,
     withhold,
-    without,
 )
 from tocsin.flow.resolve.directory import Portion
 from tocsin.flow.resolve.only_visible import RememberedEvents
@@ -225,7 +225,7 @@ class Notify:
             for event in batch.events
             if event.head.offset in people
         ]
-        undivided = without(batch.events, {pair for event in divided for pair in event.pairs})
+        undivided = events_without(batch.events, {pair for event in divided for pair in event.pairs})
         return _TaskShare(
             replace(batch, events=[event for event in undivided if event.answers_by_alert]), None, divided
         )

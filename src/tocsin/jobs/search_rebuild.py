@@ -18,7 +18,7 @@ from tocsin.chunks import chunks_of
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries
-from tocsin.spark.session import interpreting, register_source, session_of
+from tocsin.spark.session import interpreting_session, register_source, session_of
 from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
 
@@ -46,7 +46,7 @@ def main(settings: Settings, engine: Engine, report: Callable[[int, int], None])
 
 def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[int, int], None]) -> Rebuilt:
     """Make the index anew; ``url`` is the store's address as executors open it."""
-    rebuild_session, writes = interpreting(session), SearchWrites(engine)
+    rebuild_session, writes = interpreting_session(session), SearchWrites(engine)
     register_source(rebuild_session, CatalogueSource)
     as_of = EventLog(engine).readable_end()
     writes.forget_gone(as_of)

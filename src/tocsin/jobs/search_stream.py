@@ -28,7 +28,7 @@ from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entities_to_index, entries, last_of, search_events
-from tocsin.spark.session import interpreting, register_source
+from tocsin.spark.session import interpreting_session, register_source
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.catalogue.search.writes import Entry, SearchWrites
 from tocsin.store.outbox.notifications import Notifications
@@ -68,7 +68,7 @@ class SearchParts:
 def build(settings: Settings, session: SparkSession, engine: Engine) -> SearchParts:
     """Build the query from ``settings``, separate from other work of ``session``; the store is migrated already."""
     return SearchParts(
-        session=interpreting(session),
+        session=interpreting_session(session),
         entries=SearchWrites(engine),
         progress=Notifications(engine),
         clock=SystemClock(),

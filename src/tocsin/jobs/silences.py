@@ -23,7 +23,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import StoreSettings
-from tocsin.spark.session import configure, interpreting
+from tocsin.spark.session import configure, interpreting_session
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -45,7 +45,9 @@ class SilenceParts:
 
 def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> SilenceParts:
     """Build the check from ``settings``, in a session separate from ``session``."""
-    return SilenceParts(interpreting(session), engine, str(settings.checkpoint_dir() / QUERY_NAME), SystemClock())
+    return SilenceParts(
+        interpreting_session(session), engine, str(settings.checkpoint_dir() / QUERY_NAME), SystemClock()
+    )
 
 
 def look(parts: SilenceParts) -> int:

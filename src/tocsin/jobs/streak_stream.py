@@ -26,7 +26,7 @@ from tocsin.jobs.query_progress import MonitoredQuery, ReadThrough, Stream, foll
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import StoreSettings
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.session import configure, interpreting
+from tocsin.spark.session import configure, interpreting_session
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -47,7 +47,7 @@ def build(settings: StoreSettings, first: MatchStreamParts, engine: Engine) -> M
     """Build the query from ``settings``, next to the query of ``first``; the store is migrated already."""
     return replace(
         first,
-        session=interpreting(first.session),
+        session=interpreting_session(first.session),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
         read_through=read_through_of(engine),

@@ -21,7 +21,7 @@ from tocsin.flow.pipeline import Batch, withhold
 from tocsin.jobs.alerts import Alerts
 from tocsin.jobs.resolving import COUNTS, EVENTS_AT_ONCE, OF_EVENT, Notify, matched_events
 from tocsin.model.match_result import MatchCounts, Pair
-from tocsin.spark.match import Index, matches, skipping
+from tocsin.spark.match import Index, matches, with_skipped_alerts
 from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
 from tocsin.spark.tasks import in_tasks
 
@@ -65,14 +65,14 @@ def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notif
 
 def without_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
     """Return the events, to be matched without these pairs: one row per event, as before."""
-    return skipping(events, _by_offset(pairs)) if pairs else events
+    return with_skipped_alerts(events, _by_offset(pairs)) if pairs else events
 
 
 def only_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
     """Return the events of these pairs, one row per event, to be matched with the alerts of these pairs alone."""
     alerts = {alert for _, alert in pairs}
     skipped = {offset: alerts.difference(with_event) for offset, with_event in _by_offset(pairs).items()}
-    return skipping(events, skipped, with_others=False)
+    return with_skipped_alerts(events, skipped, with_others=False)
 
 
 def find_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,7 @@ def labels_of(value: Value) -> Iterator[Document]:
             yield from (label for label in labels if isinstance(label, dict) and "tagFQN" in label)
 
 
-def certifying(document: Document) -> Document | None:
+def certification_of(document: Document) -> Document | None:
     """Return the label that certifies an asset; None if none does."""
     value: Value = document.get(CERTIFICATION)
     return value["tagLabel"] if _certifies(value) else None

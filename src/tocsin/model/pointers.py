@@ -92,19 +92,21 @@ def lies_in(reference: Document, document: Document) -> bool:
     return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
 
 
-def without(value: Json, hidden: AbstractSet[str], document: Document) -> Json:
+def without_hidden(value: Json, hidden: AbstractSet[str], document: Document) -> Json:
     """Return a JSON value without references to hidden entities, and without edges to them.
 
     References to ancestors of ``document`` stay, as far as its own FQN contains their names.
     """
     if isinstance(value, list):
-        return [without(one, hidden, document) for one in value if not is_hidden(one, hidden)]
+        return [without_hidden(one, hidden, document) for one in value if not is_hidden(one, hidden)]
     if not isinstance(value, dict):
         return value
     visible: Document = {}
     for key, inner in value.items():
         if not is_hidden(inner, hidden):
-            visible[key] = without(inner, hidden, document) if type(inner) is dict or type(inner) is list else inner
+            visible[key] = (
+                without_hidden(inner, hidden, document) if type(inner) is dict or type(inner) is list else inner
+            )
         elif is_reference(inner) and lies_in(inner, document):
             visible[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
     return visible

@@ -37,7 +37,7 @@ class Key:
         return self.id or self.fqn or ""
 
 
-def missing(entity_type: str, key: Key) -> NotFound:
+def not_found(entity_type: str, key: Key) -> NotFound:
     """Return the error for an entity that does not exist."""
     return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
 

@@ -35,7 +35,7 @@ from tocsin.server.build import build_parts
 from tocsin.server.http.connections import Connections, GuardedProtocol
 from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.paths import API, Acceptable, RawPaths
-from tocsin.server.http.processes import listening, serve_in
+from tocsin.server.http.processes import listening_sockets, serve_in
 from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, LaidOutRoute, lay_out
 from tocsin.server.openapi.document import openapi_document
@@ -160,7 +160,7 @@ def main(settings: Settings) -> None:
         _log.warning("data_folder_made_private", change=changed)
     wait_for("server", lambda: _say_first_password(settings), threading.Event())
     count = settings.process_count()
-    sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
+    sockets, revision = listening_sockets(settings.host, settings.port, count), PeopleRevision(count)
     _collect_seldom()
     _allow_files()
     _log.info("server_started", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)

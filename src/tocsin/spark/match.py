@@ -39,7 +39,7 @@ _IS_FIRST = "size(earlier) = 0 OR NOT arrays_overlap(earlier, keys)"
 """Whether no earlier anchor of the subscription has found the event already."""
 
 SKIPPED = "skipped"
-"""The column of events with the alerts that they are not matched with (``skipping``); without it, each is."""
+"""The column of events with the alerts that they are not matched with (``with_skipped_alerts``); optional."""
 
 _SKIPPED = struct_of(("log_offset", NUMBER), (SKIPPED, ArrayType(TEXT)))
 _APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0)) < 1"
@@ -189,7 +189,7 @@ def index_of(plans: Sequence[Plan]) -> Index:
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
     """Return the matches of events and subscriptions.
 
-    One row per (event, subscription, case of conditions on the recipient); ``each_once`` joins the cases.
+    One row per (event, subscription, case of conditions on the recipient); ``one_row_per_pair`` joins the cases.
     Needs the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
     wanted. No shuffle, since the index is broadcast: the matches of an event are in its partition and follow
     each other. Streaming-safe.
@@ -208,7 +208,9 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
 
 
-def skipping(events: DataFrame, skipped: Mapping[int, Collection[str]], *, with_others: bool = True) -> DataFrame:
+def with_skipped_alerts(
+    events: DataFrame, skipped: Mapping[int, Collection[str]], *, with_others: bool = True
+) -> DataFrame:
     """Return events with the column ``SKIPPED``, from the alerts to skip by offset, whose conditions are not evaluated.
 
     One row per event as before, or, without ``with_others``, per event that is named. No shuffle.
@@ -218,7 +220,7 @@ def skipping(events: DataFrame, skipped: Mapping[int, Collection[str]], *, with_
     return events.join(skipped_alerts, "log_offset", "left" if with_others else "inner")
 
 
-def each_once(matched: pa.Table) -> pa.Table:
+def one_row_per_pair(matched: pa.Table) -> pa.Table:
     """Return ``matched`` with one row per (event, subscription): the ``asked`` of several cases combined.
 
     Columns as they were.

@@ -246,7 +246,7 @@ def start_java_early(settings: PipelineSettings, data_dir: Path) -> ClassArchive
     return archive
 
 
-def interpreting(session: SparkSession) -> SparkSession:
+def interpreting_session(session: SparkSession) -> SparkSession:
     """Return a session of the same Spark that runs large expressions as they are."""
     return configure(session.newSession(), _INTERPRETED)
 

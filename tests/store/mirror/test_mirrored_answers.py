@@ -56,7 +56,7 @@ def test_recorded_answers_stand_here_entity_by_entity(store_engine: Engine, vers
 def check_links(mirror: Mirrored, answers: Document) -> None:
     """Compare edges and followers with those of the answers."""
     for end, graph in answers["lineage"].items():
-        (edge,), (stored,) = graph["upstreamEdges"], Lineage(mirror.engine).leading_to([end])
+        (edge,), (stored,) = graph["upstreamEdges"], Lineage(mirror.engine).edges_leading_to([end])
         details = edge["lineageDetails"]
         assert stored.from_["id"] == edge["fromEntity"]
         keys = ("sqlQuery", "columnsLineage", "description", "source")

@@ -33,7 +33,7 @@ DETAILS: Document = {
 
 def edges_to(mirror: Mirrored, number: int) -> dict[str, Document]:
     """Return the details of the edges to a table, by the ids from which they lead."""
-    return {edge.from_["id"]: edge.details for edge in Lineage(mirror.engine).leading_to([table_id(number)])}
+    return {edge.from_["id"]: edge.details for edge in Lineage(mirror.engine).edges_leading_to([table_id(number)])}
 
 
 def followers_of(mirror: Mirrored, number: int = 0) -> list[str]:

@@ -21,7 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
 
 _OPEN = frozenset({"message", "reactions", "resolved"})
@@ -263,7 +263,7 @@ def _edited_post(record: Record, thread: StoredThread, old: Document, patched_po
 def _reactions(record: Record, old: Document, patched: Document) -> list[Document]:
     reactions = requests.checked_reactions(patched.get("reactions") or [])
     rights.check_reactions(record.actor, old.get("reactions"), reactions)
-    return people.reacting(record, old.get("reactions") or [], reactions)
+    return people.reactions_with_people(record, old.get("reactions") or [], reactions)
 
 
 def _task(record: Record, thread_id: str, action: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
@@ -336,7 +336,7 @@ def _find_thread(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tu
 def _asset(record: Record, entity_type: str, key: Key, hold: Hold) -> Stored:
     entity = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
     if entity is None:
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
     return record.visible(entity)
 
 

@@ -15,7 +15,7 @@ from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in, texts_of
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
@@ -32,7 +32,7 @@ def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     for requested in references:
         who = record.transaction.find(requested["type"], key_of(requested), Hold.SHARED)
         if who is None or who.is_deleted:
-            raise missing(requested["type"], key_of(requested))
+            raise not_found(requested["type"], key_of(requested))
         check_view(record.permit, who)  # a full reference reveals a name
         if who.document.get("isBot"):
             raise InvalidInput(f"{who.fqn} is a bot; tasks cannot be assigned to bots", field="assignees")
@@ -40,7 +40,7 @@ def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     return sorted(assignees_by_id.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
 
 
-def reacting(record: Record, old: list[Document], new: list[Document]) -> list[Document]:
+def reactions_with_people(record: Record, old: list[Document], new: list[Document]) -> list[Document]:
     """Return the reactions with full references to who reacted."""
     users_by_id = {one["user"]["id"]: one["user"] for one in old}
     return [{**one, "user": users_by_id.get(one["user"]["id"]) or _user(record, one["user"]["id"])} for one in new]

@@ -19,12 +19,12 @@ from tocsin.model.labels import (
     CERTIFICATION,
     SOURCES,
     carries_labels,
-    certifying,
+    certification_of,
     label_lists,
     labels_of,
     replace_labels,
 )
-from tocsin.model.stored import Key, Stored, missing
+from tocsin.model.stored import Key, Stored, not_found
 
 Name = tuple[str, str]
 """What a label says: its source and its tag."""
@@ -85,7 +85,7 @@ def _is_about_labels(path: str) -> bool:
 
 
 def _check_certifying(document: Document, old: Document) -> None:
-    label, before = certifying(document), certifying(old)
+    label, before = certification_of(document), certification_of(old)
     if label is None or (before is not None and name_of(label) == name_of(before)):
         return
     if names.split(str(label["tagFQN"]))[0] == _CERTIFYING:
@@ -147,7 +147,7 @@ class _Tags:
             raise InvalidInput(f"tags: {problem}; valid sources: {', '.join(TYPES)}", field="tags")
         stored = self._get(name)
         if stored is None or stored.is_deleted:
-            raise missing(TYPES[source], Key.by_name(tag))
+            raise not_found(TYPES[source], Key.by_name(tag))
         check_view(permit, stored)
         if stored.document.get("disabled") or self._above(stored).get("disabled"):
             raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be assigned", field="tags")

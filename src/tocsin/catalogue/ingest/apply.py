@@ -15,7 +15,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Draft, Key, Stored, Written, missing, soft_deleted
+from tocsin.model.stored import Draft, Key, Stored, Written, not_found, soft_deleted
 
 NOTHING = Written({}, None)
 """What a deletion comes to that has happened already."""
@@ -48,7 +48,7 @@ def apply_request(record: Record, request: ChangeRequest, check_order: Callable[
         return _change(record, request, entity)
     if entity is None:
         if request.event_type is EventType.ENTITY_RESTORED:
-            raise missing(request.entity_type, Key.by_name(request.fqn))
+            raise not_found(request.entity_type, Key.by_name(request.fqn))
         return NOTHING
     return _turn(record, request.event_type, entity)
 
@@ -89,7 +89,7 @@ def _check_ingest(record: Record, entity_type: str, document: Document) -> None:
 def _change(record: Record, request: ChangeRequest, entity: Stored | None) -> Written:
     assert request.change is not None and request.fqn is not None, "checked by its caller"  # noqa: S101
     if entity is None:
-        raise missing(request.entity_type, Key.by_name(request.fqn))
+        raise not_found(request.entity_type, Key.by_name(request.fqn))
     if entity.is_deleted:
         raise soft_deleted(entity.entity_type, entity.fqn)
     return apply_changes(record, entity, request.change, f"{request.place}changeDescription")

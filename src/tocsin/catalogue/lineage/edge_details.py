@@ -89,7 +89,7 @@ def without_stamps(details: Document) -> Document:
     return {key: value for key, value in details.items() if key not in STAMPS}
 
 
-def notifying(details: Document) -> Document:
+def notifying_details(details: Document) -> Document:
     """Return the details that make an event when they differ: all but stamps, ``sqlQuery`` and the order of columns.
 
     The text and the order come from the query in which a connector found the edge; they connect nothing else.

@@ -13,7 +13,7 @@ from tocsin.catalogue.lineage.edge_details import (
     Ends,
     checked_details,
     given_details,
-    notifying,
+    notifying_details,
     parse_source,
     without_stamps,
 )
@@ -31,7 +31,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 
 _NO_ENDS = frozenset(
     "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()
@@ -149,7 +149,7 @@ def _put(record: Record, ends: Ends, old: Edge | None, request: Document) -> Wri
     details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | creation_stamps | stamps
     record.transaction.put_edge(ends.from_, ends.to, details)
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
-    if old is not None and is_same(notifying(old_details), notifying(details)):
+    if old is not None and is_same(notifying_details(old_details), notifying_details(details)):
         return Written(new, None)
     described = describe(LINEAGE, old=old.to_wire() if old else None, new=new)
     return Written(new, record.note(ends.to, described).event, created=old is None)
@@ -187,7 +187,7 @@ def _end(record: Record, reference: object) -> Stored:
     key: Key = key_of(reference)
     entity = record.transaction.find(entity_type, key, Hold.SHARED)
     if entity is None:
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
     return entity
 
 

@@ -82,7 +82,7 @@ def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
 
 def follow_renaming(record: Record, renaming: Renaming) -> None:
     """Let alerts say the new names."""
-    for alert in record.transaction.saying(_ALERT, renaming.old_root):
+    for alert in record.transaction.entities_containing(_ALERT, renaming.old_root):
         after = with_names(alert.document, renaming.of)
         if after != alert.document:
             by_tocsin(record).change(alert, after, beside=renaming.because)
@@ -94,7 +94,7 @@ def remove_from_alerts(record: Record, entity: Stored) -> None:
     A team of the same name that is created later is another team: it inherits nothing.
     """
     ours, name = by_tocsin(record), str(entity.document["name"])
-    for alert in record.transaction.saying(_ALERT, name):
+    for alert in record.transaction.entities_containing(_ALERT, name):
         after = _without_person(record, alert.document, entity)
         if after == alert.document:
             continue

@@ -51,7 +51,7 @@ def follow_in_policies(record: Record, renaming: Renaming) -> None:
     refusal = InvalidInput(
         f"is too long: the condition of a policy that names it would exceed {MAX_BYTES:,} bytes", field="name"
     )
-    for policy in record.transaction.saying(POLICY, renaming.old_root):
+    for policy in record.transaction.entities_containing(POLICY, renaming.old_root):
         after = _with_conditions(
             policy.document, lambda rule: _rename_or_refuse(rule["condition"], renaming.of, refusal)
         )
@@ -75,7 +75,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
         is_meant = name.text == text and entity.entity_type in name.types
         return removed if is_meant and not is_another(record, name, entity) else None
 
-    for policy in record.transaction.saying(POLICY, text):
+    for policy in record.transaction.entities_containing(POLICY, text):
         refusal = Conflict(
             f"policy {policy.fqn} names {text!r} in a condition that has no room to say that it is deleted; take the"
             " name out of the policy first"
@@ -87,7 +87,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
 
 def settle_policies(record: Record) -> None:
     """Let policies of earlier releases grant nothing by the name of what has been deleted for good."""
-    for policy in record.transaction.saying(POLICY, "condition"):
+    for policy in record.transaction.entities_containing(POLICY, "condition"):
         after = as_of_now(record.transaction, policy.document, int(policy.document["updatedAt"]))
         if after != policy.document:
             record.change(policy, after)

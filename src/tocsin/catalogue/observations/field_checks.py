@@ -68,11 +68,11 @@ def without_nulls(document: Document) -> Document:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def anything(_value: object, _path: str) -> None:
+def accept_anything(_value: object, _path: str) -> None:
     """Accept everything."""
 
 
-def accepting(is_right: Callable[[object], bool], expectation: str) -> Check:
+def check_of(is_right: Callable[[object], bool], expectation: str) -> Check:
     """Return the check that accepts what is right; what is not must be, says the error, as expected."""
 
     def check(value: object, path: str) -> None:
@@ -87,14 +87,14 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-text = accepting(lambda value: isinstance(value, str), "a string")
-name = accepting(lambda value: isinstance(value, str) and bool(value.strip()), "a non-empty string")
-flag = accepting(lambda value: isinstance(value, bool), "true or false")
-number = accepting(lambda value: is_whole(value) or isinstance(value, float), "a number")
-integer = accepting(is_whole, "an integer")
-count = accepting(lambda value: is_whole(value) and value in range(2**53), "an integer, 0 or more")
-mapping = accepting(lambda value: isinstance(value, dict), "an object")
-_time = accepting(lambda value: is_whole(value) and value in range(LATEST_MS + 1), "epoch milliseconds")
+text = check_of(lambda value: isinstance(value, str), "a string")
+name = check_of(lambda value: isinstance(value, str) and bool(value.strip()), "a non-empty string")
+flag = check_of(lambda value: isinstance(value, bool), "true or false")
+number = check_of(lambda value: is_whole(value) or isinstance(value, float), "a number")
+integer = check_of(is_whole, "an integer")
+count = check_of(lambda value: is_whole(value) and value in range(2**53), "an integer, 0 or more")
+mapping = check_of(lambda value: isinstance(value, dict), "an object")
+_time = check_of(lambda value: is_whole(value) and value in range(LATEST_MS + 1), "epoch milliseconds")
 
 
 def moment(value: object, path: str) -> None:
@@ -133,7 +133,7 @@ def one_of(*values: str) -> Check:
     return check
 
 
-def each(inner: Check) -> Check:
+def list_check_of(inner: Check) -> Check:
     """Return the check that accepts a list whose members ``inner`` accepts."""
 
     def check(value: object, path: str) -> None:
@@ -146,7 +146,7 @@ def each(inner: Check) -> Check:
 
 
 _WORDS: Mapping[str, Check] = {
-    "any": anything,
+    "any": accept_anything,
     "text": text,
     "integer": integer,
     "number": number,
@@ -193,11 +193,11 @@ def _check_of(key: str, published_shape: shapes.Shape) -> Check:
         case {"text": _}:
             return text
         case {"list": inner}:
-            return each(_check_of(key, inner))
+            return list_check_of(_check_of(key, inner))
         case {"fields": fields}:
             checks = {field_key: _check_of(field_key, inner) for field_key, inner in fields.items()}
             return Shape(checks, frozenset(published_shape.get("required", ())))
-    return anything
+    return accept_anything
 
 
 def _inside(path: str, key: str) -> str:

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tocsin.catalogue.observations.field_checks import checked_document, count, day, each, integer, name, shape
+from tocsin.catalogue.observations.field_checks import checked_document, count, day, integer, list_check_of, name, shape
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import check_columns
 from tocsin.catalogue.observations.usage import day_number, day_text
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 
 JOINS = "joins"
 KEPT_DAYS = 30
 _DAY_MS = 86_400_000
-_JOINED = each(shape({"fullyQualifiedName": name, "joinCount": count}))
+_JOINED = list_check_of(shape({"fullyQualifiedName": name, "joinCount": count}))
 _REQUEST = shape(
     {"startDate": day},
     {
         "dayCount": integer,
-        "columnJoins": each(shape({"columnName": name, "joinedWith": _JOINED})),
+        "columnJoins": list_check_of(shape({"columnName": name, "joinedWith": _JOINED})),
         "directTableJoins": _JOINED,
     },
 )
@@ -84,7 +84,7 @@ def _find_joined(record: Record, fqn: str) -> tuple[Stored, str]:
     table_fqn, column = place_of(fqn)
     table = record.transaction.find("table", Key.by_name(table_fqn))
     if table is None or record.visible(table).is_deleted:
-        raise missing("table", Key.by_name(table_fqn))
+        raise not_found("table", Key.by_name(table_fqn))
     check_columns(table, [column] if column else [])
     return table, column
 

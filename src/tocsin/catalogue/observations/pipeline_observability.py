@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tocsin.catalogue.observations.field_checks import checked_document, each, shape_of, text, without_nulls
+from tocsin.catalogue.observations.field_checks import checked_document, list_check_of, shape_of, text, without_nulls
 from tocsin.catalogue.observations.table_details import attach
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
@@ -29,7 +29,7 @@ def put_entries(record: Record, table: Stored, request: object) -> Written:
     InvalidInput : one is malformed
     NotFound : one of the pipelines is not there
     """
-    each(_ENTRY)(request, OBSERVABILITY)
+    list_check_of(_ENTRY)(request, OBSERVABILITY)
     entries = request if isinstance(request, list) else []
     return _put(record, table, {_id_of(record, one[_PIPELINE]): one for one in entries})
 

@@ -8,11 +8,11 @@ Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/r
 from __future__ import annotations
 
 from tocsin.catalogue.observations.field_checks import (
-    accepting,
+    check_of,
     checked_document,
-    each,
     integer,
     is_whole,
+    list_check_of,
     moment,
     name,
     one_of,
@@ -46,12 +46,12 @@ SHOWING_VALUES = frozenset(
 _TABLE_NAMES = 4
 
 
-_extreme = accepting(lambda value: is_whole(value) or isinstance(value, float | str), "a number or a string")
+_extreme = check_of(lambda value: is_whole(value) or isinstance(value, float | str), "a number or a string")
 _REQUEST = shape_of(
     "createTableProfile",
     {
-        "columnProfile": each(shape_of("columnProfile", {"name": name, "min": _extreme, "max": _extreme})),
-        "systemProfile": each(
+        "columnProfile": list_check_of(shape_of("columnProfile", {"name": name, "min": _extreme, "max": _extreme})),
+        "systemProfile": list_check_of(
             shape({"timestamp": moment, "operation": one_of(*OPERATIONS)}, {"rowsAffected": integer}),
         ),
     },

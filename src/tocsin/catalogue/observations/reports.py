@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.catalogue.observations.field_checks import Check, each, name, shape_of, text
+from tocsin.catalogue.observations.field_checks import Check, list_check_of, name, shape_of, text
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange, describe
@@ -51,13 +51,15 @@ _RESULT = shape_of(
     {
         "fqn": text,
         "testDefinition": None,
-        "dimensionResults": each(
+        "dimensionResults": list_check_of(
             shape_of("testCaseDimensionResult", required=("dimensionKey", "dimensionValues")),
         ),
     },
     required=("timestamp", "testCaseStatus"),
 )
-_RUN = shape_of("entity/data/pipeline#pipelineStatus", {"taskStatus": each(shape_of("taskStatus", {"name": name}))})
+_RUN = shape_of(
+    "entity/data/pipeline#pipelineStatus", {"taskStatus": list_check_of(shape_of("taskStatus", {"name": name}))}
+)
 _INGESTION = shape_of("pipelineStatus", {"runId": name}, required=("runId", "pipelineState"))
 
 REPORTS: dict[str, ReportKind] = {

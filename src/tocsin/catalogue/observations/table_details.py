@@ -20,7 +20,7 @@ from tocsin.model.change import describe
 from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 
 CONFIG, METRICS = "tableProfilerConfig", "customMetrics"
 _INHERITED = ("description", "tags")
@@ -71,7 +71,7 @@ def put_config_given(record: Record, request: Document, written: Written) -> Wri
         return written
     table = record.transaction.find("table", Key.by_id(written.document["id"]))
     if table is None:
-        raise missing("table", Key.by_id(written.document["id"]))
+        raise not_found("table", Key.by_id(written.document["id"]))
     if not written.created and config != record.transaction.attachments.get(table.id, CONFIG):
         record.permit.check("table", {Operation.EDIT_DATA_PROFILE}, table.document)
     put_config(record, table, config)

@@ -35,7 +35,7 @@ def check_name(transaction: Transaction, document: Document, old: Document) -> N
     check_not_removed(document, old)
     if look_of(name) == SYSTEM.name:
         raise InvalidInput("is reserved for changes by Tocsin itself", field="name")
-    if (namesake := transaction.teams.looking_like(name)) is not None:
+    if (namesake := transaction.teams.look_alike_of(name)) is not None:
         raise Conflict(f"name: {name!r} looks like the {namesake['type']} {namesake['name']!r}; choose another name")
 
 

@@ -23,7 +23,7 @@ from tocsin.flow.capture.redaction import hidden_references
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.pointers import without
+from tocsin.model.pointers import without_hidden
 from tocsin.model.stored import Stored, Written
 
 Json = Any  # Any: a JSON value
@@ -53,7 +53,7 @@ def rewritten(record: Record, old: Stored, row: Row, fields: SheetFields) -> Doc
 
     The row is compared with the cells that the actor may see; hidden values stay unchanged.
     """
-    shown_document = without(
+    shown_document = without_hidden(
         old.document, hidden_references(old.document, record.permit, record.transaction), old.document
     )
     document = dict(shown_document)

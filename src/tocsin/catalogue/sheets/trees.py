@@ -34,7 +34,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, missing, soft_deleted
+from tocsin.model.stored import Key, Stored, not_found, soft_deleted
 
 _COLUMN, _TABLE, _PROCEDURE = "column", "table", "storedProcedure"
 _TYPE, _FULL = "entityType", "fullyQualifiedName"
@@ -187,7 +187,7 @@ def _parent(record: Record, kind: str, full: str) -> Stored:
     above = fqn.join(fqn.split(full)[:-1])
     parent = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
     if parent is None or record.visible(parent).is_deleted:
-        raise missing(_ABOVE[kind], Key.by_name(above))
+        raise not_found(_ABOVE[kind], Key.by_name(above))
     return parent
 
 
@@ -199,7 +199,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
         raise soft_deleted(_TABLE, full)
     if old is None:
         if head is None:
-            raise missing(_TABLE, Key.by_name(full))
+            raise not_found(_TABLE, Key.by_name(full))
         document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:

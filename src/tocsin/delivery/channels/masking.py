@@ -70,12 +70,12 @@ def holds_mask(config: Document) -> bool:
     return any(MASK in text for text in texts)
 
 
-def differing(secrets: Document, stored_secrets: Document) -> Iterator[KeyPath]:
+def changed_secret_paths(secrets: Document, stored_secrets: Document) -> Iterator[KeyPath]:
     """Yield the places of the secrets that are not the stored ones."""
     for key, value in secrets.items():
         if isinstance(value, dict):
             inner = stored_secrets.get(key)
-            yield from ((key, *rest) for rest in differing(value, inner if isinstance(inner, dict) else {}))
+            yield from ((key, *rest) for rest in changed_secret_paths(value, inner if isinstance(inner, dict) else {}))
         elif value != stored_secrets.get(key):
             yield (key,)
 

@@ -93,7 +93,7 @@ class _Everything:
 EVERYTHING: Permit = _Everything()
 
 
-def everything(_actor: Actor) -> Permit:
+def permit_everything(_actor: Actor) -> Permit:
     """Return a permit for everything: for callers that have checked already, and for Tocsin itself."""
     return EVERYTHING
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
-from tocsin.flow.capture.authorization import Permits, everything, in_place
+from tocsin.flow.capture.authorization import Permits, in_place, permit_everything
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
@@ -51,7 +51,7 @@ class EntityBulkWrites:
         clock: Clock,
         new_id: Callable[[], str] = new_entity_id,
         *,
-        permits: Permits = everything,
+        permits: Permits = permit_everything,
         bounds: Bounds = BOUNDS,
     ) -> None:
         self._bounds = bounds

@@ -37,7 +37,7 @@ def pointers(document: Document) -> Iterator[tuple[str, str]]:
             yield from ((key, one) for one in _ids(document[key]))
 
 
-def without(document: Document, gone_ids: Collection[str]) -> Document:
+def changes_without(document: Document, gone_ids: Collection[str]) -> Document:
     """Return the keys that change when these are gone for good, as they are then; an empty one goes.
 
     Raises

@@ -19,7 +19,7 @@ import uuid_utils
 from tocsin.clock import Clock
 from tocsin.errors import NotFound, PreconditionFailed, Unavailable
 from tocsin.flow.capture import etag, json_patch, removal, renames
-from tocsin.flow.capture.authorization import Permits, check_delete, check_restore, everything, in_place
+from tocsin.flow.capture.authorization import Permits, check_delete, check_restore, in_place, permit_everything
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched_fields, whole_state
@@ -31,7 +31,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS, SERVER_KEPT
 from tocsin.model.people import Actor
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, not_found
 
 Result = TypeVar("Result")
 _MOST_TRIES = 4
@@ -78,7 +78,7 @@ class EntityWrites:
         new_id: Callable[[], str] = new_entity_id,
         *,
         event_id: Callable[[], str] = new_event_id,
-        permits: Permits = everything,
+        permits: Permits = permit_everything,
         consolidate_ms: int = 0,
         bounds: Bounds = BOUNDS,
         is_history: bool = False,
@@ -359,7 +359,7 @@ class _Patching:
 def _find_visible(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
     entity = record.transaction.find(kind_of(entity_type).name, key, hold)
     if entity is None:
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
     return record.visible(entity)
 
 

@@ -52,7 +52,7 @@ class Teams(Protocol):
     def at_address(self, email: str) -> Document | None:
         """Return a reference to a person with this email address, soft-deleted people included."""
 
-    def looking_like(self, name: str) -> Document | None:
+    def look_alike_of(self, name: str) -> Document | None:
         """Return a reference to a user, team or bot of another name that can be mistaken for this one."""
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
@@ -336,7 +336,7 @@ class Transaction(Protocol):
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
 
-    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+    def entities_referring_to(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
 
     def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
@@ -363,7 +363,7 @@ class Transaction(Protocol):
     def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
         """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
 
-    def saying(self, entity_type: str, text: str) -> list[Stored]:
+    def entities_containing(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:

@@ -20,7 +20,7 @@ from tocsin.model.entity_type import EntityType, Parentage
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, missing
+from tocsin.model.stored import Key, Stored, not_found
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
 
@@ -75,7 +75,7 @@ class Resolver:
         """
         reference = self._reference(entity_type, value)
         if reference is None or reference.get("deleted"):
-            raise missing(entity_type, key_of(value))
+            raise not_found(entity_type, key_of(value))
         self._check_view(entity_type, str(reference["id"]))
         return reference
 
@@ -88,7 +88,7 @@ class Resolver:
         """
         entity = self._live(entity_type, value)
         if entity is None:
-            raise missing(entity_type, key_of(value))
+            raise not_found(entity_type, key_of(value))
         check_view(self.permit, entity)
         return entity
 

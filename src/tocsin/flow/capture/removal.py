@@ -20,7 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, replace_labels
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
-from tocsin.model.stored import Key, Stored, Written, missing, soft_deleted
+from tocsin.model.stored import Key, Stored, Written, not_found, soft_deleted
 
 _UNDER_TABLE = ("testCase", "testSuite")
 _NEEDED = ("basicEntityReference", *nested_references.CONTAINS.values())
@@ -129,7 +129,7 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     """
     entity = record.transaction.find(entity_type, key, Hold.REMOVE)
     if entity is None or (entity.is_deleted and not hard):
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
     return entity
 
 
@@ -179,7 +179,7 @@ def _forget(record: Record, entities: list[Stored]) -> None:
     users = {one.id: reference_to(one) for one in entities if one.entity_type == "user"}
     followed = record.transaction.followed_entities(sorted(users)) if users else []
     followers = {entity.id: [users[one] for one in found] for entity, found in followed}
-    referring = record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels}))
+    referring = record.transaction.entities_referring_to(sorted(ids), sorted({tag for _, tag in labels}))
     affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}
     for entity in sorted(affected.values(), key=lambda one: one.fqn):
         if entity.id not in ids:
@@ -215,7 +215,7 @@ def _document_without(document: Document, ids: set[str], labels: set[tuple[str, 
     for key in REFERENCES.keys() & fields.keys():
         if fields[key].get("id") in ids:
             del fields[key]
-    for key, value in nested_references.without(document, ids).items():
+    for key, value in nested_references.changes_without(document, ids).items():
         fields[key] = value
         if not value:
             del fields[key]
@@ -231,7 +231,7 @@ def _entities_below(record: Record, target: Stored) -> list[Stored]:
     if "table" in (target.entity_type, *types):
         types += _UNDER_TABLE
     if key := nested_references.CONTAINS.get(target.entity_type):
-        return [one for one in record.transaction.referring([target.id], []) if _names(one, key, target)]
+        return [one for one in record.transaction.entities_referring_to([target.id], []) if _names(one, key, target)]
     descendants = record.transaction.descendants(types, target.fqn) if types else []
     return [one for one in descendants if _is_below(one, {target.entity_type, *types})]
 

@@ -154,7 +154,9 @@ def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
 def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, Stored]:
     """Give every label of these its new name, without a version; return what carries one, by id, as it is now."""
     carriers: dict[str, Stored] = {}
-    for entity in record.transaction.referring([], sorted({tag for _, tag in new_names})) if new_names else ():
+    for entity in (
+        record.transaction.entities_referring_to([], sorted({tag for _, tag in new_names})) if new_names else ()
+    ):
         labels = {(label.get("source", ""), label["tagFQN"]) for label in labels_of(entity.document)}
         names = {label: new_names[label] for label in labels & new_names.keys()}
         if not names:
@@ -168,7 +170,7 @@ def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, S
 
 
 def _rename_referrers(record: Record, renaming: _Renaming) -> None:
-    for entity in record.transaction.referring(list(renaming.by_id), []):
+    for entity in record.transaction.entities_referring_to(list(renaming.by_id), []):
         document = _with_new_names(entity.document, renaming)
         if entity.id in renaming.by_id or document == entity.document:
             continue

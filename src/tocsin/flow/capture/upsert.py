@@ -21,7 +21,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.list_identity import MEMBER_LISTS
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Draft, Key, Stored, Written, missing
+from tocsin.model.stored import Draft, Key, Stored, Written, not_found
 
 
 def create(record: Record, entity_type: str, request: Document) -> Written:
@@ -124,7 +124,7 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
         raise InvalidInput(f"{with_article(entity_type)} has no {field}", field=field)
     old = record.transaction.find(entity_type, key)
     if old is None or record.visible(old).is_deleted:
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
     identity, members = MEMBER_LISTS[field].identity, old.document.get(field) or []
     remaining = [one for one in members if identity(one) != identity(member)]
     if belongs == (len(remaining) < len(members)):

@@ -111,7 +111,7 @@ class Directory(Protocol):
     def cuts(self, node_ids: Collection[str], size: int) -> Sequence[str]:
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
 
-    def sharing(self, addresses: Collection[str]) -> Collection[str]:
+    def people_sharing(self, addresses: Collection[str]) -> Collection[str]:
         """Return the people with one of these addresses, and all who have the same address as another person."""
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[DownstreamStep]:

@@ -121,6 +121,8 @@ def portions(
         return [EVERYBODY]
     shared = frozenset[str]()
     if any(rule.by_address for rule in rules):
-        shared = frozenset(directory.sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL}))
+        shared = frozenset(
+            directory.people_sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL})
+        )
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
     return [*ranges, Portion(only=shared)] if shared else ranges

@@ -19,7 +19,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.server.policies.writes import refusal
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.access.visibility import Scopes
@@ -103,7 +103,7 @@ def require_now(caller: Caller, kind: EntityType, entity_id: str) -> None:
     """
     entity_type, document = caller.parts.access.standing.of([entity_id]).get(entity_id, ("", {}))
     if entity_type != kind.name:
-        raise missing(kind.name, Key.by_id(entity_id))
+        raise not_found(kind.name, Key.by_id(entity_id))
     if not caller.permissions.may(Operation.VIEW_BASIC, entity_type, document):
         raise _refusal(caller, Operation.VIEW_BASIC, entity_type, document)
 

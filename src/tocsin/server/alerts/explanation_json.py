@@ -26,7 +26,7 @@ from tocsin.model.own_address import shown_target
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, array, nullable, ref, whole
+from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, array, exact_object, nullable, ref
 
 MOST_PEOPLE = 50
 """The most people shown per alert, and notifications in all."""
@@ -120,7 +120,7 @@ ALERT: Shape[AlertTrace] = {
     "name": (TEXT, lambda trace: trace.subscription.name),
     "displayName": (nullable(TEXT), lambda trace: trace.subscription.display_name),
     "matched": (FLAG, lambda trace: trace.match.matched),
-    "gates": (array(whole({"name": TEXT, "holds": FLAG, "says": TEXT})), lambda trace: trace.match.gates),
+    "gates": (array(exact_object({"name": TEXT, "holds": FLAG, "says": TEXT})), lambda trace: trace.match.gates),
     "rules": (array(OPEN), lambda trace: [_rule(rule) for rule in trace.match.rules]),
     "obstacles": (array(TEXT), lambda trace: trace.match.obstacles()),
     "destinations": (

@@ -19,7 +19,7 @@ from tocsin.delivery.wording.event_formats import (
 from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import ID, NUMBER, TEXT, TIME, URL, array, either, ref, whole
+from tocsin.server.http.json_schema import ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
 
 _ADDRESS: Document = {**URL, "description": "Address of the whole event, if it was too large; with a token."}
 _SCHEMAS: dict[str, Document] = {
@@ -50,7 +50,7 @@ def _event(keys: Iterable[str], differences: Mapping[str, Document] | None = Non
     """Return the schema of an event with these keys, and others for some of them."""
     schemas = {key: (differences or {}).get(key, _SCHEMAS[key]) for key in keys}
     required = {key: schema for key, schema in schemas.items() if key in _REQUIRED or key == "idempotencyKey"}
-    return whole(required, {key: schema for key, schema in schemas.items() if key not in required})
+    return exact_object(required, {key: schema for key, schema in schemas.items() if key not in required})
 
 
 _UPSTREAM_TYPES = [kind for kind in EventType if kind not in OWN_TYPES]
@@ -74,7 +74,7 @@ EVENT_SCHEMAS: dict[str, Document] = {
         [*UPSTREAM_KEYS, "domains"],
         {"eventType": either(*_UPSTREAM_TYPES), "entity": {**TEXT, "description": "The entity as JSON."}},
     ),
-    "cloudEvents": whole(
+    "cloudEvents": exact_object(
         {**_CLOUD_EVENT, "datacontenttype": {"const": "application/json"}, "data": ref("ChangeEvent.default")},
         {DATA_REFERENCE: _ADDRESS},
     ),

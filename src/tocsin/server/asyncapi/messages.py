@@ -14,7 +14,7 @@ from tocsin.delivery.wording.event_formats import DATA_REFERENCE, EVENT_FORMATS,
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.server.asyncapi.event_schemas import CLOUD_ATTRIBUTES
-from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, ref, whole
+from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, exact_object, ref
 
 JSON = "application/json"
 CLOUD_JSON, CLOUD_ARRAY_JSON = "application/cloudevents+json", "application/cloudevents-batch+json"
@@ -86,7 +86,7 @@ def broker_message(payload_format: str) -> Document:
     return {
         "title": f"Change event, format {payload_format}",
         "contentType": media,
-        "headers": whole(required, thin),
+        "headers": exact_object(required, thin),
         "payload": ref(event_schema_name(payload_format)),
         "bindings": {"kafka": {"key": {"type": "string", "description": "Id of the entity.", "format": "uuid"}}},
         "examples": [{"payload": _example(payload_format)}],
@@ -124,14 +124,14 @@ def challenge_message() -> Document:
         "title": "Challenge, before the first event, with `verification: challenge`",
         "contentType": JSON,
         "headers": _open_headers({name: WEBHOOK_HEADERS[name] for name in ("webhook-id", "webhook-timestamp")}),
-        "payload": whole(challenge),
+        "payload": exact_object(challenge),
     }
 
 
 def challenge_answer() -> Document:
     """Return what an endpoint answers to a challenge."""
     response = {**TEXT, "description": "The challenge, or its hex HMAC-SHA256 if the destination has a secret."}
-    return {"title": "Answer to a challenge", "contentType": JSON, "payload": whole({"response": response})}
+    return {"title": "Answer to a challenge", "contentType": JSON, "payload": exact_object({"response": response})}
 
 
 def notification_message() -> Document:
@@ -141,7 +141,7 @@ def notification_message() -> Document:
 
 def reset_message() -> Document:
     """Return the server-sent event after which an inbox is to be read again."""
-    return _server_sent("reset", whole({"streamFrom": TEXT}), "The store was restored: read the inbox again")
+    return _server_sent("reset", exact_object({"streamFrom": TEXT}), "The store was restored: read the inbox again")
 
 
 def ingested_message() -> Document:
@@ -176,7 +176,7 @@ def event_schema_name(payload_format: str) -> str:
 
 def _server_sent(name: str, schema: Document, title: str) -> Document:
     fields = {"event": either(name), "id": {**TEXT, "description": "Send it as `Last-Event-ID` to go on behind it."}}
-    return {"name": name, "title": title, "contentType": JSON, "headers": whole(fields), "payload": schema}
+    return {"name": name, "title": title, "contentType": JSON, "headers": exact_object(fields), "payload": schema}
 
 
 def _open_headers(required: Mapping[str, Document]) -> Document:

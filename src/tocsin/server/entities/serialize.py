@@ -16,7 +16,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inherited
-from tocsin.model.labels import CERTIFICATION, certifying, label_lists
+from tocsin.model.labels import CERTIFICATION, certification_of, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import SEALED, without_secrets
 from tocsin.model.stored import Written
@@ -216,7 +216,7 @@ def _completed_views(views: Sequence[Document], caller: Caller, deletedness: Map
 def _describe(views: Sequence[Document], caller: Caller) -> None:
     """Update every label from its current tag or term, and append the labels derived from terms."""
     lists = [labels for view in views for labels in label_lists(view) if labels]
-    certified = [(view, label) for view in views if (label := certifying(view)) is not None]
+    certified = [(view, label) for view in views if (label := certification_of(view)) is not None]
     names = {name_of(label) for labels in lists for label in labels} | {name_of(label) for _, label in certified}
     if not names:
         return

@@ -50,11 +50,11 @@ def closed_object(properties: Mapping[str, Document], *, required: Sequence[str]
     return schema | ({"required": list(dict.fromkeys(required))} if required else {})
 
 
-def whole(required: Mapping[str, Document], optional: Mapping[str, Document] | None = None) -> Document:
+def exact_object(required: Mapping[str, Document], optional: Mapping[str, Document] | None = None) -> Document:
     """Return the schema of an object that has the first keys, may have the others, and has no more."""
     return closed_object({**required, **(optional or {})}, required=tuple(required))
 
 
 def page(items: Document) -> Document:
     """Return the schema of one page of a list."""
-    return whole({"data": array(items), "paging": ref("Paging")})
+    return exact_object({"data": array(items), "paging": ref("Paging")})

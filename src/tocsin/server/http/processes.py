@@ -92,7 +92,7 @@ _TOGETHER = sys.platform == "linux"
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 
-def listening(host: str, port: int, count: int) -> list[list[socket.socket]]:
+def listening_sockets(host: str, port: int, count: int) -> list[list[socket.socket]]:
     """Return the sockets of each of ``count`` processes, one per address that ``host`` resolves to.
 
     Raises

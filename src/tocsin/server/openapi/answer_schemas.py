@@ -36,10 +36,10 @@ from tocsin.server.http.json_schema import (
     array,
     closed_object,
     either,
+    exact_object,
     mapping,
     nullable,
     ref,
-    whole,
 )
 from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
@@ -48,7 +48,7 @@ _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
 _NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": ENTITY_TYPE}}
 _HITS: Document = {"took": COUNT, "timed_out": FLAG}
-_TOTAL = whole({"value": COUNT, "relation": either("eq", "gte")})
+_TOTAL = exact_object({"value": COUNT, "relation": either("eq", "gte")})
 _REASON: Document = {
     "kind": either(*ReasonKind),
     "subscriptionId": TEXT,
@@ -57,10 +57,10 @@ _REASON: Document = {
     "hops": COUNT,
     "sentence": {"type": "string", "description": "The reason as a person would say it."},
 }
-_LOSSES = array(whole({"setting": TEXT, "feature": TEXT, "effect": TEXT}))
+_LOSSES = array(exact_object({"setting": TEXT, "feature": TEXT, "effect": TEXT}))
 
 ANSWERS: dict[str, Document] = {
-    "Error": whole(
+    "Error": exact_object(
         {
             "code": {"type": "integer", "description": "The HTTP status."},
             "message": {"type": "string", "description": "What is wrong, where, and what to do."},
@@ -75,9 +75,9 @@ ANSWERS: dict[str, Document] = {
             "limit": COUNT,
         }
     ),
-    "Said": whole({"message": TEXT}),
-    "EndedJob": whole({"jobId": ID, "message": TEXT}),
-    "CloudEvent": whole(
+    "Said": exact_object({"message": TEXT}),
+    "EndedJob": exact_object({"jobId": ID, "message": TEXT}),
+    "CloudEvent": exact_object(
         {
             "specversion": {"const": "1.0"},
             "id": ID,
@@ -93,39 +93,41 @@ ANSWERS: dict[str, Document] = {
         "description": "A change event, or, as `format` says, a CloudEvent with it.",
         "anyOf": [ref("ChangeEvent"), ref("CloudEvent")],
     },
-    "RolledBack": whole(
+    "RolledBack": exact_object(
         {
             "dryRun": FLAG,
             "changeDescription": ref("ChangeDescription"),
-            "leftOut": array(whole({"field": TEXT, "value": {}, "reason": TEXT})),
+            "leftOut": array(exact_object({"field": TEXT, "value": {}, "reason": TEXT})),
             "entity": OPEN,
         }
     ),
-    "Health": whole(
+    "Health": exact_object(
         {
             "status": either("ok", "degraded", "eventsLost"),
-            "problems": array(whole({"name": TEXT, "message": TEXT})),
+            "problems": array(exact_object({"name": TEXT, "message": TEXT})),
             "alertsWithFindings": COUNT,
             "logOffset": COUNT,
             "pipeline": array(
-                whole({"query": TEXT, "logOffset": COUNT, "reportedAt": TIME}, {"waitsFor": TEXT, "waitsSince": TIME}),
+                exact_object(
+                    {"query": TEXT, "logOffset": COUNT, "reportedAt": TIME}, {"waitsFor": TEXT, "waitsSince": TIME}
+                ),
             ),
         },
         {"seenBy": array(TEXT)},
     ),
     "LegalHold": schema_of(HOLD),
     "Consumer": schema_of(CONSUMER),
-    "Retention": whole(
+    "Retention": exact_object(
         {
             "settings": ref("RetentionSettings"),
             "presets": mapping(ref("RetentionSettings")),
             "takesAway": _LOSSES,
             "readers": array(schema_of(READER)),
-            "removed": whole({"log": COUNT, "lake": COUNT}),
+            "removed": exact_object({"log": COUNT, "lake": COUNT}),
             "lastRun": nullable(OPEN),
         }
     ),
-    "RetentionPreview": whole(
+    "RetentionPreview": exact_object(
         {
             "log": COUNT,
             "logByType": mapping(COUNT),
@@ -134,11 +136,11 @@ ANSWERS: dict[str, Document] = {
             "takesAway": _LOSSES,
         }
     ),
-    "EventLag": whole(
+    "EventLag": exact_object(
         {"logOffset": COUNT, "measuredAt": TIME, "readers": array(schema_of(READER_LAG)), "missing": array(TEXT)}
     ),
-    "Setting": whole({"config_type": TEXT, "config_value": OPEN}),
-    "Followers": whole(
+    "Setting": exact_object({"config_type": TEXT, "config_value": OPEN}),
+    "Followers": exact_object(
         {
             "entityType": TEXT,
             "entityId": ID,
@@ -148,9 +150,9 @@ ANSWERS: dict[str, Document] = {
     ),
     "Ancestors": array(ref("EntityReference")) | {"description": "What a container lies in, the outermost first."},
     "Follows": mapping(array(ref("EntityReference"))) | {"description": "Lists of assets, by collection."},
-    "LogIn": whole({"accessToken": TEXT, "tokenType": {"const": "Bearer"}, "expiryDuration": nullable(TIME)}),
-    "BotMechanism": whole({"authType": TEXT, "config": ref("BotToken")}),
-    "BotToken": whole({"JWTToken": TEXT, "JWTTokenExpiry": TEXT}, {"JWTTokenExpiresAt": nullable(TIME)}),
+    "LogIn": exact_object({"accessToken": TEXT, "tokenType": {"const": "Bearer"}, "expiryDuration": nullable(TIME)}),
+    "BotMechanism": exact_object({"authType": TEXT, "config": ref("BotToken")}),
+    "BotToken": exact_object({"JWTToken": TEXT, "JWTTokenExpiry": TEXT}, {"JWTTokenExpiresAt": nullable(TIME)}),
     "LineageEdge": {
         "type": "object",
         "description": "An edge with its ends, or only its details.",
@@ -158,10 +160,12 @@ ANSWERS: dict[str, Document] = {
         "properties": {"edge": {"allOf": [{"properties": _LINEAGE_ENDS}, ref("LineageDetails")]}},
         "additionalProperties": False,
     },
-    "LineageEdges": whole({"edges": array(whole(_LINEAGE_ENDS, {"lineageDetails": ref("LineageDetails")}))}),
-    "LineageMap": whole(
+    "LineageEdges": exact_object(
+        {"edges": array(exact_object(_LINEAGE_ENDS, {"lineageDetails": ref("LineageDetails")}))}
+    ),
+    "LineageMap": exact_object(
         {
-            "nodes": mapping(whole({"entity": _NODE, "paging": OPEN, "nodeDepth": COUNT})),
+            "nodes": mapping(exact_object({"entity": _NODE, "paging": OPEN, "nodeDepth": COUNT})),
             "upstreamEdges": mapping(ref("EsLineageData")),
             "downstreamEdges": mapping(ref("EsLineageData")),
         }
@@ -182,13 +186,13 @@ ANSWERS: dict[str, Document] = {
             "affectedColumns": array(TEXT),
         },
     },
-    "Impact": whole(
+    "Impact": exact_object(
         {
             "entity": _NODE,
             "columns": array(TEXT),
             "depth": COUNT,
             "truncated": FLAG,
-            "counts": whole(
+            "counts": exact_object(
                 {
                     "total": COUNT,
                     "byType": mapping(COUNT),
@@ -196,12 +200,12 @@ ANSWERS: dict[str, Document] = {
                     "byTypeAndLevel": mapping(mapping(COUNT)),
                 }
             ),
-            "people": whole({"owners": COUNT, "followers": COUNT}),
+            "people": exact_object({"owners": COUNT, "followers": COUNT}),
             "affected": mapping(array(ref("AffectedAsset"))),
         },
-        {"event": whole({"id": ID, "eventType": either(*EventType), "timestamp": TIME})},
+        {"event": exact_object({"id": ID, "eventType": either(*EventType), "timestamp": TIME})},
     ),
-    "SearchHit": whole(
+    "SearchHit": exact_object(
         {
             "_index": TEXT,
             "_id": ID,
@@ -223,52 +227,60 @@ ANSWERS: dict[str, Document] = {
         },
         {"text": TEXT},
     ),
-    "SearchAnswer": whole(
+    "SearchAnswer": exact_object(
         {
             **_HITS,
-            "hits": whole({"total": _TOTAL, "max_score": nullable(NUMBER), "hits": array(ref("SearchHit"))}),
+            "hits": exact_object({"total": _TOTAL, "max_score": nullable(NUMBER), "hits": array(ref("SearchHit"))}),
         }
     ),
-    "SearchCounts": whole(
+    "SearchCounts": exact_object(
         {
             **_HITS,
-            "hits": whole({"total": _TOTAL, "hits": array(ref("SearchHit"))}),
+            "hits": exact_object({"total": _TOTAL, "hits": array(ref("SearchHit"))}),
             "aggregations": mapping(
-                whole({"buckets": array(whole({"key": {}, "doc_count": COUNT})), "sum_other_doc_count": COUNT})
+                exact_object(
+                    {"buckets": array(exact_object({"key": {}, "doc_count": COUNT})), "sum_other_doc_count": COUNT}
+                )
             ),
         }
     ),
-    "Suggestions": whole(
+    "Suggestions": exact_object(
         {
             "suggest": mapping(
-                array(whole({"text": TEXT, "offset": COUNT, "length": COUNT, "options": array(ref("SearchHit"))}))
+                array(
+                    exact_object({"text": TEXT, "offset": COUNT, "length": COUNT, "options": array(ref("SearchHit"))})
+                )
             )
         }
     ),
-    "EntityProfilePage": whole(
+    "EntityProfilePage": exact_object(
         {
             "data": array(ref("EntityProfile")),
-            "paging": whole({"total": COUNT, "before": nullable(TEXT), "after": nullable(TEXT)}),
+            "paging": exact_object({"total": COUNT, "before": nullable(TEXT), "after": nullable(TEXT)}),
         }
     ),
-    "Ranked": whole({"entityType": ENTITY_TYPE, "date": DAY}),
-    "Reason": whole(_REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT, "isInherited": FLAG}),
+    "Ranked": exact_object({"entityType": ENTITY_TYPE, "date": DAY}),
+    "Reason": exact_object(
+        _REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT, "isInherited": FLAG}
+    ),
     "Notification": schema_of(INBOX_ENTRY),
-    "NotificationPage": whole(
+    "NotificationPage": exact_object(
         {
             "data": array(ref("Notification")),
             "paging": ref("Paging"),
-            "counts": whole({"unread": COUNT, "total": COUNT}),
+            "counts": exact_object({"unread": COUNT, "total": COUNT}),
             "streamFrom": {"type": "string", "description": "The `Last-Event-ID` from which the stream goes on."},
         }
     ),
-    "Marked": whole({"marked": COUNT}),
-    "MarkedOne": whole({"id": ID, "read": {"const": True}}),
-    "Unmuted": whole({"id": ID, "muted": {"const": False}}),
-    "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),
-    "Taken": whole({}),
-    "Unsubscribed": whole({"unsubscribed": array(TEXT)}),
-    "Activity": whole({"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}),
+    "Marked": exact_object({"marked": COUNT}),
+    "MarkedOne": exact_object({"id": ID, "read": {"const": True}}),
+    "Unmuted": exact_object({"id": ID, "muted": {"const": False}}),
+    "MutedByLink": exact_object({"muted": {"const": True}, "until": TIME}),
+    "Taken": exact_object({}),
+    "Unsubscribed": exact_object({"unsubscribed": array(TEXT)}),
+    "Activity": exact_object(
+        {"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}
+    ),
     "DestinationStatus": {
         "type": "object",
         "description": "A destination of an alert with its status.",
@@ -277,7 +289,7 @@ ANSWERS: dict[str, Document] = {
             "category": either(*Category),
             "type": either(*Channel),
             "statusDetails": ref("SubscriptionStatus"),
-            "breaker": whole(
+            "breaker": exact_object(
                 {"state": either("closed", "open", "stopped")},
                 {
                     "openedAt": TIME,
@@ -290,22 +302,22 @@ ANSWERS: dict[str, Document] = {
             ),
         },
     },
-    "Trial": whole({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),
+    "Trial": exact_object({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),
     "Backtest": schema_of(BACKTEST),
     "Erasure": schema_of(ERASURE),
     "DeadLetter": schema_of(DEAD_LETTER),
-    "Delivery": whole(
+    "Delivery": exact_object(
         {
             **schema_of(DEAD_LETTER)["properties"],
             "attempts": array(schema_of(ATTEMPT)),
-            "requests": array(whole({"method": TEXT, "address": TEXT, "headers": OPEN, "body": TEXT})),
+            "requests": array(exact_object({"method": TEXT, "address": TEXT, "headers": OPEN, "body": TEXT})),
         },
         {"requestsNote": TEXT},
     ),
-    "QueueItems": whole(
+    "QueueItems": exact_object(
         {
             "data": array(
-                whole(
+                exact_object(
                     {
                         **{"id": ID, "lease": ID, "leaseExpiresAt": TIME, "reasons": array(ref("Reason"))},
                         "idempotencyKey": {**ID, "description": "Id of the event."},
@@ -317,22 +329,22 @@ ANSWERS: dict[str, Document] = {
         },
         {"entityType": {**TEXT, "description": "The type that all events are about, with `groupBy`."}},
     ),
-    "QueueOutcomes": whole(
+    "QueueOutcomes": exact_object(
         {
             "data": array(
-                whole(
+                exact_object(
                     {"id": ID, "state": either("acknowledged", "released", "extended", "leaseLost", "notFound")},
                     {"leaseExpiresAt": TIME},
                 )
             )
         }
     ),
-    "IngestResults": whole(
+    "IngestResults": exact_object(
         {
             "dryRun": FLAG,
-            "counts": whole({one.value: COUNT for one in IngestState}),
+            "counts": exact_object({one.value: COUNT for one in IngestState}),
             "data": array(
-                whole(
+                exact_object(
                     {"index": COUNT, "state": either(*IngestState)},
                     {
                         **{"source": TEXT, "id": TEXT, "entityType": ENTITY_TYPE, "fullyQualifiedName": TEXT},
@@ -342,28 +354,28 @@ ANSWERS: dict[str, Document] = {
             ),
         }
     ),
-    "EventOrigin": whole({"source": TEXT, "id": TEXT, "bot": TEXT, "receivedAt": TIME}, {"claimedAuthor": TEXT}),
+    "EventOrigin": exact_object({"source": TEXT, "id": TEXT, "bot": TEXT, "receivedAt": TIME}, {"claimedAuthor": TEXT}),
     "AlertLogEntry": schema_of(LOG_ENTRY),
-    "AlertEditor": whole(
+    "AlertEditor": exact_object(
         schema_of(EDITOR)["properties"],
         {"mayView": either(*ViewExtent), "withheld": COUNT},
     ),
-    "AlertEditors": whole({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
+    "AlertEditors": exact_object({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
     "Flag": FLAG,
     "Replay": schema_of(REPLAY),
-    "ConditionError": whole(
+    "ConditionError": exact_object(
         {"message": TEXT, "line": WHOLE, "column": WHOLE, "expected": array(TEXT)}, {"suggestion": TEXT}
     ),
-    "ValidatedCondition": whole(
+    "ValidatedCondition": exact_object(
         {"valid": FLAG, "errors": array(ref("ConditionError")), "warnings": array(OPEN)},
         {"indexedBy": array(array(TEXT)), "asksOfPeople": array(TEXT)},
     ),
-    "AlertConditionCapability": whole({"condition": ref("EventFilterRule"), "sources": array(TEXT)}),
-    "AlertSourceCapability": whole(
+    "AlertConditionCapability": exact_object({"condition": ref("EventFilterRule"), "sources": array(TEXT)}),
+    "AlertSourceCapability": exact_object(
         {"name": TEXT, "kind": either("all", "activity", "entity"), "selected": FLAG},
         {"canJoin": FLAG, "reason": TEXT, "warning": TEXT},
     ),
-    "AlertCapabilities": whole(
+    "AlertCapabilities": exact_object(
         {
             "alertType": either(*AlertType),
             "sources": array(ref("AlertSourceCapability")),
@@ -373,13 +385,13 @@ ANSWERS: dict[str, Document] = {
             "recipientCategories": array(either(*Category)),
         }
     ),
-    "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),
-    "TemplateHelper": whole({"name": TEXT, "description": TEXT, "usages": array(OPEN)}),
-    "TemplateRendering": whole(
+    "AlertResourceName": exact_object({"name": TEXT, "supportedFilters": array(TEXT)}),
+    "TemplateHelper": exact_object({"name": TEXT, "description": TEXT, "usages": array(OPEN)}),
+    "TemplateRendering": exact_object(
         {"validation": ref("NotificationTemplateValidationResponse")},
-        {"render": whole({"subject": TEXT, "body": TEXT}), "message": OPEN},
+        {"render": exact_object({"subject": TEXT, "body": TEXT}), "message": OPEN},
     ),
-    "TemplateSending": whole(
+    "TemplateSending": exact_object(
         {"isValid": FLAG, "subjectError": nullable(TEXT), "bodyError": nullable(TEXT)},
         {"destinations": array(ref("Trial"))},
     ),
@@ -393,7 +405,7 @@ ANSWERS: dict[str, Document] = {
             "people": nullable(COUNT),
         },
     },
-    "NoiseOverview": whole(
+    "NoiseOverview": exact_object(
         {"since": TIME, "until": TIME, "formula": TEXT, "data": array(ref("NoiseRow")), "paging": ref("Paging")}
     ),
     "Noise": {
@@ -415,35 +427,35 @@ ANSWERS: dict[str, Document] = {
         ]
     },
     "AlertIncident": schema_of(INCIDENT),
-    "AlertIncidentWithTimeline": whole(
+    "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],
             "timeline": array(
-                whole(
+                exact_object(
                     {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
                     {"user": OPEN, "assignee": OPEN, "comment": TEXT},
                 )
             ),
         }
     ),
-    "Explanation": whole(
+    "Explanation": exact_object(
         {
             "answer": {"type": "string", "description": "The answer in a sentence or two."},
             "asOf": TIME,
             "event": schema_of(EVENT),
-            "user": nullable(whole({"id": ID, "name": TEXT})),
-            "pipeline": whole({"offset": COUNT, "hasReached": FLAG, "isRunning": FLAG}),
+            "user": nullable(exact_object({"id": ID, "name": TEXT})),
+            "pipeline": exact_object({"offset": COUNT, "hasReached": FLAG, "isRunning": FLAG}),
             "alerts": array(ref("AlertExplanation")),
-            "otherAlerts": whole({"matched": COUNT}),
-            "notified": whole({"total": COUNT, "isWhole": FLAG, "data": array(ref("NotifiedPerson"))}),
+            "otherAlerts": exact_object({"matched": COUNT}),
+            "notified": exact_object({"total": COUNT, "isWhole": FLAG, "data": array(ref("NotifiedPerson"))}),
             "disagreements": array(OPEN),
             "paging": ref("Paging"),
         }
     ),
-    "AlertExplanation": whole(
+    "AlertExplanation": exact_object(
         {
             **schema_of(ALERT)["properties"],
-            "reached": whole({"total": COUNT, "data": array(OPEN)}),
+            "reached": exact_object({"total": COUNT, "data": array(OPEN)}),
         }
     ),
     "NotifiedPerson": schema_of(NOTIFIED),

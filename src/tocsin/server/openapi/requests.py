@@ -21,8 +21,8 @@ from tocsin.server.http.json_schema import (
     array,
     closed_object,
     either,
+    exact_object,
     ref,
-    whole,
 )
 from tocsin.server.login.tokens import LIFETIMES_S
 
@@ -75,11 +75,11 @@ REQUESTS: dict[str, Document] = {
         "properties": {"id": ID, "fullyQualifiedName": TEXT},
         "anyOf": [{"required": ["id"]}, {"required": ["fullyQualifiedName"]}],
     },
-    "RollbackRequest": whole(
+    "RollbackRequest": exact_object(
         {"version": {"type": ["number", "string"], "description": "The version to restore.", "examples": [0.3]}},
         {"dryRun": FLAG},
     ),
-    "StaleRequest": whole(
+    "StaleRequest": exact_object(
         {"scopeEntityType": TEXT, "scopeFqn": TEXT, "seenFqns": array(TEXT)},
         {"recursive": {"type": "boolean", "default": True}, "dryRun": FLAG},
     ),
@@ -89,7 +89,7 @@ REQUESTS: dict[str, Document] = {
     "VoteRequest": closed_object(
         {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]
     ),
-    "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
+    "SlackInteraction": exact_object({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
     "RetentionRequest": {
         "anyOf": [closed_object({"preset": either(*PRESETS)}, required=["preset"]), ref("RetentionSettings")]

@@ -66,7 +66,7 @@ class _Permit:
         return bool(self._permissions.conditional_denials(entity_type))
 
     def bears(self, entity_type: str, document: Document) -> bool:
-        return self._moment.footing().bears(entity_type, document)
+        return self._moment.dependencies().bears(entity_type, document)
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         return self._permissions.scope(entity_type, operation) in (ALWAYS, NEVER)

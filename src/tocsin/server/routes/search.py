@@ -31,7 +31,7 @@ from tocsin.server.entities.response import view_of
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, answer
-from tocsin.store.catalogue.search.results import Hit, Search, Total, after_of
+from tocsin.store.catalogue.search.results import Hit, Search, Total, page_end_of
 
 router = DeclaredRoutes(prefix="/search", tags=["search"])
 
@@ -86,7 +86,7 @@ class Asking(SearchPage):
         search = self.search(replace(query, node=conjunction_of(query.node, narrowed)))
         ordered = replace(search, sort_column=self._sort_column(), is_descending=self.sort_order == "desc")
         after = replace(ordered, after=tuple(self.search_after))
-        after_of(after)
+        page_end_of(after)
         return after
 
     def _sort_column(self) -> str | None:
@@ -241,7 +241,7 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
 
 def _add_upstream(hits: Sequence[Document], caller: Caller) -> None:
     """Add to the source of each hit the edges that lead to it from what the caller may see."""
-    edges = caller.parts.graph.lineage.leading_to([hit["_id"] for hit in hits])
+    edges = caller.parts.graph.lineage.edges_leading_to([hit["_id"] for hit in hits])
     visible = {end["id"] for end in visible_references(caller, [edge.from_ for edge in edges])}
     visible_edges = [edge for edge in edges if edge.from_["id"] in visible]
     for hit in hits:

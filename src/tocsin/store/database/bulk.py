@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Table
-from sqlalchemy import insert as inserting
+from sqlalchemy import insert as insert_into
 from sqlalchemy.exc import IntegrityError
 
 from tocsin.chunks import chunks_of
@@ -116,7 +116,7 @@ class PreparedInsert(Prepared):
     """Insertion of new rows, given by name, into ``columns`` of a table; many of them are copied on PostgreSQL."""
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
-        super().__init__(inserting(table), columns)
+        super().__init__(insert_into(table), columns)
         self._copy, self._values = BulkInsert(table, tuple(columns)).copy, itemgetter(*columns)
 
     def run_for(self, connection: Connection, value_rows: Sequence[NamedRow]) -> None:

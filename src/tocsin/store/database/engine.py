@@ -79,7 +79,7 @@ def is_sqlite(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite"
 
 
-def inserting(connection: Connection, table: Table) -> Any:  # Any: the two dialects' inserts share no type
+def insert_into(connection: Connection, table: Table) -> Any:  # Any: the two dialects' inserts share no type
     """Return an INSERT that can say what happens to a row that is there already."""
     return sqlite.insert(table) if is_sqlite(connection) else postgresql.insert(table)
 

@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.log_tables import ingest_outcome
 
 _ROW = ingest_outcome.c
@@ -34,7 +34,7 @@ class IngestOutcomes:
             with writing(self._engine) as connection:
                 for (state, reason), count in sorted(counts.items()):
                     values = {"state": state, "reason": reason, "event_count": count}
-                    upsert = inserting(connection, ingest_outcome).values(values)
+                    upsert = insert_into(connection, ingest_outcome).values(values)
                     total = {"event_count": _ROW.event_count + count}
                     connection.execute(upsert.on_conflict_do_update(index_elements=["state", "reason"], set_=total))
         except SQLAlchemyError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, select
 
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.log_tables import scheduled_job
 
 
@@ -46,5 +46,5 @@ class ScheduledJobs:
 
     def _note(self, name: str, column: str, now_ms: int) -> None:
         with writing(self._engine) as connection:
-            upsert = inserting(connection, scheduled_job).values({"name": name, column: now_ms})
+            upsert = insert_into(connection, scheduled_job).values({"name": name, column: now_ms})
             connection.execute(upsert.on_conflict_do_update(index_elements=["name"], set_={column: now_ms}))

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, select, update
 from tocsin.flow.eventlog.lag import LagState
 from tocsin.model.entity import Document
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.log_tables import consumer_groups, reader_lag
 
 _ROW = reader_lag.c
@@ -61,7 +61,7 @@ class LagStates:
         with writing(self._engine) as connection:
             for reader, state in sorted(states.items()):
                 measured = {name: value for name, value in asdict(state).items() if name in _MEASURED}
-                upsert = inserting(connection, reader_lag).values({"reader": reader, **measured})
+                upsert = insert_into(connection, reader_lag).values({"reader": reader, **measured})
                 connection.execute(upsert.on_conflict_do_update(index_elements=["reader"], set_=measured))
             if forgotten:
                 connection.execute(delete(reader_lag).where(_ROW.reader.in_(sorted(forgotten))))
@@ -77,7 +77,7 @@ class ConsumerGroups:
         """Store what a relay measured in place of what it measured before."""
         row = {"measured_at_ms": now_ms, "document": to_text(document)}
         with writing(self._engine) as connection:
-            upsert = inserting(connection, consumer_groups).values({"relay_name": relay_name, **row})
+            upsert = insert_into(connection, consumer_groups).values({"relay_name": relay_name, **row})
             connection.execute(upsert.on_conflict_do_update(index_elements=["relay_name"], set_=row))
 
     def all(self) -> dict[str, tuple[int, Document]]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, delete, select
 
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.log_tables import pipeline_wait
 from tocsin.store.database.tables import pipeline_progress
 
@@ -103,7 +103,7 @@ class Waits:
             self._notes.begin(query_name, Wait(fault, since_ms))
         row = {"query_name": query_name, "fault": fault, "since_ms": since_ms}
         with writing(self._engine) as connection:
-            insert = inserting(connection, pipeline_wait).values(row)
+            insert = insert_into(connection, pipeline_wait).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
 
     def end(self, query_name: str) -> None:

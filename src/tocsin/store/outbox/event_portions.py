@@ -21,7 +21,7 @@ from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.notification_draft import EventHead
 from tocsin.store.database.alert_tables import event_portion
-from tocsin.store.database.engine import fetch_rows, inserting, reading
+from tocsin.store.database.engine import fetch_rows, insert_into, reading
 from tocsin.store.database.tables import notification
 
 _COLUMN = event_portion.c
@@ -107,7 +107,7 @@ def plan(connection: Connection, divided: DividedEvent) -> None:
         {"log_offset": head.offset, "number": number, "event": event, "people": _people_text(people)}
         for number, people in enumerate(chunks_of(divided.people, divided.range_count), start=_FIRST)
     ]
-    connection.execute(inserting(connection, event_portion).on_conflict_do_nothing(), portion_rows)
+    connection.execute(insert_into(connection, event_portion).on_conflict_do_nothing(), portion_rows)
 
 
 def has_all(connection: Connection, log_offset: int) -> bool:

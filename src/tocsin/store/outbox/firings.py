@@ -21,7 +21,7 @@ from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
 from tocsin.store.database.alert_tables import firing
 from tocsin.store.database.bulk import BulkInsert, Row
-from tocsin.store.database.engine import inserting, is_sqlite, reading
+from tocsin.store.database.engine import insert_into, is_sqlite, reading
 from tocsin.store.database.tables import change_event, notification
 
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
@@ -151,7 +151,7 @@ class FiringCounts:
 
     def add_to_stored(self, connection: Connection) -> None:
         """Add the counts to those that are stored, in the caller's transaction."""
-        insert = inserting(connection, firing)
+        insert = insert_into(connection, firing)
         sums = {name: firing.c[name] + insert.excluded[name] for name in _COUNTS}
         for values in self._rows():
             row = dict(zip(_FIRINGS.columns, values, strict=True))

@@ -20,7 +20,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.database.bulk import BulkInsert
 from tocsin.store.database.bulk import Row as ValueRow
-from tocsin.store.database.engine import inserting
+from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import KEYS_PER_STATEMENT, listed_tuples, rows_by_key
 from tocsin.store.database.tables import message, paced_time
 
@@ -205,7 +205,7 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
     if not planned:
         return
     names = ("channel", "recipient", "grouping_key")
-    insert = inserting(connection, paced_time)
+    insert = insert_into(connection, paced_time)
     for chunk in chunks_of(sorted(planned.items()), KEYS_PER_STATEMENT):
         *group, due_at_ms = listed_tuples(connection, [(*group, due_at_ms) for group, due_at_ms in chunk])
         turns = select(*group, cast(due_at_ms, BigInteger)).where(true())  # SQLite wants a WHERE before ON CONFLICT
@@ -243,4 +243,4 @@ def message_row(scheduled: ScheduledNotification) -> ValueRow:
 def add_messages(connection: Connection, notifications: Iterable[ScheduledNotification]) -> None:
     """Store the messages of a few notifications where they are new."""
     message_rows = [dict(zip(MESSAGES.columns, message_row(one), strict=True)) for one in notifications]
-    connection.execute(inserting(connection, message).on_conflict_do_nothing(), message_rows)
+    connection.execute(insert_into(connection, message).on_conflict_do_nothing(), message_rows)

@@ -48,7 +48,7 @@ def withheld(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
 
 def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
-    missing_counts = past.missing(connection, {one.log_offset for one in match_results})
+    missing_counts = past.lost_relation_counts(connection, {one.log_offset for one in match_results})
     _RESULTS.run(connection, [(*vars(one).values(), missing_counts.get(one.log_offset, 0)) for one in match_results])
 
 

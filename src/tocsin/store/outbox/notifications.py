@@ -18,7 +18,7 @@ from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.catalogue.alerts import incidents
 from tocsin.store.database.bulk import BulkInsert, Row, insert_new
-from tocsin.store.database.engine import inserting, is_sqlite, reading, writing
+from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds, progress_of
@@ -192,7 +192,7 @@ class Notifications:
 
 def _note_progress(connection: Connection, name: str, log_offset: int, now_ms: int) -> None:
     row = {"query_name": name, "log_offset": log_offset, "updated_at_ms": now_ms}
-    insert = inserting(connection, pipeline_progress).values(row)
+    insert = insert_into(connection, pipeline_progress).values(row)
     connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
 
 

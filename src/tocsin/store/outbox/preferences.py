@@ -21,7 +21,7 @@ from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import notification_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
@@ -47,7 +47,7 @@ class SqlPreferences:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
         row = {"document": json.dumps(preferences.to_wire()), "updated_at_ms": now_ms}
         with writing(self._engine) as connection:
-            insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
+            insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
             quiet = quiet_period_of(preferences)
             due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
@@ -134,7 +134,7 @@ def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[st
     gathered_id = gathered_message_id(planned["grouping_key"], first.channel, first.recipient, planned["due_at_ms"])
     row = {name: getattr(first, name) for name in _SAME} | dict(planned)
     row |= {"id": gathered_id, "status": MessageStatus.PENDING.value, "created_at_ms": first.created_at_ms}
-    connection.execute(inserting(connection, message).values(row).on_conflict_do_nothing())
+    connection.execute(insert_into(connection, message).values(row).on_conflict_do_nothing())
     if connection.scalar(select(message.c.id).where(message.c.id == gathered_id, *_FREE).with_for_update()) is None:
         return []  # a worker is sending it: the others go out by themselves
     other_ids = [row.id for row in messages if row.id != gathered_id]

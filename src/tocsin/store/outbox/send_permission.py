@@ -27,7 +27,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.outbox.preferences import preferences_of
 from tocsin.store.recipients.event_subjects import SqlEvents
-from tocsin.store.recipients.mutes import mutes_in, muting_among
+from tocsin.store.recipients.mutes import mutes_in, people_muting
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
@@ -62,7 +62,7 @@ class Permitted:
         asked_at_s = self._steady()
         addressees = set[str]().union(*map(_addressees, dispatches))
         with reading(self._engine) as connection:
-            objecting = muting_among(connection, addressees)
+            objecting = people_muting(connection, addressees)
             preferences = preferences_of(connection, addressees)
         objecting |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
         self._silent_until_s = {
@@ -132,7 +132,7 @@ class Permitted:
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
         who = _addressees(dispatch)
         with reading(self._engine) as connection:
-            who = muting_among(connection, who)
+            who = people_muting(connection, who)
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Delete, Engine, delete, exists, literal, or_, select
 
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.tables import message, worker_session
 
 _AT = worker_session.c
@@ -41,7 +41,7 @@ class Sessions:
         """Begin a session; beginning it again changes nothing."""
         row = {"id": session_id, "lease_ms": lease_ms, "beat": 0, "renewed_at_ms": now_ms}
         with writing(self._engine) as connection:
-            connection.execute(inserting(connection, worker_session).values(row).on_conflict_do_nothing())
+            connection.execute(insert_into(connection, worker_session).values(row).on_conflict_do_nothing())
 
     def renew(self, session_id: str, *, now_ms: int) -> bool:
         """Increment the session's heartbeat; say whether it still existed. ``now_ms`` is informational."""

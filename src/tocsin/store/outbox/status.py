@@ -22,7 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import OPEN_MESSAGE, destination_status, entity, message
 from tocsin.store.outbox.pauses import probe_again
@@ -152,7 +152,7 @@ def _lock_statuses(connection: Connection, keys: list[Key]) -> dict[Key, Destina
     known_keys = {tuple(row) for row in connection.execute(_KNOWN, {"keys": keys})}
     if new := [one for one in keys if one not in known_keys]:
         new_rows = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in new]
-        connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new_rows)
+        connection.execute(insert_into(connection, destination_status).on_conflict_do_nothing(), new_rows)
     status_rows = connection.execute(_HELD, {"keys": keys})
     return {(row.subscription_id, row.destination_id): _standing(row) for row in status_rows}
 

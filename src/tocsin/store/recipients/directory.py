@@ -71,7 +71,7 @@ class SqlDirectory:
             cut = select(placed.c.user_id).where(placed.c.place % size == 0).distinct().order_by(placed.c.user_id)
             return list(connection.scalars(cut))
 
-    def sharing(self, addresses: Collection[str]) -> set[str]:
+    def people_sharing(self, addresses: Collection[str]) -> set[str]:
         """Return the people with one of these addresses, and all who have the same address as another person."""
         shared = select(person.c.email).group_by(person.c.email).having(func.count() > 1)
         with reading(self._engine) as connection:

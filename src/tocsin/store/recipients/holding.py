@@ -18,7 +18,7 @@ from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
 from tocsin.model.match_result import Pair
 from tocsin.store.database.alert_tables import alert_held_back, alert_incident, alert_incident_step
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event
 from tocsin.store.recipients import relations_over_time
@@ -133,7 +133,7 @@ def _claim_first(connection: Connection, roots_by_pair: Mapping[Pair, Incident])
         {"incident_id": incident, "subscription_id": alert, "log_offset": offset}
         for (incident, alert), offset in sorted(first.items())
     ]
-    connection.execute(inserting(connection, alert_held_back).on_conflict_do_nothing(), claims)
+    connection.execute(insert_into(connection, alert_held_back).on_conflict_do_nothing(), claims)
     return _first_behind(connection, {root.id for root in roots_by_pair.values()})
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.database.alert_tables import mute
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import announce_write
@@ -46,7 +46,7 @@ class Mutes:
             fresh = delete(mute).where(mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id)
             connection.execute(fresh.where(mute.c.channel == new_mute.channel, mute.c.until_ms <= new_mute.since_ms))
             connection.execute(
-                inserting(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
+                insert_into(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
             )
 
     def remove(self, who: str, about_id: str) -> int:
@@ -71,7 +71,7 @@ class Mutes:
             return {about_id: (muted - unsubscribed, unsubscribed) for about_id, muted, unsubscribed in counts}
 
 
-def muting_among(connection: Connection, who: Collection[str]) -> set[str]:
+def people_muting(connection: Connection, who: Collection[str]) -> set[str]:
     """Return those of these people and addresses who have muted anything."""
     return present_keys(connection, mute.c.who, who) if who else set()
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, delete, select
 from tocsin.access.unmapped import UNMAPPED
 from tocsin.model.labels import SOURCES
 from tocsin.store.catalogue.people.identities import People
-from tocsin.store.database.engine import fetch_values, inserting, reading, writing
+from tocsin.store.database.engine import fetch_values, insert_into, reading, writing
 from tocsin.store.database.source_tables import source_entity, source_link, source_state
 from tocsin.store.database.tables import change_event, entity, entity_tag
 
@@ -38,7 +38,7 @@ class StoredSource:
         """Keep how far the source is."""
         document = orjson.dumps(state).decode()
         with writing(self._engine) as connection:
-            upsert = inserting(connection, source_state).values(source=self._source, document=document)
+            upsert = insert_into(connection, source_state).values(source=self._source, document=document)
             connection.execute(upsert.on_conflict_do_update(index_elements=["source"], set_={"document": document}))
 
     def rows(self) -> Iterator[Row]:
@@ -51,7 +51,7 @@ class StoredSource:
     def put_row(self, row: Row) -> None:
         """Keep an entity of the source in the place of what was kept of it."""
         with writing(self._engine) as connection:
-            upsert = inserting(connection, source_entity).values({"source": self._source, **row})
+            upsert = insert_into(connection, source_entity).values({"source": self._source, **row})
             connection.execute(upsert.on_conflict_do_update(index_elements=["source", "source_id"], set_=row))
 
     def forget(self, source_id: str) -> None:

@@ -21,7 +21,7 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
-from tocsin.server.http.json_schema import COUNT, NUMBER, either, nullable, whole
+from tocsin.server.http.json_schema import COUNT, NUMBER, either, exact_object, nullable
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, QueryParameters, answer
@@ -73,7 +73,7 @@ _COUNTS: Shape[Counts] = {
     "notifiedInApp": (COUNT, lambda counts: counts.app_count),
     "suppressed": (nullable(COUNT), lambda counts: counts.suppressed_count),
 }
-_SCHEMA = whole(schema_of(_ENTRY)["properties"], schema_of(_COUNTS)["properties"])
+_SCHEMA = exact_object(schema_of(_ENTRY)["properties"], schema_of(_COUNTS)["properties"])
 
 
 def _entry_json(entry: HistoryEntry) -> Document:

@@ -10,7 +10,7 @@ from fastapi import Response
 from tocsin.alerts.capabilities import capabilities_of, selection_of
 from tocsin.alerts.offers import functions, offers
 from tocsin.catalogue.observations import field_checks
-from tocsin.catalogue.observations.field_checks import each, mapping, shape, text
+from tocsin.catalogue.observations.field_checks import list_check_of, mapping, shape, text
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.relations import questions_of
 from tocsin.errors import InvalidCondition, InvalidInput
@@ -28,7 +28,7 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
-_SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
+_SELECTION = shape({"alertType": text}, {"sources": list_check_of(text), "input": mapping})
 
 router = DeclaredRoutes(tags=["conditions"])
 

@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.catalogue.observations.field_checks import checked_document, each, flag, name, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, flag, list_check_of, name, shape, text
 from tocsin.catalogue.writes import BulkWrites
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.bulk import Outcome, probable_fqn
@@ -40,7 +40,9 @@ _FEW_STALE = 10
 
 MostPercent = Annotated[int, Query(alias="maxDeletedPercent", ge=0, le=100)]
 
-_STALE = shape({"scopeEntityType": name, "scopeFqn": name, "seenFqns": each(text)}, {"recursive": flag, "dryRun": flag})
+_STALE = shape(
+    {"scopeEntityType": name, "scopeFqn": name, "seenFqns": list_check_of(text)}, {"recursive": flag, "dryRun": flag}
+)
 _SERVICES = tuple(one for one in ENTITY_TYPES if one.endswith("Service"))
 
 _Write = Callable[..., list[Outcome]]

@@ -14,7 +14,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.capture.references import keys_of
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import visible_document
@@ -73,5 +73,5 @@ def _person(id_or_name: str, caller: Caller) -> Person:
     people = caller.parts.people
     person = people.by_id(id_or_name.lower()) or people.by_name(id_or_name)
     if person is None:
-        raise missing("user", Key.by_name(id_or_name))
+        raise not_found("user", Key.by_name(id_or_name))
     return person

@@ -19,7 +19,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import with_asked
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.http.body_values import parse_id
 from tocsin.server.http.keyed_routes import by_id_and_name
@@ -96,7 +96,7 @@ def _permissions(caller: Caller, user: str | None) -> Permissions:
         raise Forbidden("Only administrators may see the permissions of others.")
     person = caller.parts.people.by_name(user)
     if person is None:
-        raise missing("user", Key.by_name(user))
+        raise not_found("user", Key.by_name(user))
     return caller.policies.of(person.id)
 
 

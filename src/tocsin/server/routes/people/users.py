@@ -11,7 +11,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.routing import DeclaredRoutes
@@ -79,7 +79,7 @@ def check_password(password: str) -> str:
 def _other_person(name: object, by_administrator: bool, parts: PartsHere) -> Person:
     person = parts.people.by_name(name) if isinstance(name, str) and by_administrator else None
     if person is None or person.deleted:
-        raise missing("user", Key.by_name(str(name)))
+        raise not_found("user", Key.by_name(str(name)))
     return person
 
 

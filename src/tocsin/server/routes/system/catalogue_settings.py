@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fastapi import Response
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.catalogue.observations.field_checks import Check, checked_document, each, flag, name, shape
+from tocsin.catalogue.observations.field_checks import Check, checked_document, flag, list_check_of, name, shape
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -26,7 +26,9 @@ _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(
         {},
         {
-            "metricConfiguration": each(shape({}, {"dataType": name, "metrics": each(name), "disabled": flag})),
+            "metricConfiguration": list_check_of(
+                shape({}, {"dataType": name, "metrics": list_check_of(name), "disabled": flag})
+            ),
             "sampleDataConfig": shape({}, {"storeSampleData": flag, "readSampleData": flag}),
         },
     ),

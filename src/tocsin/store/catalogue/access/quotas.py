@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, and_, delete
 
-from tocsin.store.database.engine import inserting, writing
+from tocsin.store.database.engine import insert_into, writing
 from tocsin.store.database.tables import quota_use
 
 _HOUR_MS = 3_600_000
@@ -33,6 +33,6 @@ class Quotas:
         room = and_(of_person, _AT.hour == hour, _AT.used + amount <= limit)
         with writing(self._engine) as connection:
             connection.execute(delete(quota_use).where(of_person, _AT.hour != hour))
-            connection.execute(inserting(connection, quota_use).values(row).on_conflict_do_nothing())
+            connection.execute(insert_into(connection, quota_use).values(row).on_conflict_do_nothing())
             counted = connection.execute(quota_use.update().where(room).values(used=_AT.used + amount)).rowcount
         return None if counted else ((hour + 1) * _HOUR_MS - now_ms + 999) // 1000

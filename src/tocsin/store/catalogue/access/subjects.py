@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.bind import asks_for_team
 from tocsin.access.defaults import BOT_WITHOUT_ROLES
-from tocsin.access.policy_dependencies import footing_of
+from tocsin.access.policy_dependencies import policy_dependencies_of
 from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.access.unmapped import POLICY_NAME as UNMAPPED_POLICY
@@ -242,7 +242,9 @@ class _SubjectLookup:
         terms: dict[str, Ids] = defaultdict(set)
         query = select(entity_tag.c.tag_fqn, entity.c.fqn).join(entity, entity.c.id == entity_tag.c.entity_id)
         query = query.where(entity.c.entity_type == "glossaryTerm")
-        for row in rows_by_key(connection, query, entity_tag.c.tag_fqn, footing_of(self.policies.values()).labels):
+        for row in rows_by_key(
+            connection, query, entity_tag.c.tag_fqn, policy_dependencies_of(self.policies.values()).labels
+        ):
             terms[row.tag_fqn].add(row.fqn)
         self.carriers = {label: frozenset(fqns) for label, fqns in terms.items()}
 

@@ -18,7 +18,7 @@ from tocsin.model.entity import FIRST_VERSION
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.database.alert_tables import alert_editor
-from tocsin.store.database.engine import fetch_rows, inserting, writing
+from tocsin.store.database.engine import fetch_rows, insert_into, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, person
 
@@ -41,7 +41,7 @@ class SqlAlertEditors:
         """Record an editor of an alert; one who is known stays as they are."""
         row = {"subscription_id": alert_id, "user_id": user_id, "is_creator": is_creator, "since_ms": at_ms}
         again = {"is_editor": True, "since_ms": at_ms, "told_view": None}
-        insert = inserting(self._connection, alert_editor).values(row)
+        insert = insert_into(self._connection, alert_editor).values(row)
         self._connection.execute(
             insert.on_conflict_do_update(index_elements=_KEYS, set_=again, where=_ROW.is_editor.is_(False))
         )

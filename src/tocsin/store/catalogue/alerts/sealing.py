@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput, WrongKey
 from tocsin.model.entity import Document
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE, sealed_columns
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import inserting, writing
+from tocsin.store.database.engine import insert_into, writing
 from tocsin.store.database.tables import destination_secret, entity
 from tocsin.store.database.vault import vault_of
 
@@ -70,5 +70,5 @@ def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # 
 
 def _keep(connection: Connection, alert_id: str, destination_id: str, secrets: Document) -> None:
     key, values = {"subscription_id": alert_id, "destination_id": destination_id}, sealed_columns(connection, secrets)
-    insert = inserting(connection, destination_secret).values(key | values)
+    insert = insert_into(connection, destination_secret).values(key | values)
     connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=values))

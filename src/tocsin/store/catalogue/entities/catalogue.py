@@ -19,7 +19,7 @@ from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Entry, Heritage
 from tocsin.model.relations import Relation
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.access.visibility import Scopes, visible
@@ -134,7 +134,7 @@ class SqlCatalogue:
             row = row_of(connection, _FOUND, entity_type, key)
             stored = None if row is None else entity_of(*row)
             if stored is None or include not in ("all", "deleted" if stored.is_deleted else "non-deleted"):
-                raise missing(entity_type, key)
+                raise not_found(entity_type, key)
             projections.add_memberships(connection, entity_type, [stored.document])
         return stored.document
 
@@ -175,7 +175,7 @@ class SqlCatalogue:
     def teams_under(self, team_id: str) -> list[Document]:
         """Return every descendant of a team, each once and after its ancestors."""
         with reading(self._engine) as connection:
-            ids = teams.all_under(connection, team_id)
+            ids = teams.descendants_of(connection, team_id)
             team_rows = rows_by_key(connection, select(*STORED), _ENTITY.id, ids)
             documents_by_id = {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
             documents = [documents_by_id[one] for one in ids if one in documents_by_id]

@@ -94,7 +94,7 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
         _INSERT_VERSION.run_for(connection, version_rows)
     if renamed:
         connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed.values()])
-    last = whole(changes)
+    last = merged_changes(changes)
     projections.write(connection, last)
     note_creators(connection, [change.new for change in changes if change.is_version])
     for old, new in last:
@@ -106,7 +106,7 @@ def _named_new(row: Row, keys: tuple[str, ...]) -> Row:
     return {f"new_{key}": row[key] for key in keys}
 
 
-def whole(changes: Sequence[EntityChange]) -> list[EntityChange]:
+def merged_changes(changes: Sequence[EntityChange]) -> list[EntityChange]:
     """Return one change per entity, from its first to its last state, of changes that make a version."""
     changes_by_id: dict[str, EntityChange] = {}
     for change in changes:

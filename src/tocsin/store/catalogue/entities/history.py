@@ -15,7 +15,7 @@ from tocsin.errors import NotFound
 from tocsin.logic import ALWAYS
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, missing
+from tocsin.model.stored import Key, not_found
 from tocsin.store.catalogue.access.visibility import visible_of
 from tocsin.store.catalogue.entities.counts import Totals
 from tocsin.store.catalogue.entities.write import by_value, row_of, title_of
@@ -129,7 +129,7 @@ class History:
             return str(row.id)
         if key.id is not None and _was_deleted(connection, key.id, entity_type=entity_type):
             return key.id
-        raise missing(entity_type, key)
+        raise not_found(entity_type, key)
 
 
 def _was_deleted(

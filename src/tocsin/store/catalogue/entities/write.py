@@ -143,17 +143,17 @@ class SqlTransaction:
             entities, again = again, self._hold_entities(*is_below, hold=Hold.REMOVE)
         return again
 
-    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+    def entities_referring_to(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         entities_by_id: dict[str, Stored] = {}
-        for which in projections.naming(entity_ids, tags):
+        for which in projections.queries_naming(entity_ids, tags):
             entities_by_id |= {entity.id: entity for entity in self._hold_entities(_ENTITY.id.in_(which))}
         return self._with_memberships(sorted(entities_by_id.values(), key=lambda entity: entity.fqn))
 
     def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
         ids: set[str] = set()
-        for which in (*projections.naming([entity_id], []), projections.ids_followed_by(entity_id)):
+        for which in (*projections.queries_naming([entity_id], []), projections.ids_followed_by(entity_id)):
             (column,) = which.selected_columns
             ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
         entities: list[Stored] = []
@@ -196,7 +196,7 @@ class SqlTransaction:
         holders = former_names.holders(self._connection, types, name)
         return former_names.holder_at(holders, at_ms)
 
-    def saying(self, entity_type: str, text: str) -> list[Stored]:
+    def entities_containing(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
         is_there = _ENTITY.document.contains(plain, autoescape=True)
@@ -317,7 +317,7 @@ class SqlTransaction:
 
     def edges_of(self, entity_id: str) -> list[Edge]:
         """Return every lineage edge that leads from or to an entity, or whose data it moves."""
-        return edges.touching(self._connection, entity_id)
+        return edges.edges_touching(self._connection, entity_id)
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""

@@ -65,7 +65,7 @@ class Lineage:
         counts = [Counter(one for one, end in ways if end["id"] in visible_ids) for ways in (leading, leaving)]
         return {one: (counts[0][one], counts[1][one]) for one in ids}
 
-    def leading_to(self, ids: Sequence[str]) -> list[Edge]:
+    def edges_leading_to(self, ids: Sequence[str]) -> list[Edge]:
         """Return the edges that lead to these assets."""
         with reading(self._engine) as connection:
             return edges_at(connection, ids, upstream=True)

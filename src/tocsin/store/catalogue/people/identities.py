@@ -21,7 +21,7 @@ from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
 from tocsin.store.database.alert_tables import mute
-from tocsin.store.database.engine import fetch_first, fetch_value, inserting, reading, writing
+from tocsin.store.database.engine import fetch_first, fetch_value, insert_into, reading, writing
 from tocsin.store.database.people_tables import login_source, name_look, notification_preference, openid_identity
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, vault_of
@@ -195,6 +195,6 @@ def _is(identity: Identity) -> tuple[ColumnElement[bool], ...]:
     return openid_identity.c.issuer == identity.issuer, openid_identity.c.subject == identity.subject
 
 
-def _insert_once(connection: Connection, table: Table, row: dict[str, str]) -> Any:  # Any: as ``inserting``
+def _insert_once(connection: Connection, table: Table, row: dict[str, str]) -> Any:  # Any: as ``insert_into``
     """Return an insert that does nothing where the primary key is taken."""
-    return inserting(connection, table).values(**row).on_conflict_do_nothing()
+    return insert_into(connection, table).values(**row).on_conflict_do_nothing()

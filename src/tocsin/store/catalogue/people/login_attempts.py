@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, case, delete, select, update
 
-from tocsin.store.database.engine import fetch_rows, fetch_value, inserting, writing
+from tocsin.store.database.engine import fetch_rows, fetch_value, insert_into, writing
 from tocsin.store.database.people_tables import login_attempt, login_source
 
 _ATTEMPT, _SOURCE = login_attempt.c, login_source.c
@@ -59,7 +59,7 @@ class LoginAttempts:
         with writing(self._engine) as connection:
             new = [{"key": key, "attempt_count": 0, "last_at_ms": now_ms, "next_at_ms": 0} for key in keys]
             for row in new:
-                connection.execute(inserting(connection, login_attempt).values(row).on_conflict_do_nothing())
+                connection.execute(insert_into(connection, login_attempt).values(row).on_conflict_do_nothing())
             attempts_by_key = {row.key: row for row in connection.execute(query.with_for_update())}
             wait_ms = max(self._wait_ms(row.next_at_ms, now_ms) for row in attempts_by_key.values())
             if not wait_ms:
@@ -82,7 +82,7 @@ class LoginAttempts:
                 )
             connection.execute(delete(login_attempt).where(_ATTEMPT.key == allowances[0].key))
             source_row = {"user_id": user_id, "source": source, "last_at_ms": now_ms}
-            upsert = inserting(connection, login_source).values(source_row)
+            upsert = insert_into(connection, login_source).values(source_row)
             connection.execute(
                 upsert.on_conflict_do_update(
                     index_elements=["user_id", "source"], set_={"last_at_ms": upsert.excluded.last_at_ms}

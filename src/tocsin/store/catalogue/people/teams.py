@@ -79,7 +79,7 @@ class SqlTeams:
         self._hold("tocsin address", email)
         return self._first(tables.person.c.user_id == _ENTITY.id, tables.person.c.email == email)
 
-    def looking_like(self, name: str) -> Document | None:
+    def look_alike_of(self, name: str) -> Document | None:
         """Return a reference to a user, team or bot of another name that can be mistaken for this one.
 
         It locks the look until this transaction ends, so that no such name is given meanwhile.
@@ -116,7 +116,7 @@ def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     return teams_under
 
 
-def all_under(connection: Connection, team_id: str) -> list[str]:
+def descendants_of(connection: Connection, team_id: str) -> list[str]:
     """Return the ids of all descendants of a team, each once and after its ancestors."""
     descendants: dict[str, None] = {}
     level = [team_id]

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Label, Select, and_, bindparam
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.model.report import SuiteResult, SuiteRun
 from tocsin.store.database.documents import REFERENCE, reference_of
-from tocsin.store.database.engine import inserting
+from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import series, suite_member, suite_run
 from tocsin.store.database.statements import Prepared
@@ -106,7 +106,7 @@ class SqlSuiteRuns:
 
     def _begin(self, suite_ids: Sequence[str]) -> None:
         new_rows = [{"suite_id": one, "ended_at_ms": 0} for one in suite_ids]
-        self._connection.execute(inserting(self._connection, suite_run).on_conflict_do_nothing(), new_rows)
+        self._connection.execute(insert_into(self._connection, suite_run).on_conflict_do_nothing(), new_rows)
 
     def next_end(self, suite_id: str, *, after_ms: int, before_ms: int) -> int | None:
         """Return when each live test of a suite has a result after one moment; None if one has none before another."""

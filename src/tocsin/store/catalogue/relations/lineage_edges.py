@@ -63,7 +63,7 @@ def find(connection: Connection, from_id: str, to_id: str) -> Edge | None:
     return None if row is None else edge_of(row)
 
 
-def touching(connection: Connection, entity_id: str) -> list[Edge]:
+def edges_touching(connection: Connection, entity_id: str) -> list[Edge]:
     """Return every edge that leads from or to an asset, or whose data it moves."""
     keys = (_EDGE.from_id, _EDGE.to_id)
     edge_keys = union(

@@ -15,7 +15,7 @@ from tocsin.chunks import chunks_of
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.store.database.documents import REFERENCE, from_text, reference_of
-from tocsin.store.database.engine import inserting, reading
+from tocsin.store.database.engine import insert_into, reading
 from tocsin.store.database.entity_tables import earlier_holder, former_name
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts
@@ -124,7 +124,7 @@ def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> N
             same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
             holder = connection.execute(select(former_name).where(*same)).one_or_none()
             if holder is not None:
-                earlier = inserting(connection, earlier_holder).on_conflict_do_nothing()
+                earlier = insert_into(connection, earlier_holder).on_conflict_do_nothing()
                 connection.execute(earlier, [dict(holder._mapping)])
                 connection.execute(delete(former_name).where(*same))
         former_rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in chunk]

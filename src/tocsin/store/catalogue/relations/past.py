@@ -198,7 +198,7 @@ def forget(connection: Connection, through: int) -> None:
     connection.execute(delete(tombstone).where(tombstone.c.log_offset <= through))
 
 
-def missing(connection: Connection, offsets: Collection[int]) -> dict[int, int]:
+def lost_relation_counts(connection: Connection, offsets: Collection[int]) -> dict[int, int]:
     """Return the number of lost relations of each deletion at these offsets that has lost any."""
     if not offsets:
         return {}

@@ -89,7 +89,7 @@ def write_again(connection: Connection, entity: Stored) -> None:
             connection.execute(insert(table), [dict(zip(columns, row, strict=True)) for row in table_rows])
 
 
-def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
+def queries_naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
     """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
     owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
     for chunk in chunks_of(entity_ids):

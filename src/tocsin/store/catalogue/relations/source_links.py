@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, and_, delete, or_, select
 
 from tocsin.model.source_link import SourceLink
-from tocsin.store.database.engine import inserting
+from tocsin.store.database.engine import insert_into
 from tocsin.store.database.source_tables import source_link
 from tocsin.store.database.tables import change_event, follow
 
@@ -25,7 +25,7 @@ class SqlSourceLinks:
     def put(self, source: str, link: SourceLink) -> None:
         """Remember a link in the place of what was remembered of it."""
         row = {"source": source, "kind": link.kind.value, "from_id": link.from_id, "to_id": link.to_id}
-        upsert = inserting(self._connection, source_link).values(row | {"digest": link.digest})
+        upsert = insert_into(self._connection, source_link).values(row | {"digest": link.digest})
         self._connection.execute(upsert.on_conflict_do_update(index_elements=_KEY, set_={"digest": link.digest}))
 
     def forget(self, source: str, link: SourceLink) -> None:

@@ -138,7 +138,7 @@ def _expand(connection: Connection, search: Search) -> Search:
     return replace(search, query=replace(search.query, node=node))
 
 
-def after_of(search: Search) -> tuple[Any, ...]:
+def page_end_of(search: Search) -> tuple[Any, ...]:
     """Return where an earlier page ended, as the columns hold it.
 
     Raises
@@ -194,7 +194,7 @@ def _sorted_hits(connection: Connection, search: Search) -> list[Hit]:
     order = _order(search)
     columns = [(_ENTRY[name], down) for name, down in order]
     query = matching(connection, search.query.node).narrow(select(*_HIT, *(column for column, _ in columns)))
-    query = query.where(*_filters(connection, search), _beyond(columns, after_of(search)))
+    query = query.where(*_filters(connection, search), _beyond(columns, page_end_of(search)))
     query = query.order_by(*(column.desc() if down else column for column, down in columns))
     hit_rows = connection.execute(query.limit(search.offset + search.size))
     return [Hit(row[0], row[1], _MENTIONED, tuple(row[len(_HIT) :])) for row in hit_rows]
@@ -202,7 +202,7 @@ def _sorted_hits(connection: Connection, search: Search) -> list[Hit]:
 
 def _ranked_hits(connection: Connection, search: Search) -> list[Hit]:
     needed_count, hits = search.offset + search.size, list[Hit]()
-    after = after_of(search)
+    after = page_end_of(search)
     for rank, ranked in _ranks(connection, search):
         if len(hits) >= needed_count:
             break

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, func, insert, or_, select, update
 from tocsin.flow.eventlog.retention import trusted_now_ms
 from tocsin.model.entity import Document
 from tocsin.model.retention import DAY_MS
-from tocsin.store.database.engine import inserting, reading, writing
+from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.retention_tables import removed_events, retention_state
 from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.removed import removed_until_ms
@@ -39,7 +39,7 @@ class RetentionProgress:
         """Begin a run; return False, and change nothing, while another one works."""
         free = or_(_STATE.runner.is_(None), _STATE.runner == run_id, func.abs(now_ms - _STATE.seen_at_ms) > _SILENT_MS)
         with writing(self._engine) as connection:
-            connection.execute(inserting(connection, retention_state).values(id=1).on_conflict_do_nothing())
+            connection.execute(insert_into(connection, retention_state).values(id=1).on_conflict_do_nothing())
             claim = update(retention_state).where(_THE_ROW, free).values(runner=run_id, seen_at_ms=now_ms)
             return bool(connection.execute(claim).rowcount)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, exists, func, or_, select
 from tocsin.chunks import chunks_of
 from tocsin.model.change import EventType
 from tocsin.store.database.documents import from_text, to_text
-from tocsin.store.database.engine import inserting
+from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import delete_by_key, is_one_of, present_keys, rows_by_key
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
@@ -32,7 +32,7 @@ def keep_deleted_states(connection: Connection, events: Sequence[ExpiredEvent]) 
     if not deletions:
         return
     query, texts = select(change_event.c.log_offset, *EVENT_TEXT), Texts(connection)
-    statement = inserting(connection, deleted_entity)
+    statement = insert_into(connection, deleted_entity)
     for row in rows_by_key(connection, query, change_event.c.log_offset, deletions):
         event = deletions[row.log_offset]
         state = {

@@ -8,7 +8,7 @@ from typing import Any
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import own
+from tocsin.model.inheritance import own_references
 from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS, TEXT_LISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY
@@ -80,7 +80,7 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
         yield token_of("tier.tagFQN", tag)
     values = {
         **document,
-        **{key: own(document.get(key) or ()) for key in REFERENCES},
+        **{key: own_references(document.get(key) or ()) for key in REFERENCES},
         "tags": [*member_tags, *_tags(document)],
         "tier": tiers,
     }
@@ -89,7 +89,7 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
 
 def _reference_keys(document: Document) -> Iterator[str]:
     for key in REFERENCES:
-        for reference in own(document.get(key) or ()):
+        for reference in own_references(document.get(key) or ()):
             yield from (token_of(f"{key}.{part}", reference[part]) for part in REFERENCE_KEYS if part in reference)
 
 

@@ -14,7 +14,7 @@ Leaf = TypeVar("Leaf")
 Leaf_co = TypeVar("Leaf_co", covariant=True)
 NewLeaf = TypeVar("NewLeaf")
 Result = TypeVar("Result")
-World = TypeVar("World")
+Context = TypeVar("Context")
 
 
 class Formula(Generic[Leaf_co]):
@@ -105,8 +105,8 @@ def leaves(formula: Formula[Leaf]) -> Iterator[Leaf]:
             yield leaf  # type: ignore[misc]  # whatever is none of the above
 
 
-def is_true(formula: Formula[Leaf], leaf_holds: Callable[[Leaf, World], bool], world: World) -> bool:
-    """Return whether ``formula`` is true where ``leaf_holds(leaf, world)`` is the truth of its leaves.
+def is_true(formula: Formula[Leaf], leaf_holds: Callable[[Leaf, Context], bool], context: Context) -> bool:
+    """Return whether ``formula`` is true where ``leaf_holds(leaf, context)`` is the truth of its leaves.
 
     Asks left to right, until the answer is certain. It runs for every event and alert: ``type`` and a loop take a third
     of the time of ``match`` and generators.
@@ -114,14 +114,14 @@ def is_true(formula: Formula[Leaf], leaf_holds: Callable[[Leaf, World], bool], w
     if type(formula) is And or type(formula) is Or:
         decisive = type(formula) is Or
         for operand in formula.operands:
-            if is_true(operand, leaf_holds, world) is decisive:
+            if is_true(operand, leaf_holds, context) is decisive:
                 return decisive
         return not decisive
     if type(formula) is Not:
-        return not is_true(formula.operand, leaf_holds, world)
+        return not is_true(formula.operand, leaf_holds, context)
     if type(formula) is Constant:
         return formula.holds
-    return leaf_holds(formula, world)  # type: ignore[arg-type]  # as above
+    return leaf_holds(formula, context)  # type: ignore[arg-type]  # as above
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def plan(
         show_json([one.to_wire(is_done=False) for one in planned])
     else:
         _show(planned)
-    if detailed_exitcode and _pending(planned):
+    if detailed_exitcode and _is_pending(planned):
         raise typer.Exit(CHANGES)
 
 
@@ -84,14 +84,14 @@ def apply(
         planned = plan_alerts(client, filed, prune=prune)
         if not as_json:
             _show(planned)
-            if _pending(planned) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
+            if _is_pending(planned) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
                 typer.echo("Nothing was written.")
                 return
         _check_deletions(planned, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
         applied = [_apply(client, one) for one in planned]
     if as_json:
         show_json([one.to_wire(is_done=True) for one in applied])
-    elif _pending(applied):
+    elif _is_pending(applied):
         typer.echo(f"Applied: {summary(applied, is_done=True)}")
 
 
@@ -241,7 +241,7 @@ def _check_deletions(planned: Sequence[PlannedAlert], *, is_confirmed: bool) -> 
         raise InvalidInput(f"This deletes {count_text(count, 'alert')}: add --yes to confirm it. Nothing was written.")
 
 
-def _pending(planned: Sequence[PlannedAlert]) -> bool:
+def _is_pending(planned: Sequence[PlannedAlert]) -> bool:
     return any(one.step is not PlanStep.UNCHANGED for one in planned)
 
 

@@ -101,7 +101,7 @@ def with_asked(
     return with_inherited(kind, document, find(place_of(entity_type, document)))
 
 
-def own(references: Collection[Document]) -> list[Document]:
+def own_references(references: Collection[Document]) -> list[Document]:
     """Return the references without those that a person read as inherited and sent back."""
     return [one for one in references if not (isinstance(one, dict) and one.get("inherited") is True)]
 

@@ -47,10 +47,10 @@ class ColumnChange:
                 return edits.retype_column(draft, self.column, kind) if kind else ()
 
 
-def drifts(
+def column_changes(
     assets: Sequence[Asset], tested: frozenset[tuple[str, str]], calendar: Calendar, rng: Random
 ) -> Iterator[ColumnChange]:
-    """Yield the drifts of the year, in no order; a column that is tested (table, column) is never dropped."""
+    """Yield the column changes of the year, in no order; a column that is tested (table, column) is never dropped."""
     sources = [asset for asset in assets if asset.layer in SOURCES]
     copies = {asset.inputs[0]: asset for asset in assets if asset.layer in ("raw", "staging") and asset.inputs}
     for source in rng.choices(sources, [_restlessness(one) for one in sources], k=_DRIFTS):
@@ -58,23 +58,23 @@ def drifts(
         column_name = _column(source, kind, tested, rng)
         day = rng.randint(15, 355)
         if column_name is not None:
-            drift = ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
-            yield drift
-            yield from _followers(drift, copies, (day, calendar), rng)
+            column_change = ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
+            yield column_change
+            yield from _followers(column_change, copies, (day, calendar), rng)
 
 
 def _followers(
-    drift: ColumnChange, copies: dict[str, Asset], since: tuple[int, Calendar], rng: Random
+    column_change: ColumnChange, copies: dict[str, Asset], since: tuple[int, Calendar], rng: Random
 ) -> Iterator[ColumnChange]:
     day, calendar = since
-    raw = copies.get(drift.fqn)
+    raw = copies.get(column_change.fqn)
     if raw is None:
         return
-    yield replace(drift, at_ms=calendar.by_night(day + 1, rng), fqn=raw.fqn)
+    yield replace(column_change, at_ms=calendar.by_night(day + 1, rng), fqn=raw.fqn)
     staging = copies.get(raw.fqn)
     if staging is not None and rng.random() < _FOLLOWED_BY_STAGING:
         at_ms = calendar.by_day(day + rng.randint(2, 7), rng)
-        yield replace(drift, at_ms=at_ms, actor=rng.choice(_STAGERS), fqn=staging.fqn)
+        yield replace(column_change, at_ms=at_ms, actor=rng.choice(_STAGERS), fqn=staging.fqn)
 
 
 def _column(source: Asset, kind: str, tested: frozenset[tuple[str, str]], rng: Random) -> str | None:
@@ -147,7 +147,7 @@ def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar,
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[EditingSession | ColumnChange] = [
         *_sessions(calendar, rng),
-        *drifts(catalogue, tested, calendar, rng),
+        *column_changes(catalogue, tested, calendar, rng),
     ]
     free_at_ms = 0  # one after another: an edit must find what the one before it left
     for moment in sorted(moments, key=lambda one: one.at_ms):

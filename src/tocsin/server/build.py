@@ -251,9 +251,9 @@ def _access_of(engine: Engine, writes: Writes, clock: Clock, revision: PeopleRev
 
 def _bounds_of(settings: CatalogueSettings, clock: Clock) -> Bounds:
     events, size = settings.events_per_person_per_hour, settings.event_bytes_per_person_per_hour
-    ledger = PersonalWriteCounts(clock, most_events=events, most_bytes=size)
+    write_counts = PersonalWriteCounts(clock, most_events=events, most_bytes=size)
     late_after_ms = int(settings.report_max_age_h * 3_600_000)
-    return Bounds(settings.most_patch_operations, settings.largest_document, ledger, late_after_ms)
+    return Bounds(settings.most_patch_operations, settings.largest_document, write_counts, late_after_ms)
 
 
 def _writes(

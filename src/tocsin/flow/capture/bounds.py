@@ -36,7 +36,7 @@ class WriteCounts(Protocol):
 
 
 class _Unlimited:
-    """The ledger of Tocsin's own parts."""
+    """The write counts of Tocsin's own parts."""
 
     def check(self, actor: Actor) -> None:
         """Refuse nothing."""
@@ -56,7 +56,7 @@ class Bounds:
     ----------
     patch_operations : most operations of a patch
     document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
-    ledger : how much each person writes
+    write_counts : how much each person writes
     late_after_ms : age from which a reported result or run notifies nobody; None for any age
     portion : most entities that one transaction of a person's hard deletion changes
     chunk_rows : most rows of a bulk request in one transaction
@@ -64,7 +64,7 @@ class Bounds:
 
     patch_operations: int = 10_000
     document_bytes: int = 8 * 1024 * 1024
-    ledger: WriteCounts = UNLIMITED
+    write_counts: WriteCounts = UNLIMITED
     late_after_ms: int | None = None
     portion: int = 1_000
     chunk_rows: int = 1_000

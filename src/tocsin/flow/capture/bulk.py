@@ -83,7 +83,7 @@ class EntityBulkWrites:
         self, row: _Row, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool
     ) -> list[Outcome]:
         kind = kind_of(entity_type)
-        self._bounds.ledger.check(actor)
+        self._bounds.write_counts.check(actor)
 
         def write_rows(batch: BatchedTransaction, chunk: Sequence[Document]) -> list[Outcome]:
             fqns = (probable_fqn(kind, request) for request in chunk if isinstance(request, dict))
@@ -140,7 +140,7 @@ class EntityBulkWrites:
                 record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds, self.rules)
                 written = work(record)
                 batch.append(record.events)
-                self._bounds.ledger.add(actor, record.events)  # of a rehearsal, too: it takes as long
+                self._bounds.write_counts.add(actor, record.events)  # of a rehearsal, too: it takes as long
         except Collision:
             raise
         except TocsinError as refused:

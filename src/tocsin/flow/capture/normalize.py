@@ -16,7 +16,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import INHERITED_KEYS, own
+from tocsin.model.inheritance import INHERITED_KEYS, own_references
 from tocsin.model.labels import CERTIFICATION
 from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.member_fqn import WORKED_OUT
@@ -142,7 +142,7 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
     if not isinstance(members, list):
         raise InvalidInput(f"{field} must be a list", field=field)
     if field in REFERENCE_LISTS:
-        return own(members) if field in INHERITED_KEYS else members
+        return own_references(members) if field in INHERITED_KEYS else members
     if not all(isinstance(member, dict) for member in members):
         raise InvalidInput(f"{field} must be a list of objects", field=field)
     normalized = [_member(field, member) for member in members]

@@ -305,7 +305,7 @@ class EntityWrites:
     def _attempt(
         self, work: Callable[[Record], Result], actor: Actor, at_ms: int | None, origin: ChangeOrigin | None
     ) -> Result:
-        self.bounds.ledger.check(actor)
+        self.bounds.write_counts.check(actor)
         with suppress(_RehearsalOver), self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
@@ -319,7 +319,7 @@ class EntityWrites:
             if deletedness and isinstance(result, Written):
                 result = replace(result, deletedness=deletedness)
         if not self._is_rehearsal:
-            self.bounds.ledger.add(actor, record.events)
+            self.bounds.write_counts.add(actor, record.events)
         return result
 
 

@@ -367,10 +367,10 @@ def _eviction_key(
     """Return the sort key for dropping alerts when a limit is exceeded: the largest is dropped first."""
     shares, of_person = _usage_by_alert(name, costs, creators), defaultdict[str, float](float)
     for alert_id, share in shares.items():
-        of_person[_payer(alert_id, creators)] += share
+        of_person[_person_of(alert_id, creators)] += share
     return lambda alert_id: (
         alert_id in creators,
-        of_person[_payer(alert_id, creators)],
+        of_person[_person_of(alert_id, creators)],
         shares[alert_id],
         costs[alert_id].weight,
         alert_id,
@@ -381,15 +381,15 @@ def _usage_by_alert(name: str, costs: Mapping[str, PlanCost], creators: Mapping[
     """Return how much of a resource each alert uses; a kind of test is divided among the people who use it."""
     if name != "shapes":
         return {alert_id: _amount(name, cost) for alert_id, cost in costs.items()}
-    uses = Counter((_payer(alert_id, creators), shape) for alert_id, cost in costs.items() for shape in cost.shapes)
+    uses = Counter((_person_of(alert_id, creators), shape) for alert_id, cost in costs.items() for shape in cost.shapes)
     people = Counter(shape for _, shape in uses)
     return {
-        alert_id: sum(1 / (people[shape] * uses[_payer(alert_id, creators), shape]) for shape in cost.shapes)
+        alert_id: sum(1 / (people[shape] * uses[_person_of(alert_id, creators), shape]) for shape in cost.shapes)
         for alert_id, cost in costs.items()
     }
 
 
-def _payer(alert: str, creators: Mapping[str, str]) -> str:
+def _person_of(alert: str, creators: Mapping[str, str]) -> str:
     return creators.get(alert, "")
 
 

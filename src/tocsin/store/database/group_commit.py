@@ -62,7 +62,7 @@ class Turns:
 
     def __init__(self, engine: Engine, limits: WriterLimits) -> None:
         self._engine, self._limits = engine, limits
-        self._turnstile = WriterQueue(engine.url.database)
+        self._writer_queue = WriterQueue(engine.url.database)
         self._log = Path(f"{engine.url.database}-wal")
         self._checkpointed_s = time.monotonic()
         self._checkpoint_not_before_s = 0.0
@@ -112,10 +112,10 @@ class Turns:
             if self._transaction is None:
                 if self._connection is None or self._connection.closed:
                     self._connection = self._open_connection()
-                self._turnstile.enter(until_s)
+                self._writer_queue.enter(until_s)
                 self._transaction = _Transaction(self._connection, self._limits)
         except BaseException:
-            self._turnstile.leave()
+            self._writer_queue.leave()
             self._turn.release()
             raise
         return self._transaction
@@ -129,7 +129,7 @@ class Turns:
                     transaction.commit()
                     self._checkpoint_if_due(transaction.connection)
                 finally:
-                    self._turnstile.leave()
+                    self._writer_queue.leave()
         finally:
             self._turn.release()
 
@@ -169,7 +169,7 @@ class Turns:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-            self._turnstile.close()
+            self._writer_queue.close()
 
     def _open_connection(self) -> Connection:
         """Return a connection for writers only: nobody else writes, so its cache stays valid."""

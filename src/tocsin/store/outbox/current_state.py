@@ -42,10 +42,10 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
     incidents_by_notification = {entry.notification_id: _incidents_of(entry, opened) for entry in failing}
 
-    def with_own(entry: Entry) -> Entry:
+    def with_own_incidents(entry: Entry) -> Entry:
         return replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
 
-    return [replace(dispatch, entries=tuple(map(with_own, dispatch.entries))) for dispatch in dispatches]
+    return [replace(dispatch, entries=tuple(map(with_own_incidents, dispatch.entries))) for dispatch in dispatches]
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:

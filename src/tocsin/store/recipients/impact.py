@@ -108,7 +108,7 @@ class _Steps:
 
 def _outgoing_edges(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
     for chunk in chunks_of(ids):
-        yield from edges.read(connection, edges.EDGES.where(edges.leaving(chunk)).limit(limit))
+        yield from edges.read(connection, edges.EDGES.where(edges.leads_from(chunk)).limit(limit))
 
 
 def _first(connection: Connection, root: Document) -> Iterator[Edge]:

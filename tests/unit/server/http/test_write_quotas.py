@@ -27,9 +27,9 @@ MADE = CapturedEvent(
 )
 
 
-def retry_after_s(ledger: PersonalWriteCounts, actor: Actor = MALLORY) -> int | None:
+def retry_after_s(write_counts: PersonalWriteCounts, actor: Actor = MALLORY) -> int | None:
     try:
-        ledger.check(actor)
+        write_counts.check(actor)
     except TooManyRequests as error:
         return error.retry_after_s
     return None
@@ -38,17 +38,17 @@ def retry_after_s(ledger: PersonalWriteCounts, actor: Actor = MALLORY) -> int | 
 @pytest.mark.parametrize(("most_events", "most_bytes"), [(3, 10**9), (10**9, 3 * len(MADE.event.to_json()))])
 def test_who_has_written_as_much_as_an_hour_allows_waits_for_the_next(most_events: int, most_bytes: int) -> None:
     clock = FixedClock(HOUR_MS - 60_000)
-    ledger = PersonalWriteCounts(clock, most_events=most_events, most_bytes=most_bytes)
-    ledger.add(MALLORY, [MADE, MADE])
-    assert retry_after_s(ledger) is None
-    ledger.add(MALLORY, [MADE])
-    assert (retry_after_s(ledger), retry_after_s(ledger, Actor("2", "alice"))) == (60, None)
+    write_counts = PersonalWriteCounts(clock, most_events=most_events, most_bytes=most_bytes)
+    write_counts.add(MALLORY, [MADE, MADE])
+    assert retry_after_s(write_counts) is None
+    write_counts.add(MALLORY, [MADE])
+    assert (retry_after_s(write_counts), retry_after_s(write_counts, Actor("2", "alice"))) == (60, None)
     clock.advance(60_000)
-    assert retry_after_s(ledger) is None
+    assert retry_after_s(write_counts) is None
 
 
 @pytest.mark.parametrize("actor", [Actor("1", "a", is_admin=True), Actor("1", "b", is_bot=True)])
 def test_administrators_and_bots_write_as_much_as_they_like(actor: Actor) -> None:
-    ledger = PersonalWriteCounts(FixedClock(0), most_events=1, most_bytes=1)
-    ledger.add(actor, [MADE] * 3)
-    assert retry_after_s(ledger, actor) is None
+    write_counts = PersonalWriteCounts(FixedClock(0), most_events=1, most_bytes=1)
+    write_counts.add(actor, [MADE] * 3)
+    assert retry_after_s(write_counts, actor) is None

@@ -51,7 +51,7 @@ def between(from_id: str, to_id: str) -> Any:  # Any: SQLAlchemy's condition
     return and_(_EDGE.from_id == from_id, _EDGE.to_id == to_id)
 
 
-def leaving(ids: Collection[str]) -> Any:  # Any: as above
+def leads_from(ids: Collection[str]) -> Any:  # Any: as above
     """Return the condition that an edge leads from one of these."""
     return _EDGE.from_id.in_(ids)
 

@@ -23,7 +23,7 @@ from bench.running import Served, open_store, serving, settings_in
 from tocsin.model.entity import Document
 from tocsin.search.parse import parse
 from tocsin.settings import Settings
-from tocsin.store.catalogue.search.matching import matching
+from tocsin.store.catalogue.search.matching import match_of
 from tocsin.store.catalogue.search.writes import Entry, SearchWrites
 from tocsin.store.database.documents import to_text
 from tocsin.store.database.engine import is_sqlite, reading, writing
@@ -112,7 +112,7 @@ def _measure_store(engine: Engine, served: Served, store: str, size: int) -> lis
 
 def _bare_ms(connection: Connection, q: str) -> float:
     """Return how long the index of words takes to name ten entries that answer."""
-    condition = matching(connection, parse(q).node)
+    condition = match_of(connection, parse(q).node)
     query = select(NUMBER).select_from(search_words).limit(10)
     query = query if condition.words is None else query.where(condition.words)
     started_s = time.perf_counter()

@@ -107,7 +107,7 @@ def differences(before: Document, after: Document, place: str = "") -> Iterator[
     """Yield the fields that differ between two states; members of lists are paired by their identity, else by place."""
     for key in dict.fromkeys((*before, *after)):
         path = f"{place}.{key}" if place else key
-        yield from _between(before.get(key), after.get(key), path)
+        yield from _differences(before.get(key), after.get(key), path)
 
 
 def secret_differences(applied: Applied) -> Iterator[FieldDifference]:
@@ -170,7 +170,7 @@ def _without_ids(alert: Document) -> Document:
     return alert | {"destinations": plain}
 
 
-def _between(old: Any, new: Any, place: str) -> Iterator[FieldDifference]:  # Any: JSON values
+def _differences(old: Any, new: Any, place: str) -> Iterator[FieldDifference]:  # Any: JSON values
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
@@ -190,7 +190,7 @@ def _are_members(value: object) -> bool:
 def _between_members(old: list[Document] | None, new: list[Document] | None, place: str) -> Iterator[FieldDifference]:
     old_members = {_identity(member, index): (index, member) for index, member in enumerate(old or ())}
     for index, member in enumerate(new or ()):
-        yield from _between(old_members.pop(_identity(member, index), (0, None))[1], member, f"{place}[{index}]")
+        yield from _differences(old_members.pop(_identity(member, index), (0, None))[1], member, f"{place}[{index}]")
     for index, member in old_members.values():
         yield FieldDifference(f"{place}[{index}]", member, None)
 

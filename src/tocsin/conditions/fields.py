@@ -239,7 +239,7 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         reduced_changes = (reduce_change(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
         return tuple(dict.fromkeys(one for one in reduced_changes if one is not None))
     if name == CHANGED_TOGETHER:
-        return together(str(path) for path in values_of(FIELD_CHANGED, logged) if path)
+        return text_of_set(str(path) for path in values_of(FIELD_CHANGED, logged) if path)
     if name in CLOSURES:
         return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closure_of(name, str(one)))
     if name == PLACE:
@@ -253,7 +253,7 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
 
 
-def together(changed: Iterable[str]) -> tuple[str, ...]:
+def text_of_set(changed: Iterable[str]) -> tuple[str, ...]:
     """Return the names of changed fields as one text, sorted, without the paths below them; none if there are none."""
     names = sorted({path for path in changed if "." not in path})
     return (SEPARATOR.join(names),) if names else ()

@@ -13,7 +13,7 @@ from itertools import combinations, product
 from math import prod
 
 from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
-from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, together
+from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, text_of_set
 from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
 from tocsin.conditions.streaks import (
     check_verdict,
@@ -91,7 +91,8 @@ def _only_fields(names: Texts) -> Node:
         raise InvalidCondition(f"onlyFieldsChanged takes at most {_MOST_FIELDS} fields")
     sizes = range(1, len(set(names)) + 1)
     return has(
-        CHANGED_TOGETHER, tuple(one for size in sizes for some in combinations(names, size) for one in together(some))
+        CHANGED_TOGETHER,
+        tuple(one for size in sizes for some in combinations(names, size) for one in text_of_set(some)),
     )
 
 

@@ -125,7 +125,7 @@ def tree_of(pattern: str) -> Pattern:
     return _PatternReader(pattern, _Dialect.JAVA).alternatives(depth=0).node
 
 
-def backtracking(pattern: str) -> str:
+def backtracking_pattern(pattern: str) -> str:
     """Return ``pattern``, as ``translate`` wrote it, for an engine that backtracks, such as Java's.
 
     Of a part of fixed width between two ``.*`` the first match is as good as any later one; an atomic group

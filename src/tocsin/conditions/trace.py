@@ -74,7 +74,7 @@ def trace_condition(written: Written, logged: LoggedEvent) -> Trace:
             return Trace(text_of(written), written.at, verdict, "not", (part,))
         case Junction(operator=operator, operands=operands):
             parts = tuple(trace_condition(one, logged) for one in operands)
-            verdict = _together(operator, [part.holds for part in parts])
+            verdict = _joined_verdict(operator, [part.holds for part in parts])
             return Trace(text_of(written), start_of(written), verdict, operator, parts)
         case _:
             node = check(written)
@@ -83,7 +83,7 @@ def trace_condition(written: Written, logged: LoggedEvent) -> Trace:
             return Trace(text_of(written), start_of(written), verdict, observations=tuple(values_read_by(node, logged)))
 
 
-def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
+def _joined_verdict(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
     """Return the verdict of verdicts joined by "and" or "or", if it does not depend on the open ones."""
     decisive = operator == "or"
     if decisive in verdicts:

@@ -29,7 +29,7 @@ from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import PipelineSettings
 from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
-from tocsin.spark.lake import between, is_between, status_events
+from tocsin.spark.lake import is_between, span_events, status_events
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.catalogue.alerts.audit import AuditRows
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -164,7 +164,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
             "audit_messages": parts.audit_rows.messages(*span),
         },
     )
-    events = between(session, history.place, history.extent(), *span)
+    events = span_events(session, history.place, history.extent(), *span)
     evaluated = without_pairs(events, parts.audit_rows.withheld(*span))
     matched = matches(evaluated, subject.index, columns=("event_id",)).select(*MATCHED.names)
     if subject.at_reports is not None:

@@ -38,7 +38,7 @@ from tocsin.conditions.nodes import (
     TextTest,
     Value,
 )
-from tocsin.conditions.patterns import MAX_VALUE, backtracking
+from tocsin.conditions.patterns import MAX_VALUE, backtracking_pattern
 from tocsin.logic import Algebra, fold
 from tocsin.spark.field_columns import column_of, texts_of
 
@@ -88,7 +88,7 @@ def condition(node: Node) -> Column:
 
 def whole_pattern(pattern: str) -> str:
     """Return ``pattern`` as Java takes it to match a whole value, dot meaning anything."""
-    return f"{_WHOLE_BEGINS}{backtracking(pattern)}{_WHOLE_ENDS}"
+    return f"{_WHOLE_BEGINS}{backtracking_pattern(pattern)}{_WHOLE_ENDS}"
 
 
 def inner_pattern(pattern: str) -> str:

@@ -108,7 +108,7 @@ def history(session: SparkSession, place: HistoryLocation, extent: Extent, windo
     return stored.union(_within(log_events(session, place, extent.lake_end, extent.log_end), window))
 
 
-def between(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
+def span_events(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of lake and log, as ``EVENTS``: one row per event."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
     stored = lake_events(session, place, met, ALWAYS).where(is_between(after, through))
@@ -120,7 +120,7 @@ def history_through(session: SparkSession, place: HistoryLocation, extent: Exten
     """Return every event of ``extent`` up to ``cut``, each once, as ``EVENTS``: one row per event."""
     window = Window(cut.since_ms, cut.until_ms)
     if cut.through is not None:
-        return _within(between(session, place, extent, 0, min(cut.through, extent.log_end)), window)
+        return _within(span_events(session, place, extent, 0, min(cut.through, extent.log_end)), window)
     return history(session, place, extent, window)
 
 

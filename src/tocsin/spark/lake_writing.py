@@ -116,7 +116,7 @@ class LogWriting(SegmentWriting):
         """Take numbers of ranges, and write their events."""
         numbers = chain.from_iterable(batch["id"].to_pylist() for batch in batches)
         events = chain.from_iterable(read_range(self.place.url, self.ranges[number]) for number in numbers)
-        return self._write(map(_with_date, _together(events)))
+        return self._write(map(_with_date, _row_groups(events)))
 
 
 def files_in(batches: Iterable[pa.RecordBatch]) -> list[SegmentFile]:
@@ -124,7 +124,7 @@ def files_in(batches: Iterable[pa.RecordBatch]) -> list[SegmentFile]:
     return [SegmentFile(**json.loads(text)) for batch in batches for text in batch["file"].to_pylist()]
 
 
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield batches joined to the size of a row group: the fewer, the fewer files where days alternate."""
     joined: list[pa.RecordBatch] = []
     for batch in batches:

@@ -8,7 +8,7 @@ from tocsin.conditions.patterns import (
     MAX_PATTERN,
     MAX_VALUE,
     PatternError,
-    backtracking,
+    backtracking_pattern,
     is_match,
     literal_inside,
     translate,
@@ -77,7 +77,7 @@ def test_a_pattern_matches_the_whole_value(pattern: str, value: str, expected: b
     ],
 )
 def test_fixed_parts_between_open_repeats_are_not_tried_again(pattern: str, expected: str) -> None:
-    assert backtracking(translate(pattern)) == expected
+    assert backtracking_pattern(translate(pattern)) == expected
 
 
 @pytest.mark.parametrize("pattern", RUNAWAY)

@@ -40,7 +40,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     """
     record.rules.check_removal(record, target)
     is_for_good = hard or not _can_be_soft(target)
-    affected = _entities_below(record, target) if is_for_good else list_softly_deleted_below(record, target)
+    affected = _descendants_of(record, target) if is_for_good else list_softly_deleted_below(record, target)
     if affected and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
@@ -59,7 +59,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
 
 def list_softly_deleted_below(record: Record, target: Stored) -> list[Stored]:
     """Return what a soft deletion of an entity includes; each has an event, before that of the entity."""
-    return [one for one in _entities_below(record, target) if not one.is_deleted and _can_be_soft(one)]
+    return [one for one in _descendants_of(record, target) if not one.is_deleted and _can_be_soft(one)]
 
 
 def forget_portion(record: Record, target: Stored, after: str, *, only_check: bool) -> str | None:
@@ -106,9 +106,8 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
     """
     deletion = _deletion_of(record, target)
-    descendants = [
-        one for one in _entities_below(record, target) if one.is_deleted and _deletion_of(record, one) == deletion
-    ]
+    below = _descendants_of(record, target)
+    descendants = [one for one in below if one.is_deleted and _deletion_of(record, one) == deletion]
     present = {target.id, *(one.id for one in descendants)}
     lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
     back = [one for one in descendants if one.id not in lacking]
@@ -226,7 +225,7 @@ def _restore_one(record: Record, entity: Stored) -> Written:
     return record.change(entity, entity.document | {"deleted": False}, EventType.ENTITY_RESTORED)
 
 
-def _entities_below(record: Record, target: Stored) -> list[Stored]:
+def _descendants_of(record: Record, target: Stored) -> list[Stored]:
     types = types_below(target.entity_type)
     if "table" in (target.entity_type, *types):
         types += _UNDER_TABLE

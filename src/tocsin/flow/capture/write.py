@@ -184,7 +184,7 @@ class Record:
                 old = self._rearrange(old, fields)
             return self.note(old, beside) if beside else Written(old.document, None)
         if beside:
-            difference = replace(difference, change=_together(difference.change, beside))
+            difference = replace(difference, change=_join_changes(difference.change, beside))
         breaking = is_breaking(old.entity_type, difference.change)
         if since is not None and not breaking:
             return self._extend(old, fields, since, difference)
@@ -349,6 +349,6 @@ def _as_in_events(document: Document) -> Document:
     return stated
 
 
-def _together(first: ChangeDescription, second: ChangeDescription) -> ChangeDescription:
+def _join_changes(first: ChangeDescription, second: ChangeDescription) -> ChangeDescription:
     keys = ("fields_added", "fields_updated", "fields_deleted")
     return first.model_copy(update={key: (*getattr(first, key), *getattr(second, key)) for key in keys})

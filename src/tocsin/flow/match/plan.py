@@ -140,10 +140,10 @@ def at_reports(plans: Iterable[Plan]) -> list[Plan]:
 
 def between_reports(plans: Iterable[Plan]) -> list[Plan]:
     """Return the plans for events without streaks: those of ``at_reports`` only match events without a report."""
-    return [narrowed for plan in plans if (narrowed := _between(plan)) is not None]
+    return [narrowed for plan in plans if (narrowed := _without_streaks(plan)) is not None]
 
 
-def _between(plan: Plan) -> Plan | None:
+def _without_streaks(plan: Plan) -> Plan | None:
     if plan.node is None or not plan.asks_of_streaks:
         return plan
     is_report = Present(FieldValue("reportedAt"))

@@ -44,11 +44,11 @@ def merge_candidates(ways: Iterable[Candidate]) -> Iterable[Recipient]:
         if before is None:
             recipients_by_key[channel, key] = Recipient(channel, key, target, user_id, (reason,))
         elif reason not in before.reasons or user_id != before.user_id:
-            recipients_by_key[channel, key] = _together(before, user_id, reason)
+            recipients_by_key[channel, key] = _with_reason(before, user_id, reason)
     return recipients_by_key.values()
 
 
-def _together(recipient: Recipient, user_id: str | None, reason: Reason) -> Recipient:
+def _with_reason(recipient: Recipient, user_id: str | None, reason: Reason) -> Recipient:
     user_ids = [known for known in (recipient.user_id, user_id) if known]
     reasons = (
         recipient.reasons

@@ -139,12 +139,12 @@ def next_slot(slot: Slot) -> Slot:
     if slot.wait is not None:
         return slot._replace(due_at_ms=slot.wait.following_ms(slot.due_at_ms))
     if slot.window_ms:
-        return following(slot, slot.due_at_ms + slot.window_ms)
+        return waiting_slot(slot, slot.due_at_ms + slot.window_ms)
     timing, alert = slot.timing or IMMEDIATE, slot.subscription_id
     return decide(timing, slot.due_at_ms, subscription_id=alert, gathering=Gathering.SUMMARY)
 
 
-def following(slot: Slot, due_at_ms: int) -> Slot:
+def waiting_slot(slot: Slot, due_at_ms: int) -> Slot:
     """Return the slot of a paced notification that waits for others until ``due_at_ms``."""
     return slot._replace(due_at_ms=due_at_ms, is_first=False)
 

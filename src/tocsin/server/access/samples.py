@@ -37,7 +37,7 @@ def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Doc
 
     Where anything is masked, so is a column that the asset does not have: what it holds may come from there.
     """
-    masked, column_names = masked_columns(asset, tags), _spellings(_every(_columns(asset)))
+    masked, column_names = masked_columns(asset, tags), _spellings(_column_paths(_columns(asset)))
     is_private = bool(masked) or _carries(asset.get("tags"), tags)
     hidden = [name in masked or (is_private and name not in column_names) for name in sample["columns"]]
     sample_rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
@@ -64,11 +64,11 @@ def _spellings(paths: Iterable[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(spelling for path in paths for spelling in (fqn.join(path), ".".join(path)))
 
 
-def _every(columns: Collection[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _column_paths(columns: Collection[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for column in columns:
         path = (*above, column["name"])
         yield path
-        yield from _every(column.get("children") or (), path)
+        yield from _column_paths(column.get("children") or (), path)
 
 
 def _masked_paths(

@@ -44,7 +44,7 @@ class PersonalWriteCounts:
         if actor.is_admin or actor.is_bot:
             return
         now_ms = self._clock.now_ms()
-        written = self._written_by(actor, now_ms)
+        written = self._counts_of(actor, now_ms)
         if written.events >= self._most_events or written.size >= self._most_bytes:
             wait_s = (_HOUR_MS - now_ms % _HOUR_MS + 999) // 1000
             raise TooManyRequests(
@@ -61,11 +61,11 @@ class PersonalWriteCounts:
         size = sum(len(one.event.to_json()) for one in events)
         now_ms = self._clock.now_ms()
         with self._lock:
-            written = self._written_by(actor, now_ms)
+            written = self._counts_of(actor, now_ms)
             written.events += len(events)
             written.size += size
 
-    def _written_by(self, actor: Actor, now_ms: int) -> _Written:
+    def _counts_of(self, actor: Actor, now_ms: int) -> _Written:
         if self._hour != (hour := now_ms // _HOUR_MS):
             self._hour, self._written = hour, defaultdict(_Written)
         return self._written[actor.id]

@@ -15,7 +15,7 @@ from sqlalchemy import BigInteger, Connection, Row, Select, and_, cast, select, 
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.decide import Slot
-from tocsin.flow.schedule.messages import ScheduledNotification, following, in_slot, next_slot, slot_order
+from tocsin.flow.schedule.messages import ScheduledNotification, in_slot, next_slot, slot_order, waiting_slot
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.database.bulk import BulkInsert
@@ -129,11 +129,11 @@ class _Pace:
         last = self._latest.get(group)
         if last is None:
             is_alone = self._counts[group] == 1
-            return _Turn(slot if is_alone else following(slot, slot.due_at_ms))
+            return _Turn(slot if is_alone else waiting_slot(slot, slot.due_at_ms))
         if last.open_id is not None:
-            return _Turn(following(slot, last.at_ms), last.open_id)
+            return _Turn(waiting_slot(slot, last.at_ms), last.open_id)
         is_ahead = last.is_planned and last.at_ms > slot.due_at_ms
-        return _Turn(following(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
+        return _Turn(waiting_slot(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
 
 
 def _groups_of(notification: ScheduledNotification) -> list[Group | None]:

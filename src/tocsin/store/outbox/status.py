@@ -65,7 +65,7 @@ class DestinationStatuses:
         with writing(self._engine) as connection:
             connection.execute(message.update().where(waits).values(due_at_ms=now_ms, wait_ms=0))
             resumed = {**_health_columns(Breaker(), Failing()), "next_attempt_ms": None}
-            of_status = _here(subscription_id, destination_id)
+            of_status = _is_of(subscription_id, destination_id)
             connection.execute(destination_status.update().where(of_status).values(**resumed))
 
     def unreported_failures(self) -> list[DestinationFailure]:
@@ -85,7 +85,7 @@ class DestinationStatuses:
 
     def mark_reported(self, failure: DestinationFailure) -> None:
         """Note that a failure was reported, unless another streak has begun since."""
-        same = _here(failure.subscription_id, failure.destination_id) & (_AT.failing_since_ms == failure.since_ms)
+        same = _is_of(failure.subscription_id, failure.destination_id) & (_AT.failing_since_ms == failure.since_ms)
         with writing(self._engine) as connection:
             connection.execute(destination_status.update().where(same).values(reported_percent=failure.percent))
 
@@ -192,5 +192,5 @@ def _standing(row: Row[*tuple[Any, ...]]) -> DestinationStatus:  # Any: a column
     )
 
 
-def _here(subscription_id: str, destination_id: str) -> ColumnElement[bool]:
+def _is_of(subscription_id: str, destination_id: str) -> ColumnElement[bool]:
     return and_(_AT.subscription_id == subscription_id, _AT.destination_id == destination_id)

@@ -159,14 +159,14 @@ def _rich_text(blocks: Iterable[RichBlock]) -> Block:
 
 
 def _elements(blocks: Iterable[RichBlock]) -> Iterator[Block]:
-    for (kind, level, is_ordered), group in groupby(blocks, key=_alike):
+    for (kind, level, is_ordered), group in groupby(blocks, key=_list_kind_of):
         if kind is BlockKind.POINT:
             yield _list([_section(one.spans) for one in group], level, is_ordered=is_ordered)
         else:
             yield from map(_element, group)
 
 
-def _alike(block: RichBlock) -> tuple[BlockKind, int, bool]:
+def _list_kind_of(block: RichBlock) -> tuple[BlockKind, int, bool]:
     """Return what points have in common that are one list."""
     return block.kind, block.level, block.marker[:1].isdigit()
 

@@ -140,7 +140,7 @@ def _firings(connection: Connection, criteria: HistoryAsked, limit: int, before:
         query = query.where(row.log_offset < before.log_offset)
     if criteria.window != ALWAYS:
         query = query.join(change_event, _EVENT.log_offset == row.log_offset)
-    firings = connection.execute(_limited_to(query, criteria.window).order_by(row.log_offset.desc()).limit(limit))
+    firings = connection.execute(_in_window(query, criteria.window).order_by(row.log_offset.desc()).limit(limit))
     return {HistoryPlace(offset, is_firing=True): Counts(*counts) for offset, *counts in firings}
 
 
@@ -156,11 +156,11 @@ def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: H
         query = query.where(is_report if HistoryKind.REPORT in kinds else ~is_report)
     if before is not None:
         query = query.where(_EVENT.log_offset < before.log_offset + before.is_firing)
-    offsets = connection.scalars(_limited_to(query, criteria.window).order_by(_EVENT.log_offset.desc()).limit(limit))
+    offsets = connection.scalars(_in_window(query, criteria.window).order_by(_EVENT.log_offset.desc()).limit(limit))
     return {HistoryPlace(offset, is_firing=False): None for offset in offsets}
 
 
-def _limited_to(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+def _in_window(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
     if window.since_ms is not None:
         query = query.where(_EVENT.timestamp_ms >= window.since_ms)
     return query if window.until_ms is None else query.where(_EVENT.timestamp_ms <= window.until_ms)

@@ -78,7 +78,7 @@ class Lineage:
         NotFound : there is no such edge
         """
         with reading(self._engine) as connection:
-            stored_edges = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
+            stored_edges = edges.read(connection, edges.EDGES.where(edges.joins(from_id, to_id)))
         if not stored_edges:
             raise NotFound(f"lineage edge from {from_id} to {to_id} not found")
         return stored_edges[0]

@@ -167,7 +167,7 @@ def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
     if root:
         above = {one: teams | ({root["id"]} if root["id"] != one else set()) for one, teams in above.items()}
     roles = _references(connection, {team for teams in above.values() for team in teams}, "defaultRoles")
-    return {one: _together(roles, teams) for one, teams in above.items()}
+    return {one: _merge_lists(roles, teams) for one, teams in above.items()}
 
 
 def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
@@ -184,7 +184,7 @@ def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
                 teams |= {team} if team in domains_by_team else set()
                 waiting += [] if team in domains_by_team else up.get(team, ())
         if teams:
-            inherited[member_id] = _together(domains_by_team, teams)
+            inherited[member_id] = _merge_lists(domains_by_team, teams)
     return inherited
 
 
@@ -232,6 +232,6 @@ def _references(connection: Connection, team_ids: Collection[str], field: str) -
     return references_by_key(rows_by_key(connection, query.order_by(_ENTITY.fqn), link.entity_id, team_ids))
 
 
-def _together(lists: Lists, keys: Collection[str]) -> list[Document]:
+def _merge_lists(lists: Lists, keys: Collection[str]) -> list[Document]:
     by_id = {one["id"]: one for key in keys for one in lists.get(key, ())}
     return sorted(by_id.values(), key=lambda one: str(one["fullyQualifiedName"]))

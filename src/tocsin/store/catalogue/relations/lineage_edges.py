@@ -46,7 +46,7 @@ def edge_of(row: Any) -> Edge:  # Any: a row of EDGES
     return Edge(from_, to, _columns(details, _made_full(from_), _made_full(to)))
 
 
-def between(from_id: str, to_id: str) -> Any:  # Any: SQLAlchemy's condition
+def joins(from_id: str, to_id: str) -> Any:  # Any: SQLAlchemy's condition
     """Return the condition that an edge is the one between these two."""
     return and_(_EDGE.from_id == from_id, _EDGE.to_id == to_id)
 
@@ -58,7 +58,7 @@ def leads_from(ids: Collection[str]) -> Any:  # Any: as above
 
 def find(connection: Connection, from_id: str, to_id: str) -> Edge | None:
     """Return the edge between two assets, held until the transaction ends; None if there is none."""
-    query = EDGES.where(between(from_id, to_id)).with_for_update(of=tables.lineage_edge)
+    query = EDGES.where(joins(from_id, to_id)).with_for_update(of=tables.lineage_edge)
     row = connection.execute(query).one_or_none()
     return None if row is None else edge_of(row)
 
@@ -102,7 +102,7 @@ def put(connection: Connection, from_: Stored, to: Stored, details: Document) ->
 
 def remove(connection: Connection, from_id: str, to_id: str) -> dict[str, object] | None:
     """Remove an edge; return its ``other_type`` and ``since_offset``, None if there was none."""
-    deletion = delete(tables.lineage_edge).where(between(from_id, to_id)).returning(_EDGE.to_type, _EDGE.since_offset)
+    deletion = delete(tables.lineage_edge).where(joins(from_id, to_id)).returning(_EDGE.to_type, _EDGE.since_offset)
     row = connection.execute(deletion).first()
     carried = and_(_CARRIER.from_id == from_id, _CARRIER.to_id == to_id)
     connection.execute(delete(lineage_carrier).where(carried))

@@ -123,7 +123,7 @@ def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one
     return select(_ENTRY.entity_id).where(_is_among(condition))
 
 
-def matching(connection: Connection, node: Node) -> Matching:
+def match_of(connection: Connection, node: Node) -> Matching:
     """Return what ``node`` means on this store."""
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
     parts = operands_of(node, And)

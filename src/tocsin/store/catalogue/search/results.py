@@ -23,7 +23,7 @@ from tocsin.search.nodes import Node, Words
 from tocsin.search.parse import Query
 from tocsin.search.tokens import name_of
 from tocsin.store.catalogue.access.visibility import visible
-from tocsin.store.catalogue.search.matching import expand_inherited, matching
+from tocsin.store.catalogue.search.matching import expand_inherited, match_of
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import fetch_rows, reading
@@ -102,7 +102,7 @@ class SearchIndex:
         """Return how many entries answer; unless ``is_exact``, counting ends at ``COUNTED_THROUGH``."""
         with reading(self._engine) as connection:
             search = _expand(connection, search)
-            query = matching(connection, search.query.node).narrow(select(literal(1)))
+            query = match_of(connection, search.query.node).narrow(select(literal(1)))
             query = query.where(*_filters(connection, search))
             counted = (query if is_exact else query.limit(COUNTED_THROUGH + 1)).subquery()
             total = int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
@@ -122,7 +122,7 @@ class SearchIndex:
         value, number = _ENTRY[column], func.count()
         with reading(self._engine) as connection:
             search = _expand(connection, search)
-            query = matching(connection, search.query.node).narrow(select(value, number))
+            query = match_of(connection, search.query.node).narrow(select(value, number))
             query = query.where(*_filters(connection, search), value.is_not(None)).group_by(value)
             value_rows = connection.execute(query.order_by(number.desc(), value).limit(limit))
             return [(row[0], int(row[1])) for row in value_rows]
@@ -193,7 +193,7 @@ def _order(search: Search) -> list[tuple[str, bool]]:
 def _sorted_hits(connection: Connection, search: Search) -> list[Hit]:
     order = _order(search)
     columns = [(_ENTRY[name], down) for name, down in order]
-    query = matching(connection, search.query.node).narrow(select(*_HIT, *(column for column, _ in columns)))
+    query = match_of(connection, search.query.node).narrow(select(*_HIT, *(column for column, _ in columns)))
     query = query.where(*_filters(connection, search), _beyond(columns, page_end_of(search)))
     query = query.order_by(*(column.desc() if down else column for column, down in columns))
     hit_rows = connection.execute(query.limit(search.offset + search.size))
@@ -219,20 +219,23 @@ def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select
     free, node = " ".join(search.query.free), search.query.node
     mentioned = literal(_MENTIONED)
     if not free:
-        yield mentioned, matching(connection, node).narrow(select(*_HIT, mentioned))
+        yield mentioned, match_of(connection, node).narrow(select(*_HIT, mentioned))
         return
     searched_name = name_of(free)
     is_whole = or_(_ENTRY.name_words == searched_name, _ENTRY.display_words == searched_name, _ENTRY.fqn == free)
     exact = literal(_WHOLE)
-    matches = matching(connection, node).narrow_one_by_one(select(*_HIT, exact))
+    matches = match_of(connection, node).narrow_one_by_one(select(*_HIT, exact))
     yield exact, matches.where(_ENTRY.number.in_(_wholly_named(searched_name, free)))
     parts = operands_of(node, And)
     in_names = [_in_names(part) for part in parts]
     begins = or_(_begins(_ENTRY.name_words, searched_name), _begins(_ENTRY.display_words, searched_name))
     name_rank = case((begins, _BEGINNING), else_=_NAMED)
-    yield name_rank, matching(connection, conjunction_of(*in_names)).narrow(select(*_HIT, name_rank)).where(~is_whole)
+    yield (
+        name_rank,
+        match_of(connection, conjunction_of(*in_names)).narrow(select(*_HIT, name_rank)).where(~is_whole),
+    )
     words = [named_part for part, named_part in zip(parts, in_names, strict=True) if named_part != part]
-    elsewhere = matching(connection, conjunction_of(node, negation_of(conjunction_of(*words))))
+    elsewhere = match_of(connection, conjunction_of(node, negation_of(conjunction_of(*words))))
     yield mentioned, elsewhere.narrow(select(*_HIT, mentioned)).where(~is_whole)
 
 

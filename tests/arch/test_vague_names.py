@@ -57,6 +57,21 @@ AFTER_PARTICIPLES = {
     *("now", "then", "there", "here", "too", "only", "yet", "never", "not", "no", "or", "and", "all", "since", "until"),
 }
 
+FUNCTION_WORDS = AFTER_PARTICIPLES | {
+    *("own", "even", "whole", "rest", "only", "both", "any", "anything", "everything", "nothing", "something", "not"),
+    *("no", "same", "each", "every", "other", "others", "else", "like", "less", "more", "through", "under", "between"),
+}
+"""Prepositions, pronouns and the like: without a noun or a verb they say nothing."""
+
+NO_FUNCTION_WORDS = {"once", "up", "back_up", "as_of", "as_of_now", "more_of", "any", "all", "not", "any_of", "all_of"}
+"""Commands, and words of logic, SQL and time that stand for themselves."""
+
+NO_GERUNDS = {
+    *("bring", "string", "thing", "meaning", "warning", "finding", "ranking", "mapping", "listing", "ending", "timing"),
+    *("handling", "renaming", "standing", "firing", "processing", "sighting", "failing"),
+}
+"""Verbs and nouns that end in "ing"."""
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "tocsin"
@@ -72,6 +87,32 @@ def is_bare_participle(name: str) -> bool:
     return is_participle and all(
         word in AFTER_PARTICIPLES or word in IRREGULAR or word.endswith("ed") for word in further_words
     )
+
+
+def is_without_content(name: str) -> bool:
+    """Return whether a function's name has neither noun nor verb, or is a gerund alone: ``_with``, ``pointing_to``."""
+    bare_name = name.strip("_")
+    first, *further_words = bare_name.split("_")
+    if bare_name in NO_FUNCTION_WORDS:
+        return False
+    is_gerund = first.endswith("ing") and first not in NO_GERUNDS
+    return (is_gerund or first in FUNCTION_WORDS) and all(word in FUNCTION_WORDS for word in further_words)
+
+
+def functions_without_content(tree: ast.Module) -> Iterator[str]:
+    """Yield the functions of a module with such a name.
+
+    Left out are public methods, whose object is read with them (``tokens.of(person)``), and context managers, which are
+    read after ``with``.
+    """
+    top_level = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_without_content(node.name):
+            is_looked_at = id(node) in top_level or (node.name.startswith("_") and not node.name.endswith("__"))
+            is_context = any("contextmanager" in ast.unparse(decorator) for decorator in node.decorator_list)
+            is_context = is_context or (node.returns is not None and "ContextManager" in ast.unparse(node.returns))
+            if is_looked_at and not is_context:
+                yield node.name
 
 
 def vague_names(tree: ast.Module) -> Iterator[str]:
@@ -125,6 +166,40 @@ def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:
         for path in sorted(modules)
         for name in sorted(vague_names(ast.parse(path.read_text(encoding="utf-8"))))
     ] == []
+
+
+def test_every_function_has_a_noun_or_a_verb_in_its_name() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted(set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py")))
+        for name in functions_without_content(ast.parse(path.read_text(encoding="utf-8")))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says_nothing"),
+    [
+        ("_with", True),
+        ("_pointing", True),
+        ("leading_to", True),
+        ("_each_more", True),
+        ("_with_event", False),
+        ("edges_leading_to", False),
+        ("bring", False),
+        ("renaming_of", False),
+    ],
+)
+def test_prepositions_and_bare_gerunds_say_nothing(name: str, says_nothing: bool) -> None:
+    assert is_without_content(name) is says_nothing
+
+
+def test_methods_and_context_managers_are_read_with_what_is_around_them() -> None:
+    text = (
+        "@contextmanager\ndef waiting(): ...\n\n"
+        "class Tokens:\n    def of(self): ...\n    def _of(self): ...\n\n"
+        "def leaving(): ...\n"
+    )
+    assert set(functions_without_content(ast.parse(text))) == {"_of", "leaving"}
 
 
 @pytest.mark.parametrize(

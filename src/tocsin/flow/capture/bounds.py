@@ -91,12 +91,14 @@ def size_of(value: object) -> int:
 
     Raises
     ------
-    InvalidInput : the document is nested deeper than JSON is written
+    InvalidInput : JSON cannot hold it: it is nested too deeply, or has a number of more than 64 bits
     """
     try:
         return len(orjson.dumps(value))
     except orjson.JSONEncodeError as refused:
-        raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels") from refused
+        if str(refused).startswith("Recursion"):
+            raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels") from refused
+        raise InvalidInput(f"the document cannot be written as JSON: {refused}") from refused
 
 
 def check_depth(document: Document) -> None:

@@ -141,6 +141,11 @@ def test_moves_do_not_nest_a_document_deeper_than_a_body_may_be(times: int) -> N
         json_patch.apply("table", _table(), copied)
 
 
+def test_a_number_that_json_does_not_hold_is_refused_as_that() -> None:
+    with pytest.raises(InvalidInput, match="cannot be written as JSON: Integer exceeds 64-bit range"):
+        json_patch.apply("table", _table(), [{"op": "add", "path": "/description", "value": 2**70}])
+
+
 _KEYS = st.sampled_from(["name", "", "a/b", "a~b", "new", "list", "x y"])
 _PATHS = st.one_of(
     _KEYS.map(lambda key: f"/{key}"),
@@ -149,7 +154,7 @@ _PATHS = st.one_of(
 )
 _OPERATIONS = st.fixed_dictionaries(
     {"op": st.sampled_from(["add", "replace", "remove", "ad"]), "path": _PATHS},
-    optional={"value": st.one_of(st.none(), st.integers(), st.just({"k": [1]}))},
+    optional={"value": st.one_of(st.none(), st.integers(-(2**63), 2**64 - 1), st.just({"k": [1]}))},
 )
 
 

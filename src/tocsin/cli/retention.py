@@ -78,7 +78,8 @@ def run(
         show_json(result)
         return
     show_facts({key: _text(value) for key, value in result.items() if key != "takesAway"}, as_json=False)
-    show_rows(result.get("takesAway") or [], as_json=False)
+    if effects := result.get("takesAway"):
+        show_rows(effects, as_json=False)
 
 
 @app.command()

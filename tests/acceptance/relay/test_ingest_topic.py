@@ -37,6 +37,7 @@ from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.log_tables import ingested_event
 from tocsin.store.eventlog.lag_states import ConsumerGroups
 from tocsin.store.eventlog.log import EventLog
+from tocsin.threads import run_beside
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
@@ -81,15 +82,11 @@ class Feed:
     @contextmanager
     def ingesting(self, **changes: object) -> Iterator[None]:
         """Apply the events in a thread until the block ends."""
-        stop = threading.Event()
-        with topic_ingest_of(self.settings.model_copy(update=changes)) as topic_ingest:
-            thread = threading.Thread(target=topic_ingest.run, args=(stop,))
-            thread.start()
-            try:
-                yield
-            finally:
-                stop.set()
-                thread.join(60)
+        with (
+            topic_ingest_of(self.settings.model_copy(update=changes)) as topic_ingest,
+            run_beside(topic_ingest.run, "topic ingest"),
+        ):
+            yield
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start ``tocsin ingest`` as a process; it is killed at the end of the test."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 from pydantic import SecretStr
@@ -20,6 +20,7 @@ from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mirror import RunOptions
 from tocsin.sources.process.build import read_status, repeat_runs, run_once
 from tocsin.store.upkeep.stored_settings import store_secret
+from tocsin.threads import run_beside
 
 _SESSION = """
     SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
@@ -43,15 +44,8 @@ def settings_of(mirror: Mirrored, folder: Path) -> Settings:
 @contextmanager
 def repeating(settings: Settings) -> Iterator[None]:
     """Repeat runs in a thread until the block ends."""
-    stop = Event()
-    thread = Thread(target=repeat_runs, args=(settings, RunOptions(), stop))
-    thread.start()
-    try:
+    with run_beside(partial(repeat_runs, settings, RunOptions()), "repeated runs"):
         yield
-    finally:
-        stop.set()
-        thread.join(60)
-    assert not thread.is_alive()
 
 
 def test_a_new_token_counts_from_the_next_run_on(mirror: Mirrored, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_the_trigger_is_offered_and_notifies_once_of_each_run(
         report(administrator, fqns[1], "Success")
     notify_all(sqlite_engine)
     assert sorted(alert_names(bob, "test run failed")) == ["ByHand", "ByInput"]
-    assert alert_names(bob, "test run success") == ["Successes"]
+    assert alert_names(bob, "test run passes again") == ["Successes"]
 
 
 def test_the_message_names_the_tests_that_failed(

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Engine
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.delivery.dispatch import Dispatch, FailureContext
+from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 
 REVENUE = "pg.store.public.revenue"
+
+
+@contextmanager
+def counting(engine: Engine) -> Iterator[list[str]]:
+    """Collect the statements of a block."""
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
 
 
 def dispatches_of(company: SmallCompany) -> list[Dispatch]:
@@ -46,7 +65,36 @@ def test_a_failure_counts_those_since_the_last_success(store_engine: Engine) -> 
     assert [messages.context_of(one).count for one in (first, second, third)] == [1, 1, 2 + 1]
     assert messages.context_of(first) == FailureContext(None, 1, (REVENUE,))
     assert messages.context_of(second).since_ms is None
-    assert messages.context_of(third).since_ms == second.event.timestamp
+    assert messages.context_of(third).since_ms == reported_at_ms(second.event)
+    assert messages.context_of(third).last_success_ms == reported_at_ms(second.event) - 61_000
+
+
+def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:
+    dispatches = dispatches_of(failing(store_engine, "Failed", "Success", "Failed", "Aborted", "Failed"))
+    messages = FailureMessages(store_engine)
+    with counting(store_engine) as one_by_one:
+        contexts = [messages.context_of(one) for one in dispatches]
+    with counting(store_engine) as together:
+        sent = messages.with_contexts(dispatches, dispatches)
+    assert [one.failure for one in sent] == contexts
+    assert len(together) * 3 == len(one_by_one)
+    assert messages.with_contexts(dispatches, ()) is dispatches
+
+
+def test_a_success_says_how_long_something_has_failed(store_engine: Engine) -> None:
+    company = failing(store_engine, "Success", "Failed", "Failed", "Success")
+    company.alert("well", [{"category": "Owners", "type": "Email"}], "testStatus == 'Success'", poll_interval_s=0)
+    company.clock.advance(60_000)
+    company.result("orders", "Failed")
+    company.clock.advance(120_000)
+    company.result("orders", "Success")
+    *_, recovered = dispatches_of(company)
+    context = FailureMessages(store_engine).context_of(recovered)
+    described = recovered.event.change_description
+    assert described is not None
+    (since_ms,) = [one.old_value["timestamp"] for one in described.fields_updated if one.name == "testCaseResult"]
+    ended_ms = reported_at_ms(recovered.event)
+    assert context == FailureContext(since_ms, 1, (), context.last_success_ms, ended_ms)
 
 
 def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Engine) -> None:

@@ -23,7 +23,7 @@ BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to
 
 _LONGEST = 60
 _HEADINGS = 3  # of a unified diff: two files and a place
-_KINDS = {"fieldsAdded": "added", "fieldsUpdated": "updated", "fieldsDeleted": "deleted"}
+_KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "removed"}
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:

@@ -125,10 +125,10 @@ class Change:
 
 _WORDS = {
     "entityCreated": "created",
-    "entityUpdated": "updated",
-    "entityFieldsChanged": "updated",
+    "entityUpdated": "changed",
+    "entityFieldsChanged": "changed",
     "entitySoftDeleted": "deleted, can be restored",
-    "entityDeleted": "deleted",
+    "entityDeleted": "permanently deleted",
     "entityRestored": "restored",
     "testCaseFailure": "test failed",
     "testSuiteRunCompleted": "all tests reported",
@@ -139,7 +139,7 @@ _UPDATES = frozenset({"entityUpdated", "entityFieldsChanged"})
 
 
 def _named_changes(description: Document) -> Iterator[str]:
-    for key, verb in (("fieldsAdded", "added"), ("fieldsUpdated", "updated"), ("fieldsDeleted", "deleted")):
+    for key, verb in (("fieldsAdded", "added"), ("fieldsUpdated", "changed"), ("fieldsDeleted", "removed")):
         for change in description.get(key) or ():
             yield f"{_subject(change)} {verb}"
 

@@ -34,13 +34,16 @@ class Answered:
 class FailureContext:
     """What surrounds a failure: since when its asset fails, how often in a row, and the assets downstream.
 
-    ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``downstream`` are
-    full names, the closest first, of assets that everybody may see whom the message is for.
+    ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``last_success_ms``
+    that of the last success before it, ``ended_ms`` that of the success that ends it. ``downstream`` are full names,
+    the closest first, of assets that everybody may see whom the message is for.
     """
 
     since_ms: int | None = None
     count: int = 1
     downstream: tuple[str, ...] = ()
+    last_success_ms: int | None = None
+    ended_ms: int | None = None
 
 
 class Button(NamedTuple):
@@ -92,7 +95,8 @@ class Dispatch:
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
-    by the id of a notification. ``event_bytes`` is the size of its events as JSON.
+    by the id of a notification. Times are said in an IANA ``zone``: a person's own, or else the alert's.
+    ``event_bytes`` is the size of its events as JSON.
     """
 
     message: Message
@@ -110,6 +114,7 @@ class Dispatch:
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
+    zone: str = "UTC"
 
     @property
     def first(self) -> Entry:
@@ -199,7 +204,7 @@ class Route:
     between alerts that share a message (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for
     it. ``reaches_recipient``: messages to people are sent by Tocsin itself, or by a bot that an administrators' alert
     uses. ``template`` words its messages, in the time of ``payer``; where there is none any more,
-    ``template_problem`` says so.
+    ``template_problem`` says so. ``zone`` is the IANA zone of the alert's times.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -213,6 +218,7 @@ class Route:
     waits_because: str | None = None
     template: Template | None = None
     template_problem: str = ""
+    zone: str = "UTC"
     rank: tuple[bool, int, str] = (True, 0, "")
     share: Share = _ALONE
     reaches_recipient: bool = True

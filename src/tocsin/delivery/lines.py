@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum, auto
+from time import gmtime, strftime
+from zoneinfo import ZoneInfo
 
 SHOWN_LIMIT = 500
 """Most characters of an old or new value that are shown."""
@@ -19,19 +23,88 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word begins within a camelCase name."""
 
-MINUTE = "%Y-%m-%d %H:%M UTC"
-"""How messages write a time."""
+UTC = "UTC"
 
+_MINUTE = "%Y-%m-%d %H:%M"
+_BRIEF_LIMIT = 80
 _BRACKETS = str.maketrans("<>", "\u2039\u203a")
+
+
+class Rank(IntEnum):
+    """How much a change matters to its reader: the headline names the first of them."""
+
+    REPORTED = auto()
+    BREAKING = auto()
+    DELETED = auto()
+    REMOVED = auto()
+    RETYPED = auto()
+    ADDED = auto()
+    RENAMED = auto()
+    OWNER = auto()
+    LABEL = auto()
+    DESCRIPTION = auto()
+    OTHER = auto()
 
 
 @dataclass(frozen=True)
 class ChangeLine:
-    """One change: what happened, and the old and new value as text (None: there is none to show)."""
+    """One change, or one fact about a report, and the old and new value as text (None: there is none to show).
+
+    ``text`` says what happened. Where the values are short, it holds them and ``lead`` is the part before them:
+    ``column status VARCHAR → INT``. ``name`` is the name of a column in it, which chats show as code. ``label`` says
+    which fact it is: ``found``.
+    """
 
     text: str
     old: str | None = None
     new: str | None = None
+    rank: Rank = Rank.OTHER
+    lead: str = ""
+    name: str = ""
+    label: str = ""
+
+    @property
+    def labelled_text(self) -> str:
+        """Return the text, after its label if it has one: ``found: 3 rows of 10 are null``."""
+        return f"{self.label}: {self.text}" if self.label else self.text
+
+    @property
+    def sentence(self) -> str:
+        """Return the line as one text, its values included: ``description changed: Orders → All orders``."""
+        values = [cut(one, limit=_BRIEF_LIMIT) for one in (self.old, self.new) if one is not None]
+        if self.lead or not values:
+            return self.labelled_text
+        return f"{self.labelled_text}: {'was ' if self.new is None else ''}{ARROW.join(values)}"
+
+    @property
+    def is_inline(self) -> bool:
+        """Return whether ``text`` holds the values."""
+        return bool(self.lead)
+
+    def parts(self) -> tuple[str, str, str]:
+        """Return what stands before the name in the text, or in its lead, the name, and what stands behind it."""
+        text = self.lead or self.text
+        before, name, after = f" {text} ".partition(f" {self.name} ") if self.name else (text, "", "")
+        return (f"{before} ".lstrip(), self.name, f" {after}".rstrip()) if name else (text, "", "")
+
+
+ARROW = " → "
+"""Between the value before and the value after."""
+
+
+def moment_text(at_ms: int, zone: str = UTC) -> str:
+    """Return a time, epoch milliseconds, in an IANA zone: ``2026-01-02 04:04 CET``; in UTC where the zone has none."""
+    if zone != UTC:
+        try:
+            return datetime.fromtimestamp(at_ms / 1_000, ZoneInfo(zone)).strftime(f"{_MINUTE} %Z")
+        except (
+            KeyError,
+            OverflowError,
+            ValueError,
+            OSError,
+        ):  # beyond the year 9999, or a zone that this machine does not know
+            pass
+    return f"{strftime(_MINUTE, gmtime(at_ms / 1_000))} {UTC}"
 
 
 def clean_line(text: str, *, limit: int = HEADLINE_LIMIT, strips: bool = True) -> str:

@@ -22,12 +22,16 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True)
 class Span:
-    """Text of one style, with line breaks in it; ``link`` is where it leads, if anywhere."""
+    """Text of one style, with line breaks in it; ``link`` is where it leads, if anywhere.
+
+    What is gone is ``struck``, what has come ``underlined``: on the same ground, whatever it means.
+    """
 
     text: str
     bold: bool = False
     italic: bool = False
     struck: bool = False
+    underlined: bool = False
     code: bool = False
     link: str | None = None
 

@@ -26,7 +26,7 @@ from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.store.database.tables import attempt, message
 
 RUNS = ("Successful", "Failed", "Failed", "Successful")
-RESOLVED = "load: resolved: run successful"
+RESOLVED = "load: run succeeds again"
 
 
 class Loading:
@@ -166,7 +166,7 @@ async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(s
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2})
     texts = [message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails]
     first, second = sorted((one.get_body(("plain",)).get_content() for one in texts), key=len)  # type: ignore[union-attr,attr-defined]
-    assert "- downstream: revenue" in first
-    assert "- downstream: revenue" in second
-    assert "failing since" not in first
-    assert "- failing since 2025-10-09 08:53 UTC, 3 times in a row" in second
+    assert "- Downstream: revenue" in first
+    assert "- Downstream: revenue" in second
+    assert "Failing since" not in first
+    assert "- Failing since: 2025-10-09 08:53 UTC, 3 times in a row" in second

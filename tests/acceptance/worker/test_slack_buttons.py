@@ -38,10 +38,15 @@ async def send_due(engine: Engine, workspace: Workspace) -> list[dict[str, Any]]
     return workspace.posts
 
 
+def blocks_of(post: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of a message, with those beside its coloured bar."""
+    return [*post["blocks"], *(block for one in post.get("attachments", ()) for block in one["blocks"])]
+
+
 def choices(post: dict[str, Any]) -> dict[str, str]:
     """Return the values of a message's buttons by their texts; the whole is one that Slack takes."""
     values_by_text = {}
-    for block in post["blocks"]:
+    for block in blocks_of(post):
         parsed_block = Block.parse(block)
         assert parsed_block is not None
         parsed_block.validate_json()
@@ -69,7 +74,7 @@ async def test_with_a_signing_secret_buttons_come_in_place_of_links(
     failing(sqlite_engine, to)
     (post,) = await send_due(sqlite_engine, workspace)
     assert list(choices(post)) == texts
-    assert len(json.dumps(post["blocks"])) < MESSAGE_BYTES
+    assert len(json.dumps(post)) < MESSAGE_BYTES
     assert ("/mute/" in str(post), PAGE in str(post) or "/acknowledge/" in str(post)) == (not texts, not texts)
 
 

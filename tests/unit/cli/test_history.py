@@ -44,15 +44,15 @@ def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -
     small_server.answer("GET", f"{API}/t/diff", CHANGE)
     output = run("diff", "a.orders", "0.1", "0.2").out
     assert small_server.requests[-1].query == {"from": "0.1", "to": "0.2"}
-    for words in ("PII.Email", "id, note", "added", "deleted", "…"):
+    for words in ("PII.Email", "id, note", "added", "removed", "…"):
         assert words in output
 
 
 def test_what_is_too_long_for_a_line_is_shown_whole_where_it_is_piped(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/t/diff", CHANGE)
     lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
-    at = lines.index("description updated:")
-    assert lines[at : at + 3] == ["description updated:", "-a", f"+{'b' * 100}"]
+    at = lines.index("description changed:")
+    assert lines[at : at + 3] == ["description changed:", "-a", f"+{'b' * 100}"]
     assert not any("--full" in line for line in lines)
 
 

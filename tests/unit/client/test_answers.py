@@ -37,13 +37,13 @@ def change(event_type: str, **description: list[str]) -> Change:
     ("described", "expected"),
     [
         (change("entityCreated"), "created"),
-        (change("entityDeleted", fieldsDeleted=["columns"]), "deleted"),
-        (change("entityUpdated"), "updated"),
+        (change("entityDeleted", fieldsDeleted=["columns"]), "permanently deleted"),
+        (change("entityUpdated"), "changed"),
         (
             change("entityUpdated", fieldsAdded=["tags"], fieldsUpdated=["description"]),
-            "tags added, description updated",
+            "tags added, description changed",
         ),
-        (change("entityUpdated", fieldsDeleted=list("abcde")), "a deleted, b deleted, c deleted and 2 more"),
+        (change("entityUpdated", fieldsDeleted=list("abcde")), "a removed, b removed, c removed and 2 more"),
         (change("slaViolation"), "slaViolation"),
     ],
 )
@@ -54,12 +54,12 @@ def test_a_change_says_in_a_few_words_what_happened(described: Change, expected:
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        ([{"name": "cart_id"}], "column cart_id deleted"),
-        ('[{"name": "cart_id"}]', "column cart_id deleted"),
-        ([{"name": "a"}, {"name": "b"}], "columns a, b deleted"),
-        ([{"name": name} for name in "abcd"], "4 columns deleted"),
-        ([{"id": 1}], "columns deleted"),
-        ("not JSON", "columns deleted"),
+        ([{"name": "cart_id"}], "column cart_id removed"),
+        ('[{"name": "cart_id"}]', "column cart_id removed"),
+        ([{"name": "a"}, {"name": "b"}], "columns a, b removed"),
+        ([{"name": name} for name in "abcd"], "4 columns removed"),
+        ([{"id": 1}], "columns removed"),
+        ("not JSON", "columns removed"),
     ],
 )
 def test_what_came_or_went_is_named(members: object, expected: str) -> None:

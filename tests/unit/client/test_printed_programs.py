@@ -69,7 +69,7 @@ def test_the_last_days_changes_are_printed(
     exec(first, names)
     exec(second, names)
     assert capsys.readouterr().out.splitlines() == [
-        "postgres_prod.ecommerce.public.orders: description updated",
+        "postgres_prod.ecommerce.public.orders: description changed",
         "a.b.c.d.not_null: test failed",
     ]
     query = small_server.requests[-1].query

@@ -11,11 +11,23 @@ from markupsafe import Markup
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 
 _DEEPER = "    "
+_NEUTRAL = "background-color: #eceff3"
+"""The ground of what was before and is now: whether that is good or bad is not for a colour to say."""
 
 
 def to_html(blocks: Sequence[RichBlock]) -> Markup:
     """Return blocks as HTML: only these tags, every text escaped."""
     return Markup("\n".join(_html_parts(blocks)))  # noqa: S704  every text in it is escaped
+
+
+def spans_to_html(spans: Sequence[Span]) -> Markup:
+    """Return styled text as HTML, every text escaped."""
+    return Markup(_html_spans(spans))  # noqa: S704  every text in it is escaped
+
+
+def spans_to_text(spans: Sequence[Span], indent: str) -> str:
+    """Return styled text as plain text; lines after the first are indented."""
+    return "".join(map(_text_span, spans)).replace("\n", f"\n{indent}")
 
 
 def to_text(blocks: Sequence[RichBlock]) -> str:
@@ -57,7 +69,11 @@ def _html_spans(spans: Sequence[Span]) -> str:
 
 def _html_span(span: Span) -> str:
     text = escape(span.text).replace("\n", "<br>\n")
-    for is_so, tag in ((span.code, "code"), (span.struck, "s"), (span.italic, "i"), (span.bold, "b")):
+    if span.struck:
+        text = f'<s class="diff" style="{_NEUTRAL}; text-decoration: line-through">{text}</s>'
+    if span.underlined:
+        text = f'<u class="diff" style="{_NEUTRAL}; text-decoration: underline">{text}</u>'
+    for is_so, tag in ((span.code, "code"), (span.italic, "i"), (span.bold, "b")):
         text = f"<{tag}>{text}</{tag}>" if is_so else text
     return f'<a href="{escape(span.link, quote=True)}">{text}</a>' if span.link else text
 

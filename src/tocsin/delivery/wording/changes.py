@@ -6,24 +6,20 @@ Next: ``delivery/channels/email/render.py``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import orjson
-
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, in_words
-from tocsin.delivery.wording.reports import HEADS, REPORT_LINES, failure_lines
+from tocsin.delivery.lines import ARROW, UTC, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, report_text, status_text
 from tocsin.delivery.wording.threads import thread_text
-from tocsin.errors import InvalidInput
+from tocsin.delivery.wording.values import TYPE_KEYS, is_short, name_of, parse_json, type_of, types_of, value_text
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.entity_link import parse_link
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -62,7 +58,30 @@ _MEMBERS = {
     "parameterValues": "parameter",
     "tableConstraints": "constraint",
 }
-_IDENTITIES = ("name", "tagFQN", "fullyQualifiedName", "displayName", "id")
+_TYPED_MEMBERS = frozenset({"columns", "children", "fields", "schemaFields", "mlFeatures"})
+_MEMBER_RANKS = {
+    "tags": Rank.LABEL,
+    "domains": Rank.LABEL,
+    "dataProducts": Rank.LABEL,
+    "owners": Rank.OWNER,
+    "reviewers": Rank.OWNER,
+    "experts": Rank.OWNER,
+    **dict.fromkeys(("followers", "members", "teams", "users", "parents", "roles", "defaultRoles"), Rank.OTHER),
+    **dict.fromkeys(("policies", "queryUsedIn", "testSuites", "tests", "parameterValues"), Rank.OTHER),
+}
+"""Ranks of members that come or go; of all others, such as columns, that of what came or went."""
+
+_FIELD_RANKS = {
+    "deleted": Rank.DELETED,
+    "entityStatus": Rank.REMOVED,
+    "deprecated": Rank.REMOVED,
+    **dict.fromkeys((*TYPE_KEYS, "constraint"), Rank.RETYPED),
+    **dict.fromkeys(("name", "displayName", "fullyQualifiedName"), Rank.RENAMED),
+    "owner": Rank.OWNER,
+    **dict.fromkeys(("tags", "tier", "domain", "certification"), Rank.LABEL),
+    "description": Rank.DESCRIPTION,
+}
+_ENTITY_STATUS, _DEPRECATED = "entityStatus", "deprecated"
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
     EventType.ENTITY_SOFT_DELETED: "deleted",
@@ -82,21 +101,8 @@ _BECOMES = frozenset({TIER, "certification", "quality"})
 """Categories of which an asset has one value at a time; where it changes, that is the new one."""
 _LABEL = re.compile(r"tagFQN|\btags\b")
 """What is found in a change of labels, or of members that bring some."""
-_SHORT = (",", ":")
 _GONE_TIER = re.compile(r"tier \S+ removed")
 Value = Any  # Any: a JSON value of whatever field changed
-
-
-class ChangedAsset(NamedTuple):
-    """A changed asset, or the one that a thread is about: its type and id, and what people call it.
-
-    ``page`` is the address of its page below that of the server; the first page for a type that has none.
-    """
-
-    entity_type: str
-    entity_id: str
-    name: str
-    page: str
 
 
 class EventText(NamedTuple):
@@ -108,52 +114,45 @@ class EventText(NamedTuple):
     why: str
 
 
-def asset_of(event: ChangeEvent) -> ChangedAsset:
-    """Return the asset that changed, or the one, or the part of one (``orders.email``), that a thread is about."""
-    entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
-    if entity_type == THREAD:
-        about = entity.get("entityRef")
-        reference = about if isinstance(about, dict) else {}
-        name = reference.get("displayName") or reference.get("name") or event.entity_fully_qualified_name
-        try:
-            steps = parse_link(entity.get("about"), "about").steps
-        except InvalidInput:
-            steps = ()
-        name = f"{name or 'something'}.{steps[1]}" if len(steps) > 1 else name or "something"
-        entity_type, entity_id = (about["type"], about["id"]) if about else (entity_type, entity_id)
-    else:
-        name = entity.get("displayName") or entity.get("name")
-        name = name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]
-    row = ENTITY_TYPES.get(entity_type)
-    page = f"/#/{row.collection}/{entity_id}" if row else "/"
-    return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page)
+def event_text(
+    event: ChangeEvent, reasons: Sequence[Reason] = (), failure: FailureContext | None = None, *, zone: str = UTC
+) -> EventText:
+    """Return an event in words, with times in an IANA ``zone``.
 
-
-def event_text(event: ChangeEvent, reasons: Sequence[Reason] = (), failure: FailureContext | None = None) -> EventText:
-    """Return an event in words.
-
-    The headline is such as ``orders: column email removed``; it addresses the recipient by their ``reasons``:
-    ``ann mentioned you in a conversation about orders``. Of the lines, a test result or run comes first, then what was
-    added, updated and deleted, the labels that were added or removed with columns, last what surrounds the ``failure``
-    that the event reports.
+    The headline is such as ``orders: column email VARCHAR removed … and 2 more``: it names the change that matters most
+    (``Rank``) and counts the others. It addresses the recipient by their ``reasons``: ``ann mentioned you in a
+    conversation about orders``. The lines are in the order of their ranks, labels that columns bring among them, last
+    what surrounds the ``failure`` that the event reports.
     """
     asset, described = asset_of(event), event.change_description
-    headline, has_report = "", False
+    headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
-        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name)
+        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
     if not lines and described is not None:
-        lines, has_report = _change_lines(described)
-        lines = _with_labels(event, lines) if _concerns_labels(described) else lines
-    if not headline:
-        fate, more_count = _WHOLE.get(event.event_type), len(lines) - 1
-        summary = fate or (lines[0].text if lines else in_words(event.event_type))
-        is_counted = more_count > 0 and not (fate or has_report)
-        more_text = f" and {more_count} more change{'s'[: more_count - 1]}" if is_counted else ""
-        headline = f"{asset.name}: {clean_line(summary)}{more_text}"
-    lines = [*lines, *failure_lines(failure)] if failure else lines
+        lines = _change_lines(described, event.entity or {}, zone)
+        lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
+    headline = headline or _headline(event, asset, lines)
+    lines = [*lines, *failure_lines(failure, zone)] if failure else lines
     why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
     return EventText(asset, headline, lines, why)
+
+
+def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
+    """Return what happened to an asset in one line."""
+    if fate := _WHOLE.get(event.event_type):
+        return f"{asset.name}: {fate}"
+    if not lines:
+        return f"{asset.name}: {in_words(event.event_type)}"
+    summary = clean_line(lines[0].text)
+    if lines[0].rank is Rank.REPORTED:
+        return report_text(asset, summary)
+    more_count = sum(not line.label for line in lines) - 1
+    return f"{asset.name}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
+
+
+def _rank_of(line: ChangeLine) -> Rank:
+    return line.rank
 
 
 def _concerns_labels(described: ChangeDescription) -> bool:
@@ -165,14 +164,14 @@ def _concerns_labels(described: ChangeDescription) -> bool:
 def version_lines(version: Document) -> list[str]:
     """Return the changes of a stored version in words: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
-    return [line.text for line in _change_lines(described)[0]] or ["created"]
+    return [line.sentence for line in _change_lines(described, version)] or ["created"]
 
 
 def _with_labels(event: ChangeEvent, lines: Sequence[ChangeLine]) -> list[ChangeLine]:
     """Return ``lines`` with the labels of members, and a tier that was replaced as one change."""
     moved = list(_tiers_moved(event, lines))
     texts = {line.text for line in moved}
-    return moved + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in texts]
+    return moved + [ChangeLine(text, rank=Rank.LABEL) for text in dict.fromkeys(_labels(event)) if text not in texts]
 
 
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
@@ -186,7 +185,8 @@ def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[Ch
     for line in lines:
         if line.text in came:
             moved = came[line.text]
-            yield ChangeLine(description_of(moved), old=", ".join(went) or None, new=moved.value)
+            text = f"tier {', '.join(went)}{ARROW}{moved.value}" if went else description_of(moved)
+            yield ChangeLine(text, ", ".join(went) or None, moved.value, Rank.LABEL, lead="tier" if went else "")
         elif not (came and _GONE_TIER.fullmatch(line.text)):
             yield line
 
@@ -225,7 +225,7 @@ def _described_asset(change: EventChange, value: str) -> str | None:
         case "lifecycle" if value in _FATES:
             return _FATES[value]
         case "quality" | "run" if value in _STATUSES:
-            return f"{_REPORTS[change.category]} {in_words(value)}"
+            return f"{_REPORTS[change.category]} {status_text(value)}"
         case "quality" | "usage" if value in _EVENT_TYPES:
             return in_words(value)
         case "other" if value:
@@ -236,26 +236,49 @@ def _described_asset(change: EventChange, value: str) -> str | None:
             return None
 
 
-def _change_lines(described: ChangeDescription) -> tuple[list[ChangeLine], bool]:
-    """Return the lines of every field change, those of a test result or run first; whether there is one of these."""
+def _change_lines(described: ChangeDescription, entity: Document, zone: str = UTC) -> list[ChangeLine]:
+    """Return the lines of every field change of an entity, those that matter most first (``Rank``)."""
     changes = [
         *((change, "added") for change in described.fields_added),
         *((change, "changed") for change in described.fields_updated),
         *((change, "removed") for change in described.fields_deleted),
     ]
-    changes.sort(key=lambda one: one[0].name not in HEADS)
     lines: list[ChangeLine] = []
+    retyped: dict[tuple[str, ...], list[FieldChange]] = {}
     for change, verb in changes:
-        old, new = (
-            _parse_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
-            for value in (change.old_value, change.new_value)
-        )
-        report_line = REPORT_LINES.get(change.name.rpartition(".")[2]) if isinstance(new, dict) else None
-        if report_line and (line := report_line(old if isinstance(old, dict) else {}, new)):
-            lines.append(line)
+        path = fqn.steps_of(change.name)
+        old, new = parse_json(change.old_value), parse_json(change.new_value)
+        report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
+        if report_lines and (reported := list(report_lines(old if isinstance(old, dict) else {}, new, entity, zone))):
+            lines += reported
+        elif path[-1] in TYPE_KEYS and len(path) > 1:
+            retyped.setdefault(tuple(path[:-1]), []).append(change)
         else:
-            lines += _field_lines(change, verb, old, new)
-    return lines, any(change.name in HEADS for change, _ in changes[:1])
+            lines += _field_lines(path, verb, old, new)
+    lines += [_retyped_line(path, each, _member_at(entity, path)) for path, each in retyped.items()]
+    return sorted(lines, key=_rank_of)
+
+
+def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: Document) -> ChangeLine:
+    """Return what became of the type of a member: ``column status VARCHAR(16) → INT``."""
+    before, after = dict(member), dict(member)
+    for change in changes:
+        key = change.name.rpartition(".")[2]
+        before[key], after[key] = change.old_value, change.new_value
+    old, new = types_of(before, after)
+    lead, name = _subject([*path]), _member_name(path)
+    return ChangeLine(f"{lead} {old or '?'}{ARROW}{new or '?'}", old or None, new or None, Rank.RETYPED, lead, name)
+
+
+def _member_at(entity: Document, path: Sequence[str]) -> Document:
+    """Return the member of an entity that a path leads to: nothing where it is not known."""
+    value: Value = entity
+    for step in path:
+        if isinstance(value, list):
+            value = next((one for one in value if isinstance(one, dict) and one.get("name") == step), None)
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:
@@ -270,35 +293,61 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
             yield description_of(change)
 
 
-def _field_lines(change: FieldChange, verb: str, old: Value, new: Value) -> Iterator[ChangeLine]:
+def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
-    path = fqn.steps_of(change.name)
-    value = old if verb == "removed" else new
+    key, value = path[-1], old if verb == "removed" else new
     members = value if isinstance(value, list) else [value]
+    rank = Rank.OTHER if path[0] == "extension" else _FIELD_RANKS.get(key, Rank.OTHER)
     if path == ["deleted"]:
-        yield ChangeLine("deleted" if value is True else "restored")
-    elif verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
+        yield ChangeLine("deleted" if value is True else "restored", rank=Rank.DELETED)
+    elif key in (_ENTITY_STATUS, _DEPRECATED):
+        yield _standing_line(key, old, new)
+    elif verb != "changed" and key in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
-        yield from (ChangeLine(f"{_member_text(path[-1], member)} {verb}{where}") for member in members)
+        yield from (_member_line(key, member, verb, where) for member in members)
     elif path[0] in PARTS:  # may contain secrets next to the change
-        yield ChangeLine(f"{_subject(path)} {verb}")
+        yield ChangeLine(f"{_subject(path)} {verb}", rank=rank)
+    elif verb == "changed" and isinstance(old, list) and _is_same_set(old, new):
+        yield ChangeLine(f"{_subject(path)} reordered", value_text(old), value_text(new))
     else:
-        verb = "reordered" if verb == "changed" and isinstance(old, list) and _is_same_set(old, new) else verb
-        texts = (
-            text if text is None or isinstance(text, str) else json.dumps(text, ensure_ascii=False, separators=_SHORT)
-            for text in (change.old_value, change.new_value)
-        )
-        values = (text if text is None else clean_line(text, limit=SHOWN_LIMIT, strips=False) for text in texts)
-        yield ChangeLine(f"{_subject(path)} {verb}", *values)
+        yield _value_line(path, verb, rank, old, new)
 
 
-def _member_text(key: str, member: Value) -> str:
-    """Return what people call a member of the list ``key``: ``column email``."""
+def _value_line(path: list[str], verb: str, rank: Rank, old: Value, new: Value) -> ChangeLine:
+    """Return the line of a field that holds a value; short values before and after stand in the sentence."""
+    lead, name = _subject(path), _member_name(path)
+    old_text, new_text = value_text(old), value_text(new)
+    if verb == "changed" and rank is not Rank.DESCRIPTION and is_short(old) and is_short(new):
+        text = f"{lead} {old_text}{ARROW}{new_text}"
+        return ChangeLine(text, old_text, new_text, rank, lead, name)
+    return ChangeLine(f"{lead} {verb}", old_text, new_text, rank, name=name)
+
+
+def _standing_line(key: str, old: Value, new: Value) -> ChangeLine:
+    """Return what a change of an asset's standing says: ``deprecated``; ``status Draft → Approved``."""
+    was, is_now = (value is True or str(value or "").casefold() == _DEPRECATED for value in (old, new))
+    if is_now:
+        return ChangeLine("deprecated", rank=Rank.REMOVED)
+    if was:
+        return ChangeLine("no longer deprecated", rank=Rank.REMOVED)
+    old_text, new_text = value_text(old), value_text(new)
+    lead = "status" if key == _ENTITY_STATUS else in_words(key)
+    if old_text and new_text:
+        return ChangeLine(f"{lead} {old_text}{ARROW}{new_text}", old_text, new_text, lead=lead)
+    return ChangeLine(f"{lead} {new_text}" if new_text else f"{lead} {old_text} removed")
+
+
+def _member_line(key: str, member: Value, verb: str, where: str) -> ChangeLine:
+    """Return the line of a member that came or went: ``column gift_note TEXT added``."""
+    rank = _MEMBER_RANKS.get(key, Rank.REMOVED if verb == "removed" else Rank.ADDED)
     if not isinstance(member, dict):
-        return f"{_MEMBERS[key]} {clean_line(str(member))}"
-    is_label = key == "tags" and isinstance(member.get("tagFQN"), str)
-    name = next((member[part] for part in _IDENTITIES if member.get(part)), "?")
-    return f"{in_words(kind_of(member)) if is_label else _MEMBERS[key]} {clean_line(str(name))}"
+        return ChangeLine(f"{_MEMBERS[key]} {clean_line(str(member))} {verb}{where}", rank=rank)
+    if key == "tags" and isinstance(member.get("tagFQN"), str):
+        return ChangeLine(f"{in_words(kind_of(member))} {clean_line(member['tagFQN'])} {verb}{where}", rank=rank)
+    is_typed = key in _TYPED_MEMBERS
+    name = clean_line(str((member.get("name") if is_typed else None) or name_of(member) or "?"))
+    kind = f" {type_of(member)}" if is_typed and type_of(member) else ""
+    return ChangeLine(f"{_MEMBERS[key]} {name}{kind} {verb}{where}", rank=rank, name=name if is_typed else "")
 
 
 def _subject(path: list[str]) -> str:
@@ -316,16 +365,20 @@ def _subject(path: list[str]) -> str:
     return clean_line(f"{in_words(' '.join(steps))} of {member}" if steps else member)
 
 
+def _member_name(path: Sequence[str]) -> str:
+    """Return the name of the column that a path leads to or into, as ``_subject`` has it; empty where it is none."""
+    if path[0] not in _TYPED_MEMBERS or len(path) < 2:
+        return ""
+    names = [path[1]]
+    for at in range(2, len(path) - 1, 2):
+        if path[at] != "children":
+            break
+        names.append(path[at + 1])
+    return clean_line(".".join(names))
+
+
 def _is_same_set(old: list[Value], new: Value) -> bool:
     """Return whether these are lists of the same names in another order."""
     if not (isinstance(new, list) and old):
         return False
     return all(isinstance(name, str) for name in (*old, *new)) and sorted(old) == sorted(new)
-
-
-def _parse_json(text: str) -> Value:
-    """Return the value behind upstream's habit of writing JSON into a string."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text

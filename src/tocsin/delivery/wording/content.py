@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from time import gmtime, strftime
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import Button, Dispatch, selections
-from tocsin.delivery.lines import MINUTE, ChangeLine, clean_line, cut
-from tocsin.delivery.rich_text import RichBlock
-from tocsin.delivery.wording.changes import ChangedAsset, asset_of, event_text
+from tocsin.delivery.lines import ChangeLine, clean_line, cut, in_words, moment_text
+from tocsin.delivery.rich_text import RichBlock, Span
+from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.reports import is_report
+from tocsin.delivery.wording.spans import spans_of
+from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.model import fqn
-from tocsin.model.change import ChangeEvent
+from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
@@ -36,6 +39,13 @@ _MOST_LINES_EACH, _MOST_LINES = 3, 20
 Of what a template says it shows as many blocks, twice as many of a single one.
 """
 
+_DONE = {
+    EventType.ENTITY_CREATED: "created by",
+    EventType.ENTITY_SOFT_DELETED: "deleted by",
+    EventType.ENTITY_DELETED: "permanently deleted by",
+    EventType.ENTITY_RESTORED: "restored by",
+}
+_REPORTED = "reported"
 _MOST_NAMED = 3
 _HIDDEN = "another asset"
 _NAME_LIMIT = 300
@@ -61,7 +71,10 @@ class Section(NamedTuple):
     full_name : FQN of the changed asset
     lines : its changes, each with the values before and after where there are any
     more_count : how many changes are only counted
-    did : the words before who did it: ``changed by``
+    did : what was done, and by whom, before the time: ``changed by ann,``; ``reported`` of results and runs, which
+        nobody changes
+    at, at_ms : when, as text and in epoch milliseconds
+    tone : what the colour of the message means
     versions : of the asset, before and after, where it has got a new one
     owners : who owns the asset, as far as they are named; ``more_owners_count`` are only counted
     owned_by : the same as text, after a semicolon; empty for none
@@ -69,8 +82,8 @@ class Section(NamedTuple):
     link : address of the asset's page
     buttons : links to acknowledge the incidents that its failure belongs to
     body : what a template says, in place of the asset, its changes and the signature
-    is_shared : other messages say the same of the event, but for ``why`` and ``buttons``: no template words it, and it
-        depends neither on what is known of a failure nor on who reads a thread
+    variant : what messages have in common that say the same of the event, but for ``why`` and ``buttons``: what is
+        known of a failure, how a thread concerns its reader, and their zone; None where a template words it
     """
 
     headline: str
@@ -79,8 +92,8 @@ class Section(NamedTuple):
     lines: tuple[ChangeLine, ...]
     more_count: int
     did: str
-    who: str
     at: str
+    at_ms: int
     versions: str
     why: str
     link: str
@@ -89,7 +102,8 @@ class Section(NamedTuple):
     owned_by: str = ""
     body: tuple[RichBlock, ...] = ()
     buttons: tuple[Button, ...] = ()
-    is_shared: bool = False
+    tone: Tone = Tone.NEUTRAL
+    variant: tuple[object, ...] | None = None
 
     @property
     def asset(self) -> str:
@@ -99,7 +113,17 @@ class Section(NamedTuple):
     @property
     def signature(self) -> str:
         """Return who did it, and when: ``Changed by ann, 2026-01-02 03:04 UTC``."""
-        return f"{self.did.capitalize()} {self.who}, {self.at}"
+        return f"{self.byline} {self.at}"
+
+    @property
+    def byline(self) -> str:
+        """Return what was done and by whom, as the beginning of a sentence."""
+        return f"{self.did[:1].upper()}{self.did[1:]}"
+
+    @property
+    def spans(self) -> tuple[tuple[Span, ...], ...]:
+        """Return the changes as styled text."""
+        return tuple(map(spans_of, self.lines))
 
     @property
     def links(self) -> tuple[tuple[str, str], ...]:
@@ -121,6 +145,11 @@ class MessageContent:
     is_digest: bool = False
 
     @property
+    def tone(self) -> Tone:
+        """Return the worst tone of what the message shows."""
+        return max((section.tone for section in self.sections), default=Tone.NEUTRAL)
+
+    @property
     def title(self) -> str:
         """Return the headline as chats show it."""
         return clean_line(self.headline, limit=_NAME_LIMIT)
@@ -135,10 +164,11 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     sections: list[Section] = []
     for entry in entries:
         event, template_text = entry.carried.event, dispatch.texts.get(entry.notification_id)
-        is_shared = not (template_text or dispatch.failure or event.entity_type == THREAD)
-        texts = entry.carried.texts if is_shared else {}
-        if (key := (Section, base_url, lines_each)) not in texts:
-            text = event_text(event, entry.reasons, dispatch.failure)
+        kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
+        variant = None if template_text else (kinds, dispatch.failure, dispatch.zone)
+        texts = entry.carried.texts if variant else {}
+        if (key := (Section, base_url, lines_each, variant)) not in texts:
+            text = event_text(event, entry.reasons, dispatch.failure, zone=dispatch.zone)
             owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
             lines, body = ([], template_text.body) if template_text else (text.lines, ())
             before, after = event.previous_version, event.current_version
@@ -148,12 +178,13 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             texts[key] = Section(
                 headline=template_text.subject if template_text else text.headline,
                 full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-                entity_type=text.asset.entity_type,
+                entity_type=in_words(text.asset.entity_type),
                 lines=tuple(lines[:lines_each]),
                 more_count=max(0, len(lines) + len(body) - lines_each),
-                did="from" if event.entity_type == THREAD else "changed by",
-                who=clean_line(event.user_name or "someone"),
-                at=strftime(MINUTE, gmtime(event.timestamp / 1_000)),
+                did=_did(event),
+                at_ms=event.timestamp,
+                tone=tone_of(event),
+                at=moment_text(event.timestamp, dispatch.zone),
                 versions=f"{before} to {after}" if before and after and before != after else "",
                 why="",
                 link=base_url + text.asset.page,
@@ -161,7 +192,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
                 more_owners_count=more_owners_count,
                 owned_by=f"{OWNED_BY}{owner_names}{more_owners}" if owners else "",
                 body=body[:lines_each],
-                is_shared=is_shared,
+                variant=variant,
             )
         why = "; ".join(dict.fromkeys(reason.sentence() for reason in entry.reasons))
         buttons = dispatch.buttons.get(entry.notification_id, ())
@@ -170,6 +201,14 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         return MessageContent(sections[0].headline, tuple(sections))
     left_count = len(dispatch.entries) - len(sections)
     return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
+
+
+def _did(event: ChangeEvent) -> str:
+    """Return what an event says was done, and by whom."""
+    if is_report(event):
+        return _REPORTED
+    verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
+    return f"{verb} {clean_line(event.user_name or 'someone')},"
 
 
 def fitted_payload(

@@ -1,37 +1,41 @@
 """Text of reports for recipients: test results, runs, incidents, refused accesses and failing destinations.
 
-``test failed``, with the result before and after in words; ``ann was refused EditTags on table acme.shop.orders``;
-a destination that fails.
+``test failed``, with what was found and expected as facts; ``ann was refused EditTags on table acme.shop.orders``; a
+destination that fails.
 Next: ``delivery/wording/changes.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from time import gmtime, strftime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import CAPITAL, MINUTE, SHOWN_LIMIT, ChangeLine, clean_line, in_words
+from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
+from tocsin.delivery.wording.assets import ChangedAsset
+from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
 from tocsin.model.change import ALERT_INCIDENT, DESTINATION, LAG, SUITE_SUMMARY, VIOLATION, ChangeEvent
+from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
-from tocsin.model.status import is_failure, is_status_recovery
+from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
-HEADS = frozenset({RESULT, RUN})
-"""Fields whose report heads a message: the other changes of its event follow from it."""
-
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
+_FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, VIOLATION})
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
 _MOMENTS = range(LATEST_MS + 1)
+_PASSED, _SUCCEEDED = "passed", "succeeded"
+_STATUS_WORDS = {"Success": _PASSED, "Successful": _SUCCEEDED, "PartialSuccess": "succeeded in part"}
+_AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
+_TEST = "test "
+_PERCENT = "%"
 Value = Any  # Any: a JSON value of a report
 
 
@@ -49,6 +53,21 @@ def is_recovery(event: ChangeEvent) -> bool:
     )
 
 
+def is_report(event: ChangeEvent) -> bool:
+    """Say whether the event reports what was found, such as a result or a refusal: nobody has changed anything."""
+    described = event.change_description
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    return any(change.name in _FOUND for change in changes)
+
+
+def reported_at_ms(event: ChangeEvent) -> int:
+    """Return the time of the result or run that an event reports, epoch milliseconds; else that of the event."""
+    described = event.change_description
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    reports = (one.new_value for one in changes if one.name in _STATUSES and isinstance(one.new_value, dict))
+    return next((at for report in reports for at in _moments(report.get("timestamp"))), event.timestamp)
+
+
 def is_failure_report(event: ChangeEvent) -> bool:
     """Say whether the event reports a failed test or run."""
     described = event.change_description
@@ -61,70 +80,146 @@ def is_failure_report(event: ChangeEvent) -> bool:
     )
 
 
-def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
-    """Yield since when something fails, and what lies downstream of it."""
+def status_text(status: object) -> str:
+    """Return the status of a test or run as people say it: ``failed``, ``passed``, ``succeeded in part``."""
+    return _STATUS_WORDS.get(str(status)) or in_words(str(status or "reported"))
+
+
+def report_text(asset: ChangedAsset, summary: str) -> str:
+    """Return the headline of a report: of a test with what it checks, ``orders.total: not negative failed``."""
+    if asset.checks and summary.startswith(_TEST):
+        return f"{asset.checks}: {asset.name} {summary.removeprefix(_TEST)}"
+    return f"{asset.name}: {summary}"
+
+
+def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
+    """Yield since when something fails, or has failed, its last success before that, and what lies downstream of it."""
     if context.since_ms is not None:
-        since = strftime(MINUTE, gmtime(context.since_ms / 1_000))
-        yield ChangeLine(f"failing since {since}, {count_text(context.count, 'time')} in a row")
+        times = f"{moment_text(context.since_ms, zone)}, {count_text(context.count, 'time')} in a row"
+        if context.ended_ms is None:
+            yield ChangeLine(times, rank=Rank.REPORTED, label="failing since")
+        else:
+            span = span_text(max(0, context.ended_ms - context.since_ms))
+            yield ChangeLine(f"{span}, since {times}", rank=Rank.REPORTED, label="failed for")
+        if context.last_success_ms is not None and context.ended_ms is None:
+            yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
         left_count = len(context.downstream) - len(names)
-        yield ChangeLine(f"downstream: {', '.join(names)}{f' and {left_count:,} more' if left_count else ''}")
+        names_text = f"{', '.join(names)}{f' and {left_count:,} more' if left_count else ''}"
+        yield ChangeLine(names_text, rank=Rank.REPORTED, label="downstream")
 
 
-def _status_line(
-    noun: str, key: str, details_of: Callable[[Value], Iterator[str]], old: Value, new: Value
-) -> ChangeLine:
-    """Return what a report with a status says, and the reports before and after in words.
-
-    ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``.
-    """
-    statuses = [CAPITAL.sub(" ", str(report.get(key) or "reported")).lower() for report in (old, new)]
-    summaries: list[str | None] = []
-    for report, status in zip((old, new), statuses, strict=True):
-        at, details = report.get("timestamp"), "; ".join(details_of(report))
-        when = f" at {strftime(MINUTE, gmtime(at / 1_000))}" if type(at) is int and at in _MOMENTS else ""
-        sentence = f"{status}{when}{': ' if details else ''}{details}"
-        summaries.append(clean_line(sentence, limit=SHOWN_LIMIT) if report else None)
-    resolved = "resolved: " if is_status_recovery(old.get(key), new.get(key)) else ""
-    return ChangeLine(f"{resolved}{noun} {statuses[1]}", *summaries)
+def _status_line(noun: str, before: object, after: object, details: str = "") -> ChangeLine:
+    """Return what a test or run came to: ``test failed``, or ``test passes again`` after a failure."""
+    verb = status_text(after)
+    verb = _AGAIN.get(verb, verb) if is_status_recovery(before, after) else verb
+    return ChangeLine(clean_line(f"{noun} {verb}{details}", limit=SHOWN_LIMIT), rank=Rank.REPORTED)
 
 
-def _result_details(report: Value) -> Iterator[str]:
-    if report.get("result"):
-        yield str(report["result"])
-    results = report.get("testResultValue")
-    values = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-    texts = [f"{one.get('name', 'value')} {one['value']}" for one in values if one.get("value") is not None]
-    if texts:
-        yield ", ".join(texts[:_MOST_NAMED])
-    if report.get("failedRows") is not None:
-        yield f"{report['failedRows']} rows failed"
+def _result_lines(old: Document, new: Document, test: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield the result of a test: what was found against what was expected, failing rows, and the result before."""
+    yield _status_line("test", old.get("testCaseStatus"), new.get("testCaseStatus"))
+    yield from _fact("found", _found_text(new))
+    yield from _fact("expected", "; ".join(_bounds(new, test)))
+    yield from _fact("failing rows", _failing_rows(new))
+    yield from _earlier_lines(old, "testCaseStatus", zone, _found_text(old))
 
 
-def _run_details(report: Value) -> Iterator[str]:
-    failed = [one for one in _objects(report.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    if failed:
-        names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
-        yield f"failed tasks: {names}{f' and {len(failed) - _MOST_NAMED} more' if len(failed) > _MOST_NAMED else ''}"
+def _found_text(result: Document) -> str:
+    """Return what a test found: ``3 rows of 10 are null; nullCount 3``."""
+    values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
+    texts = [f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED]]
+    return "; ".join(filter(None, (str(result.get("result") or ""), ", ".join(texts))))
 
 
-def _suite_line(old: Value, new: Value) -> ChangeLine:
+def _bounds(result: Document, test: Document) -> Iterator[str]:
+    """Yield what a test allows: its parameters, or else the bounds that its result names."""
+    parameters = [one for one in _objects(test.get("parameterValues")) if one.get("value") not in (None, "")]
+    for parameter in parameters[:_MOST_NAMED]:
+        yield f"{in_words(str(parameter.get('name', 'value')))} {value_text(parameter['value'])}"
+    for word, key in (("at least", "minBound"), ("at most", "maxBound")):
+        if not parameters and isinstance(result.get(key), int | float):
+            yield f"{word} {result[key]:,}"
+
+
+def _failing_rows(result: Document) -> str:
+    """Return how many rows failed: ``3 of 10``; empty where the result does not say."""
+    failed, passed, share = (result.get(key) for key in ("failedRows", "passedRows", "failedRowsPercentage"))
+    if type(failed) is not int:
+        return f"{share:g} {_PERCENT}" if isinstance(share, int | float) and not isinstance(share, bool) else ""
+    return f"{failed:,} of {failed + passed:,}" if type(passed) is int else f"{failed:,}"
+
+
+def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield the end of a run: its error, the tasks that failed, how long it took, and the run before."""
+    yield _status_line("run", old.get("executionStatus"), new.get("executionStatus"))
+    error = new.get("error")
+    yield from _fact("error", str(error.get("message") or "") if isinstance(error, dict) else str(error or ""))
+    failed = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
+    names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
+    yield from _fact("failed tasks", f"{names}{_more_than_named(len(failed))}")
+    if (took_ms := took_ms_of(new)) is not None:
+        yield from _fact("took", span_text(took_ms))
+    yield from _earlier_lines(old, "executionStatus", zone)
+
+
+def took_ms_of(run: Document) -> int | None:
+    """Return how long a run took, by its own times or those of its tasks, in milliseconds; None where none says."""
+    tasks = _objects(run.get("taskStatus"))
+    starts = _moments(run.get("timestamp"), *(task.get("startTime") for task in tasks))
+    ends = _moments(run.get("endTime"), *(task.get("endTime") for task in tasks))
+    return max(ends) - min(starts) if starts and ends and max(ends) >= min(starts) else None
+
+
+def span_text(span_ms: int) -> str:
+    """Return a span of time in words: ``40 s``, ``12 min``, ``1 h 4 min``, ``3 d 2 h``."""
+    seconds = span_ms // 1_000
+    for size, unit, smaller_size, smaller in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min")):
+        if seconds >= size:
+            remainder = seconds % size // smaller_size
+            return f"{seconds // size} {unit}{f' {remainder} {smaller}' if remainder else ''}"
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
+def _earlier_lines(report: Document, key: str, zone: str, details: str = "") -> Iterator[ChangeLine]:
+    """Yield when the last report came and what it said, as the last success where it was one."""
+    if not report:
+        return
+    status, at = str(report.get(key) or ""), report.get("timestamp")
+    is_success = verdict_of(status) == "success"
+    when = moment_text(at, zone) if type(at) is int and at in _MOMENTS else ""
+    parts = ("" if is_success else status_text(status), when, details if is_success else "")
+    yield from _fact("last success" if is_success else "before", ", ".join(filter(None, parts)))
+
+
+def _fact(label: str, text: str) -> Iterator[ChangeLine]:
+    """Yield one fact about a report, if there is one."""
+    if text := clean_line(text, limit=SHOWN_LIMIT):
+        yield ChangeLine(text, rank=Rank.REPORTED, label=label)
+
+
+def _moments(*values: object) -> list[int]:
+    return [one for one in values if isinstance(one, int) and type(one) is int and one in _MOMENTS]
+
+
+def _more_than_named(count: int) -> str:
+    return f" and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""
+
+
+def _suite_line(old: Document, new: Document) -> ChangeLine:
     """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``.
 
     It says how many tests failed, were aborted and passed, and names the first that did not pass.
     """
-    resolved = "resolved: " if is_status_recovery(old.get("status"), new.get("status")) else ""
     counts = {verb: new.get(key) for key, verb in _COUNTS.items()}
     count_texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
     details = f": {', '.join(count_texts)}" if count_texts else ""
     results = _objects(new.get("testCaseResultSummary"))
     names = [_test_name(one) for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
     if names:
-        more_text = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        details += f" ({', '.join(names[:_MOST_NAMED])}{more_text})"
-    text = f"{resolved}test run {in_words(str(new.get('status') or 'reported'))}{details}"
-    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+        details += f" ({', '.join(names[:_MOST_NAMED])}{_more_than_named(len(names))})"
+    return _status_line("test run", old.get("status"), new.get("status"), details)
 
 
 def _test_name(result: Value) -> str:
@@ -172,13 +267,13 @@ def _violation_line(_old: Value, details: Value) -> ChangeLine:
     return ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT))
 
 
-def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
-    """Return which destination fails, since when and why, and what becomes of it; None where it fails no more."""
+def _destination_lines(_old: Document, failure: Document, _destination: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield which destination fails, since when and why, and what becomes of it; nothing where it fails no more."""
     if "failingSince" not in failure:
-        return None
+        return
     where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
     since = failure["failingSince"]
-    when = f" since {strftime(MINUTE, gmtime(since / 1_000))}" if type(since) is int and since in _MOMENTS else ""
+    when = f" since {moment_text(since, zone)}" if type(since) is int and since in _MOMENTS else ""
     code = failure.get("lastFailedStatusCode")
     why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"
@@ -186,7 +281,7 @@ def _destination_line(_old: Value, failure: Value) -> ChangeLine | None:
         text = f"{where} stopped; messages wait until somebody resumes it ({tried}{when})"
     else:
         text = f"{where} fails{when}: {tried}; {failure.get('percent')} % of the time is over after which it is stopped"
-    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
 def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
@@ -211,14 +306,22 @@ def _object(value: Value) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-REPORT_LINES: Mapping[str, Callable[[Value, Value], ChangeLine | None]] = {
-    RESULT: partial(_status_line, "test", "testCaseStatus", _result_details),
-    RUN: partial(_status_line, "run", "executionStatus", _run_details),
-    SUITE_SUMMARY: _suite_line,
-    INCIDENT: _incident_line,
-    ALERT_INCIDENT: _alert_incident_line,
-    DESTINATION: _destination_line,
-    LAG: _lag_line,
-    VIOLATION: _violation_line,
+def _single_line(line_of: Callable[[Value, Value], ChangeLine | None]) -> ReportLines:
+    """Return what yields the one line that a report has, if it has one."""
+    return lambda old, new, _entity, _zone: filter(None, (line_of(old, new),))
+
+
+ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]]
+"""Yields what says a report in words, from the one before (empty if there is none), it, the entity, and the zone."""
+
+REPORT_LINES: Mapping[str, ReportLines] = {
+    RESULT: _result_lines,
+    RUN: _run_lines,
+    SUITE_SUMMARY: _single_line(_suite_line),
+    INCIDENT: _single_line(_incident_line),
+    ALERT_INCIDENT: _single_line(_alert_incident_line),
+    DESTINATION: _destination_lines,
+    LAG: _single_line(_lag_line),
+    VIOLATION: _single_line(_violation_line),
 }
-"""What says a report in words, from the one before (empty if there is none) and after, by the field that holds it."""
+"""What says a report in words, by the field that holds it."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from time import gmtime, strftime
 from typing import Any
 
 import orjson
 
-from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, clean_line, moment_text
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
@@ -40,7 +39,9 @@ _QUOTED_LIMIT = 80
 _MOST_NAMED = 3
 
 
-def thread_text(event: ChangeEvent, kinds: Collection[ReasonKind], place: str) -> tuple[str, list[ChangeLine]]:
+def thread_text(
+    event: ChangeEvent, kinds: Collection[ReasonKind], place: str, zone: str = UTC
+) -> tuple[str, list[ChangeLine]]:
     """Return one line that says what happened in a thread about ``place``, and the messages, one line for each.
 
     The first is for a recipient with reasons of these kinds; there are no others where the changes say everything.
@@ -60,7 +61,7 @@ def thread_text(event: ChangeEvent, kinds: Collection[ReasonKind], place: str) -
     if is_new and task.get("suggestion") and (line := _proposal_line("suggested", task, "suggestion")).new:
         lines.append(line)
     if is_new and isinstance(thread.get("announcement"), dict):
-        lines += _announcement_lines(thread["announcement"])
+        lines += _announcement_lines(thread["announcement"], zone)
     who, action = clean_line(event.user_name or "somebody"), _action(event, task, kinds, place)
     return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines
 
@@ -102,13 +103,13 @@ def _new_post(event: ChangeEvent) -> str:
     return ""
 
 
-def _announcement_lines(announcement: Document) -> Iterator[ChangeLine]:
+def _announcement_lines(announcement: Document, zone: str) -> Iterator[ChangeLine]:
     if text := clean_line(plain(announcement.get("description")), limit=SHOWN_LIMIT):
         yield ChangeLine(text)
     times = [announcement.get(key) for key in ("startTime", "endTime")]
     if all(isinstance(at, int) for at in times):
-        start, end = (strftime("%Y-%m-%d %H:%M", gmtime(at / 1_000)) for at in times if isinstance(at, int))
-        yield ChangeLine(f"from {start} until {end} UTC")
+        start, end = (moment_text(at, zone) for at in times if isinstance(at, int))
+        yield ChangeLine(f"from {start} until {end}")
 
 
 def _proposal_line(verb: str, task: Document, key: str) -> ChangeLine:

@@ -129,15 +129,25 @@ class Attempts:
         self._parts, self._time = parts, time
         self._book = RouteBook(parts.routes, time.steady)
 
-    async def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
-        """Ask together what rights and mutes allow of messages that will be sent soon; where that fails, each asks."""
-        permitted = self._parts.permitted
-        if all(map(permitted.is_certain, dispatches)):
-            return
+    async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
+        """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
+
+        That is what rights and mutes allow, the zones of their readers, and what surrounds failures, with which the
+        messages about them are returned.
+        """
+        permitted, reporting = self._parts.permitted, list(filter(_tells_of_failure, dispatches))
+        if not reporting and all(map(permitted.is_certain, dispatches)):
+            return dispatches
+
+        def ask() -> Sequence[Dispatch]:
+            permitted.look_ahead(dispatches)
+            return self._parts.failure_messages.with_contexts(dispatches, reporting)
+
         try:
-            await asyncio.to_thread(permitted.look_ahead, dispatches)
+            return await asyncio.to_thread(ask)
         except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
             _log.exception("worker.look_ahead_failed")
+            return dispatches
 
     async def make(self, dispatch: Dispatch, is_held: IsHeld) -> Finished | None:
         """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
@@ -245,6 +255,7 @@ class MessageAttempt:
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
             failure=await self._failure(permitted),
+            zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
         if any(entry.incidents for entry in sized.entries):
             links = LinkSigner(self._parts.base_url, self._parts.link_key)
@@ -285,16 +296,27 @@ class MessageAttempt:
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
 
     async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
-        """Return what surrounds the failure that a message for people is about."""
-        is_worded = dispatch.message.channel in WORDED and len(dispatch.entries) == 1
-        if not is_worded or not is_failure_report(dispatch.event):
+        """Return what surrounds the failure that a message for people is about, or that it says is over."""
+        if not _tells_of_failure(dispatch):
             return None
+        context = dispatch.failure
+        if context is not None and not context.downstream:
+            return context
 
         def ask() -> FailureContext:
-            context = self._parts.failure_messages.context_of(dispatch)
-            return replace(context, downstream=self._parts.permitted.names_seen(dispatch, context.downstream))
+            whole_context = context or self._parts.failure_messages.context_of(dispatch)
+            return replace(
+                whole_context, downstream=self._parts.permitted.names_seen(dispatch, whole_context.downstream)
+            )
 
         return await _ask_store(ask)
+
+
+def _tells_of_failure(dispatch: Dispatch) -> bool:
+    """Return whether a message tells people of one failure, or that one is over."""
+    if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
+        return False
+    return is_failure_report(dispatch.event) or is_recovery(dispatch.event)
 
 
 def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:

@@ -188,8 +188,7 @@ class Worker:
         for message in claimed:
             if message.id not in loaded_ids:
                 self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.time.clock.now_ms())))
-        await self._attempts.look_ahead(dispatches)
-        for dispatch in dispatches:
+        for dispatch in await self._attempts.look_ahead(dispatches):
             is_probe = dispatch.message.destination_id in self._pauses.probed
             task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
             self._tasks.add(task)

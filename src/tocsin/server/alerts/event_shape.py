@@ -59,7 +59,7 @@ def event_shape(*keys: str) -> Shape[EventView]:
 
 
 TITLE: Shape[Worded[Any]] = {"title": (TEXT, lambda worded: worded.text.headline)}  # Any: of whatever entry
-CHANGES: Shape[Worded[Any]] = {"changes": (array(TEXT), lambda worded: [line.text for line in worded.text.lines])}
+CHANGES: Shape[Worded[Any]] = {"changes": (array(TEXT), lambda worded: [line.sentence for line in worded.text.lines])}
 
 
 def _thread_subject(entry: EventView) -> object:

@@ -11,7 +11,7 @@ from tocsin.alerts.incidents import Handling, handle
 from tocsin.clock import to_datetime
 from tocsin.delivery.links.acknowledge import request_of
 from tocsin.delivery.links.mute import MuteLink
-from tocsin.delivery.wording.changes import asset_of
+from tocsin.delivery.wording.assets import asset_of
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
 from tocsin.model.mute import Mute, MuteKind

@@ -71,6 +71,7 @@ class Routes:
                 waits_because=waits_because,
                 template=template,
                 template_problem=problem,
+                zone=subscription.trigger.timezone or "UTC",
                 rank=rank_of(subscription),
                 share=_share(subscription),
                 payer=RenderingAccount(subscription.id, subscription.creator_id or None),

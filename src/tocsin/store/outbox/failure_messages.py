@@ -1,31 +1,45 @@
-"""What messages about failures and recoveries refer to: earlier failures, what lies downstream, the first message.
+"""Context of messages about failures and recoveries: earlier failures, what lies downstream, the first message.
 
-Asked only for a message about one failure or recovery: the reports of its asset are few and indexed.
-Next: ``delivery/channels``.
+One question serves all messages of a claim. Next: ``delivery/channels``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_all
 
+from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext
-from tocsin.delivery.wording.reports import is_recovery
-from tocsin.flow.match.streak import report_in
+from tocsin.delivery.wording.reports import is_recovery, reported_at_ms
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
-from tocsin.model.status import SUCCESS, is_failure, verdict_of
-from tocsin.store.database.documents import from_text
+from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.tables import attempt, change_event, message, notification
+from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.recipients.directory import SqlDirectory
 
 _HOPS = 3
 _MOST_REPORTS = 500
 """So many reports before a success are looked through."""
+
+_PLACES_EACH = 50
+"""Reports of so many assets are read in one statement."""
+
+
+class ReportPlace(NamedTuple):
+    """The asset that reports something, and the place of the report in the log."""
+
+    entity_id: str
+    offset: int
+
+
+def place_of(dispatch: Dispatch) -> ReportPlace:
+    """Return the place of the report that a message is about."""
+    return ReportPlace(dispatch.event.entity_id, dispatch.first.log_offset)
 
 
 class FailureMessages:
@@ -40,8 +54,8 @@ class FailureMessages:
         if len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
         with reading(self._engine) as connection:
-            reports = _reports(connection, dispatch.event.entity_id, dispatch.first.log_offset)
-            offsets = [one.offset for one in reports]
+            reports = _reports_before(connection, {place_of(dispatch)})
+            offsets = [one.offset for one in _since_success(reports)]
             if not offsets:
                 return None
             own_recipient = select(message.c.recipient).where(message.c.id == dispatch.message.id).scalar_subquery()
@@ -58,34 +72,95 @@ class FailureMessages:
         return None if sent_message is None else Answered(sent_message.id, sent_message.remote_id)
 
     def context_of(self, dispatch: Dispatch) -> FailureContext:
-        """Return what surrounds the failure that a message is about, and all that lies downstream, hidden or not."""
-        entity_id, offset = dispatch.event.entity_id, dispatch.first.log_offset
+        """Return what surrounds the failure or recovery that a message is about."""
+        return self.contexts_of((dispatch,))[place_of(dispatch)]
+
+    def with_contexts(self, dispatches: Sequence[Dispatch], reporting: Sequence[Dispatch]) -> Sequence[Dispatch]:
+        """Return messages, those about failures and recoveries, ``reporting``, with what surrounds these."""
+        if not reporting:
+            return dispatches
+        contexts = self.contexts_of(reporting)
+        ids = {one.message.id for one in reporting}
+        return [replace(one, failure=contexts[place_of(one)]) if one.message.id in ids else one for one in dispatches]
+
+    def contexts_of(self, dispatches: Iterable[Dispatch]) -> dict[ReportPlace, FailureContext]:
+        """Return what surrounds the failures and recoveries of these messages, and all downstream, hidden or not.
+
+        One statement reads the reports of 50 places, and one walk all lineage.
+        """
+        by_place = {place_of(dispatch): dispatch for dispatch in dispatches}
+        recovered = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
         with reading(self._engine) as connection:
-            earlier = [one.timestamp_ms for one in _reports(connection, entity_id, offset) if one.has_failed]
-        steps = [one for one in self._directory.reach({entity_id}, _HOPS) if one.hops and one.until_offset == NO_END]
-        names = dict.fromkeys(one.node_fqn for one in sorted(steps, key=lambda one: (one.hops, one.node_fqn)))
-        return FailureContext(earlier[-1] if earlier else None, len(earlier) + 1, tuple(names))
+            reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in by_place}
+            for report in _reports_before(connection, by_place.keys()):
+                reports[report.place].append(report)
+        downstream = self._downstream_of({place.entity_id for place in by_place.keys() - recovered})
+        return {
+            place: _context_of(
+                reports[place],
+                downstream=downstream.get(place.entity_id, ()),
+                ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
+            )
+            for place in by_place
+        }
+
+    def _downstream_of(self, entity_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return the full names of what lies downstream of each of these now, the closest first."""
+        if not entity_ids:
+            return {}
+        steps = [one for one in self._directory.reach(entity_ids, _HOPS) if one.hops and one.until_offset == NO_END]
+        names: dict[str, dict[str, None]] = {entity_id: {} for entity_id in entity_ids}
+        for step in sorted(steps, key=lambda one: (one.hops, one.node_fqn)):
+            names[step.root_id][step.node_fqn] = None
+        return {entity_id: tuple(each) for entity_id, each in names.items()}
 
 
 class _Reported(NamedTuple):
+    place: ReportPlace
     offset: int
-    timestamp_ms: int
-    has_failed: bool
+    at_ms: int | None
+    verdict: str | None
+
+    @property
+    def has_failed(self) -> bool:
+        return self.verdict is not None and is_failure(self.verdict)
 
 
-def _reports(connection: Connection, entity_id: str, before: int) -> Iterator[_Reported]:
-    """Yield what an asset reported since its last success, newest first."""
-    report = status_report.c
-    query = (
-        select(report.log_offset, change_event.c.derived, change_event.c.timestamp_ms)
-        .join(change_event, change_event.c.log_offset == report.log_offset)
-        .where(report.entity_id == entity_id, report.log_offset < before)
-        .order_by(report.log_offset.desc())
-        .limit(_MOST_REPORTS)
-    )
-    for offset, derived, timestamp_ms in connection.execute(query):
-        reported = report_in(from_text(derived), timestamp_ms)
-        verdict = verdict_of(reported.status) if reported is not None and reported.status is not None else None
-        if verdict == SUCCESS:
+def _context_of(reports: Iterable[_Reported], *, downstream: tuple[str, ...], ended_ms: int | None) -> FailureContext:
+    """Return what surrounds a failure, or the success that ends it, from the reports before it, newest first."""
+    reports = list(reports)
+    failures = [one for one in _since_success(reports) if one.has_failed]
+    last_success_ms = next((one.at_ms for one in reports if one.verdict == SUCCESS), None)
+    count = len(failures) + (ended_ms is None)
+    return FailureContext(failures[-1].at_ms if failures else None, count, downstream, last_success_ms, ended_ms)
+
+
+def _since_success(reports: Iterable[_Reported]) -> Iterator[_Reported]:
+    for report in reports:
+        if report.verdict == SUCCESS:
             return
-        yield _Reported(offset, timestamp_ms, verdict is not None and is_failure(verdict))
+        yield report
+
+
+def _reports_before(connection: Connection, places: Collection[ReportPlace]) -> Iterator[_Reported]:
+    """Yield what was reported before each of these places, newest first, at most so much of each."""
+    for chunk in chunks_of(sorted(places), _PLACES_EACH):
+        latest = (_latest_before(place).subquery() for place in chunk)
+        queries = [select(one) for one in latest]
+        query = union_all(*queries) if len(queries) > 1 else queries[0]
+        for row in sorted(connection.execute(query), key=lambda row: -int(row.log_offset)):
+            yield _report_in(row)
+
+
+def _latest_before(place: ReportPlace) -> Select[int, str | None, int | None, str, int]:
+    report = status_report.c
+    columns = (report.log_offset, report.verdict, report.reported_at_ms)
+    place_columns = (literal(place.entity_id).label("entity_id"), literal(place.offset).label("before"))
+    query = select(*columns, *place_columns).where(
+        report.entity_id == place.entity_id, report.log_offset < place.offset
+    )
+    return query.order_by(report.log_offset.desc()).limit(_MOST_REPORTS)
+
+
+def _report_in(row: Row[int, str | None, int | None, str, int]) -> _Reported:
+    return _Reported(ReportPlace(row.entity_id, row.before), row.log_offset, row.reported_at_ms, row.verdict)

@@ -45,6 +45,7 @@ class Permitted:
         self._steady = steady
         self._open_until_s = float("-inf")
         self._silent_until_s: dict[str, float] = {}
+        self._zones: dict[str, str] = {}
         self._permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
@@ -69,7 +70,13 @@ class Permitted:
             **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
             **dict.fromkeys(addressees - objecting, asked_at_s + SURE_FOR_S),
         }
+        self._zones = {one: zone for one, zone in self._zones.items() if one not in addressees}
+        self._zones |= {person: preferred.timezone for person, preferred in preferences.items()}
         self._read_policies(asked_at_s)
+
+    def zone_of(self, person_id: str | None) -> str | None:
+        """Return the IANA zone that a person prefers, as ``look_ahead`` has found it; None for no preference."""
+        return self._zones.get(person_id or "")
 
     def _are_silent(self, addressees: set[str]) -> bool:
         """Return whether none of these had muted anything, or wanted nothing of some kind, a moment ago."""

@@ -24,6 +24,8 @@ FAILED = {
     "timestamp": 1_760_000_000_000,
     "result": "3 rows of 10 are null",
     "testResultValue": [{"name": "nullCount", "value": "3"}],
+    "failedRows": 3,
+    "passedRows": 7,
 }
 OPENED = {"testCaseResolutionStatusType": "New", "stateId": "5"}
 REFUSED = {
@@ -35,6 +37,15 @@ OWNERS = [
     {"type": "user", "id": "0d9c", "name": "dana", "displayName": "Dana Whitlock"},
     {"type": "team", "id": "7ea3", "name": "Shop"},
 ]
+LINK = "<#E::table::acme.shop.public.orders::columns::email>"
+TEST_ID = "123e4567-e89b-12d3-a456-426614174000"
+TEST = {
+    "id": TEST_ID,
+    "name": "email_not_null",
+    "owners": OWNERS,
+    "entityLink": LINK,
+    "parameterValues": [{"name": "minValue", "value": "0"}],
+}
 EVENTS = {
     "schema_change": change_event(),
     "type_change": change_event(update_of("columns.email.dataType", "VARCHAR", "TEXT")),
@@ -45,14 +56,14 @@ EVENTS = {
         ),
         event_type=EventType.TEST_CASE_FAILURE,
         entity_type="testCase",
-        entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
-        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
+        entity_fully_qualified_name="acme.shop.public.orders.email.email_not_null",
+        entity=TEST,
     ),
     "recovery": change_event(
         update_of("testCaseResult", FAILED, PASSED | {"timestamp": 1_760_003_600_000}),
         entity_type="testCase",
-        entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
-        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
+        entity_fully_qualified_name="acme.shop.public.orders.email.email_not_null",
+        entity=TEST,
     ),
     "policy_violation": change_event(
         addition_of("violation", REFUSED),

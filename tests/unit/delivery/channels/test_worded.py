@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from slack_sdk.models.blocks import Block
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.channels.ms_teams.adaptive_card import SCHEMA
+from tests.unit.delivery.channels.slack.test_render import blocks_of as slack_blocks_of
 from tests.unit.delivery.events import change_event, dispatch, update_of
 
 from tocsin.delivery.channels.email.render import BLOCKS_LIMIT
@@ -62,7 +63,7 @@ def preview_of(channel: str, message: Dispatch) -> dict[str, Any]:
     assert len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
     if channel == Channel.SLACK:
         assert 0 < len(document["blocks"]) <= slack_render.BLOCKS_LIMIT
-        for block in document["blocks"]:
+        for block in slack_blocks_of(document):
             parsed_block = Block.parse(block)
             assert parsed_block is not None
             parsed_block.validate_json()
@@ -165,4 +166,4 @@ def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
 
 def test_an_empty_subject_is_the_default_one() -> None:
     text = render_entry(Template("x", "{{missing}}", "y"), dispatch().first, PLACE)
-    assert text.subject == "orders: column email removed"
+    assert text.subject == "orders: column email VARCHAR removed"

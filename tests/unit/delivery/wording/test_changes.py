@@ -4,7 +4,7 @@ import pytest
 from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
 
 from tocsin.conditions.changes import ChangeOperation, EventChange
-from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
 from tocsin.delivery.wording.changes import description_of, event_text
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
@@ -29,22 +29,22 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
         (addition_of("charts", [{"name": "total"}]), "orders: chart total added"),
         (deletion_of("dataModels", [{"name": "sales"}]), "orders: data model sales removed"),
         (addition_of("reviewers", [{"name": "dana"}]), "orders: reviewer dana added"),
-        (update_of("schemaFields.id.dataType", "INT", "LONG"), "orders: data type of field id changed"),
+        (update_of("schemaFields.id.dataType", "INT", "LONG"), "orders: field id INT → LONG"),
         (update_of("columns.email.description", "a", "b"), "orders: description of column email changed"),
-        (update_of("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
+        (update_of("columns.at.children.city.dataType", "INT", "TEXT"), "orders: column at.city INT → TEXT"),
         (deletion_of("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
         (update_of('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
         (update_of("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
-        (update_of("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),
-        (update_of('not"a path', 1, 2), 'orders: not"a path changed'),
+        (update_of("extension.costCenter", 1, 2), "orders: custom property costCenter 1 → 2"),
+        (update_of('not"a path', 1, 2), 'orders: not"a path 1 → 2'),
         (update_of("description", None, "new"), "orders: description changed"),
         (update_of("deleted", False, True), "orders: deleted"),
         (update_of("deleted", True, False), "orders: restored"),
         (update_of("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
         (update_of("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
         (addition_of("description", "new"), "orders: description added"),
-        (deletion_of("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed and 1 more change"),
-        (deletion_of("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed and 2 more changes"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed … and 1 more"),
+        (deletion_of("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed … and 2 more"),
     ],
 )
 def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
@@ -83,14 +83,67 @@ def test_large_values_are_cut() -> None:
     assert line.new == "y"
 
 
-def test_lines_come_in_the_order_added_updated_deleted() -> None:
+def test_lines_come_in_the_order_of_what_matters() -> None:
     described = ChangeDescription(
         fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "A.b"}]),),
         fields_updated=(FieldChange(name="description", old_value="a", new_value="b"),),
         fields_deleted=(FieldChange(name="owners", old_value=[{"name": "dana"}]),),
     )
     texts = [line.text for line in event_text(change_event(described)).lines]
-    assert texts == ["tag A.b added", "description changed", "owner dana removed"]
+    assert texts == ["owner dana removed", "tag A.b added", "description changed"]
+
+
+def test_a_column_is_named_with_its_type_before_and_after() -> None:
+    columns = [{"name": "status", "dataType": "VARCHAR", "dataLength": 16, "dataTypeDisplay": "varchar(16)"}]
+    described = ChangeDescription(
+        fields_added=(FieldChange(name="columns", new_value=[{"name": "gift_note", "dataType": "TEXT"}]),),
+        fields_updated=(
+            FieldChange(name="columns.status.dataLength", old_value=8, new_value=16),
+            FieldChange(name="columns.status.dataTypeDisplay", old_value="varchar(8)", new_value="varchar(16)"),
+            FieldChange(name="description", old_value="a", new_value="b"),
+        ),
+        fields_deleted=(FieldChange(name="columns", old_value=[{"name": "cart_id", "dataType": "BIGINT"}]),),
+    )
+    text = event_text(change_event(described, entity={"name": "orders", "columns": columns}))
+    assert text.headline == "orders: column cart_id BIGINT removed … and 3 more"
+    assert [line.sentence for line in text.lines] == [
+        "column cart_id BIGINT removed",
+        "column status VARCHAR(8) → VARCHAR(16)",
+        "column gift_note TEXT added",
+        "description changed: a → b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        (addition_of("entityStatus", "Deprecated"), "orders: deprecated"),
+        (update_of("entityStatus", "Approved", "Deprecated"), "orders: deprecated"),
+        (update_of("deprecated", False, True), "orders: deprecated"),
+        (update_of("entityStatus", "Deprecated", "Approved"), "orders: no longer deprecated"),
+        (update_of("entityStatus", "Draft", "Approved"), "orders: status Draft → Approved"),
+        (addition_of("entityStatus", "Draft"), "orders: status Draft"),
+        (deletion_of("entityStatus", "Draft"), "orders: status Draft removed"),
+    ],
+)
+def test_a_deprecation_says_so(described: ChangeDescription, expected: str) -> None:
+    assert event_text(change_event(described)).headline == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        (ChangeLine("column id removed", name="id"), ("column ", "id", " removed")),
+        (ChangeLine("description of column id changed", name="id"), ("description of column ", "id", " changed")),
+        (ChangeLine("column id INT → TEXT", "INT", "TEXT", lead="column id", name="id"), ("column ", "id", "")),
+        (ChangeLine("column id removed"), ("column id removed", "", "")),
+        (ChangeLine("cut short …", name="id"), ("cut short …", "", "")),
+    ],
+)
+def test_the_name_of_a_column_can_be_told_from_the_words_around_it(
+    line: ChangeLine, parts: tuple[str, str, str]
+) -> None:
+    assert line.parts() == parts
 
 
 def test_labels_that_a_column_brings_are_named() -> None:
@@ -113,7 +166,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
         (EventChange("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
         (EventChange("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
-        (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test success"),
+        (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test passed"),
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
         (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
         (EventChange("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
@@ -136,10 +189,10 @@ def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
     )
     lines = event_text(change_event(described)).lines
     assert [(line.text, line.old, line.new) for line in lines] == [
-        ("tier changed to Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
+        ("tier Tier.Tier1 → Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
         ("tag A.b added", None, None),
     ]
-    assert event_text(change_event(described)).headline == "orders: tier changed to Tier.Tier2 and 1 more change"
+    assert event_text(change_event(described)).headline == "orders: tier Tier.Tier1 → Tier.Tier2 … and 1 more"
 
 
 def test_a_failing_destination_is_said_in_words() -> None:
@@ -169,3 +222,10 @@ def test_a_failing_destination_is_said_in_words() -> None:
         "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
         " the last with server error 503 since 2024-01-01 00:00 UTC)"
     )
+
+
+def test_times_are_said_in_the_readers_zone() -> None:
+    assert moment_text(1_760_000_000_000) == "2025-10-09 08:53 UTC"
+    assert moment_text(1_760_000_000_000, "Europe/Berlin") == "2025-10-09 10:53 CEST"
+    assert moment_text(1_760_000_000_000, "Nowhere/Land") == "2025-10-09 08:53 UTC"
+    assert moment_text(253_402_300_799_999, "Asia/Tokyo") == "9999-12-31 23:59 UTC"

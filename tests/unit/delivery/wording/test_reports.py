@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,22 +14,35 @@ from tests.unit.delivery.events import addition_of, change_event, update_of
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
-from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN, failure_lines, is_failure_report
+from tocsin.delivery.wording.reports import (
+    INCIDENT,
+    RESULT,
+    RUN,
+    failure_lines,
+    is_failure_report,
+    is_report,
+    span_text,
+)
 from tocsin.model.change import LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
 
 
 def line_of(field: str, old: Any, new: Any) -> ChangeLine:
-    (line,) = event_text(change_event(update_of(field, old, new))).lines
-    return line
+    return event_text(change_event(update_of(field, old, new))).lines[0]
 
 
 def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
     event = EVENTS["test_failure"]
-    assert event_text(event).headline == "email_not_null: test failed"
-    failed, incident = event_text(event).lines
-    assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
-    assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
-    assert incident.text == "incident opened"
+    assert event_text(event).headline == "orders.email: email_not_null failed"
+    assert [line.labelled_text for line in event_text(event).lines] == [
+        "test failed",
+        "found: 3 rows of 10 are null; nullCount 3",
+        "expected: min value 0",
+        "failing rows: 3 of 10",
+        "last success: 2025-10-09 06:06 UTC, 0 rows of 10 are null",
+        "incident opened",
+    ]
+    hidden = event.model_copy(update={"entity": {"name": "email_not_null"}})
+    assert event_text(hidden).headline == "email_not_null: test failed"
 
 
 def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() -> None:
@@ -62,9 +76,9 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
 @pytest.mark.parametrize(
     ("field", "new", "text"),
     [
-        (RESULT, {"testCaseStatus": "Success"}, "test success"),
+        (RESULT, {"testCaseStatus": "Success"}, "test passed"),
         (RESULT, {}, "test reported"),
-        (RUN, {"executionStatus": "PartialSuccess"}, "run partial success"),
+        (RUN, {"executionStatus": "PartialSuccess"}, "run succeeded in part"),
         (INCIDENT, {"testCaseResolutionStatusType": "Ack"}, "incident acknowledged"),
         (
             INCIDENT,
@@ -114,13 +128,38 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     assert headline.startswith("orders: test run failed: 7 failed, 1 aborted, 1,200 passed (t0")
     assert is_failure_report(event)
     passed_line = line_of(SUITE_SUMMARY, {"status": "Failed"}, {"status": "Success", "success": 1})
-    assert passed_line.text == "resolved: test run success: 1 passed"
+    assert passed_line.text == "test run passes again: 1 passed"
 
 
 def test_a_run_names_the_tasks_that_failed() -> None:
     tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
-    line = line_of(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
-    assert line.new == "failed: failed tasks: t0, t1, t2, t3, t4 and 2 more"
+    run = {"executionStatus": "Failed", "taskStatus": tasks, "timestamp": 0, "endTime": 3_840_000}
+    run |= {"error": {"message": "disk full"}}
+    lines = event_text(change_event(update_of(RUN, {"executionStatus": "Failed", "timestamp": 0}, run))).lines
+    assert [line.labelled_text for line in lines] == [
+        "run failed",
+        "error: disk full",
+        "failed tasks: t0, t1, t2, t3, t4 and 2 more",
+        "took: 1 h 4 min",
+        "before: failed, 1970-01-01 00:00 UTC",
+    ]
+    assert is_report(change_event(addition_of(RUN, run)))
+    assert not is_report(change_event(addition_of(INCIDENT, {})))
+
+
+@pytest.mark.parametrize(
+    ("span_ms", "text"),
+    [
+        (0, "0 s"),
+        (59_999, "59 s"),
+        (60_000, "1 min"),
+        (3_600_000, "1 h"),
+        (3_840_000, "1 h 4 min"),
+        (93_600_000, "1 d 2 h"),
+    ],
+)
+def test_spans_of_time_are_said_in_words(span_ms: int, text: str) -> None:
+    assert span_text(span_ms) == text
 
 
 _KEYS = (
@@ -149,9 +188,18 @@ def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> No
 
 def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
     names = tuple(f"pg.store.public.table{number}" for number in range(7))
-    lines = [one.text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
+    lines = [one.labelled_text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
     assert lines == [
-        "failing since 2025-10-09 08:53 UTC, 3 times in a row",
+        "failing since: 2025-10-09 08:53 UTC, 3 times in a row",
         "downstream: b.c, table0, table1, table2, table3 and 3 more",
     ]
     assert list(failure_lines(FailureContext())) == []
+    again = FailureContext(1_760_000_000_000, 3, last_success_ms=1_759_990_000_000)
+    assert [one.labelled_text for one in failure_lines(again, "Europe/Berlin")] == [
+        "failing since: 2025-10-09 10:53 CEST, 3 times in a row",
+        "last success: 2025-10-09 08:06 CEST",
+    ]
+    well = replace(again, ended_ms=1_760_003_840_000)
+    assert [one.labelled_text for one in failure_lines(well)] == [
+        "failed for: 1 h 4 min, since 2025-10-09 08:53 UTC, 3 times in a row"
+    ]

@@ -111,9 +111,9 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
     announced = event_text(
         event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
     ).lines
-    assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 until 1970-01-01 00:01 UTC"]
+    assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
     (changed,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
-    assert (changed.text, changed.old, changed.new) == ("message changed", "a", "b")
+    assert (changed.text, changed.old, changed.new) == ("message a → b", "a", "b")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,6 @@ def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     assert letter["Subject"] == "ben asks you to describe orders.email"
     text = letter.get_body(("plain",))
     assert text is not None
-    assert "acme.shop.public.orders (table), from ben at" in text.get_content()
+    assert "acme.shop.public.orders (table), from ben, " in text.get_content()
     assert "it is assigned to you" in text.get_content()
     assert asset_of(notified).page == "/#/tables/o-1"

@@ -19,7 +19,7 @@ from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
-from tocsin.delivery.templates.html_text import to_html, to_text
+from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
 from tocsin.delivery.transport.request import Mail
 from tocsin.delivery.wording.content import message_content, more_of
 from tocsin.model.entity import Document
@@ -103,8 +103,8 @@ def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Documen
     for layout in _layouts():
         blocks: list[str] = []
         for entry, section, body in zip(entries, content.sections, bodies, strict=True):
-            texts_of_event = entry.carried.texts if section.is_shared else {}
-            if (key := (layout, is_digest, base_url)) not in texts_of_event:
+            texts_of_event = entry.carried.texts if section.variant else {}
+            if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
                 texts_of_event[key] = layout.change_block(section, body, is_digest)
             blocks.append(texts_of_event[key])
         parts.append(str(layout.mail(content, bodies, blocks, unsubscribe)))
@@ -131,5 +131,10 @@ def _layouts() -> tuple[Any, Any]:  # Any: macros of Jinja
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.filters |= {"as_html": to_html, "as_text": to_text}
+    templates.filters |= {
+        "as_html": to_html,
+        "as_text": to_text,
+        "line_html": spans_to_html,
+        "line_text": spans_to_text,
+    }
     return templates.get_template("mail.txt.j2").module, templates.get_template("mail.html.j2").module

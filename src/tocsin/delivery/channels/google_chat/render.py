@@ -7,6 +7,7 @@ Next: ``delivery/channels/google_chat/sender.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -14,13 +15,19 @@ from typing import Any
 import orjson
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.lines import ChangeLine, without_brackets
+from tocsin.delivery.lines import without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import MessageContent, Section, fitted_payload
+from tocsin.delivery.wording.tones import Tone
 
 MESSAGE_BYTES = 32_000
 """Most bytes of one message, by the API."""
 
+_MARKS = {
+    Tone.FAILED: ("#c02626", "Failed"),
+    Tone.ATTENTION: ("#8f5200", "Needs attention"),
+    Tone.WELL: ("#26703a", "Well again"),
+}
 _INDENT = "&nbsp;" * 4
 _RULE = "―" * 12
 
@@ -50,7 +57,8 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
 
 def _single_notification(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
-    texts = list(map(_paragraph, section.body)) or list(map(_change, section.lines))
+    texts = [_mark(section)] if section.tone else []
+    texts += list(map(_paragraph, section.body)) or list(map(_line, section.spans))
     texts += [section.more()] if section.more_count else []
     texts += [] if section.body else [escape(section.signature + section.owned_by)]
     if section.why:
@@ -63,18 +71,23 @@ def _single_notification(section: Section) -> dict[str, Any]:
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    lines = list(map(_paragraph, section.body)) or list(map(_change, section.lines))
-    texts = [f"<b>{escape(section.headline)}</b>", *lines, section.more()]
+    lines = list(map(_paragraph, section.body)) or list(map(_line, section.spans))
+    mark = _mark(section) if section.tone else ""
+    texts = [mark, f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
     texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for url, text in section.links))
     return "<br>".join(filter(None, texts))
 
 
-def _change(line: ChangeLine) -> str:
-    before = f"<br>before: {escape(line.old)}" if line.old is not None else ""
-    after = f"<br>after: {escape(line.new)}" if line.new is not None else ""
-    return f"{escape(line.text)}{before}{after}"
+def _mark(section: Section) -> str:
+    """Return what the notification means in one word of that colour: a card has no colour of its own."""
+    colour, word = _MARKS[section.tone]
+    return f'<font color="{colour}"><b>{word}</b></font>'
+
+
+def _line(spans: Sequence[Span]) -> str:
+    return "".join(map(_span, spans))
 
 
 def _widgets(*texts: str) -> dict[str, Any]:
@@ -98,6 +111,7 @@ def _paragraph(block: RichBlock) -> str:
 
 def _span(span: Span) -> str:
     text = escape(span.text).replace("\n", "<br>")
-    for is_so, tag in ((span.struck, "strike"), (span.italic, "i"), (span.bold, "b")):
+    styles = ((span.struck, "s"), (span.underlined, "u"), (span.italic, "i"), (span.bold, "b"), (span.code, "code"))
+    for is_so, tag in styles:
         text = f"<{tag}>{text}</{tag}>" if is_so else text
     return f'<a href="{escape(span.link, quote=True)}">{text}</a>' if span.link else text

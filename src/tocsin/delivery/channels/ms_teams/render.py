@@ -1,8 +1,9 @@
 """Microsoft Teams messages: one event, or several, as an Adaptive Card 1.4, within the limits of Teams.
 
 What comes from an asset is in text runs of rich text blocks, which know no Markdown; a mention would need an entity of
-its own, and there is none. Source: the Adaptive Cards schema explorer, version 1.4; Microsoft's "Create incoming
-webhooks with Workflows" for the envelope. Next: ``delivery/channels/ms_teams/sender.py``.
+its own, and there is none. What failed, is well again or is late has its headline on that colour.
+Source: the Adaptive Cards schema explorer, version 1.4; Microsoft's "Create incoming webhooks with Workflows" for the
+envelope. Next: ``delivery/channels/ms_teams/sender.py``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from typing import Any
 import orjson
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.lines import ChangeLine, without_brackets
+from tocsin.delivery.lines import without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import MessageContent, Section, fitted_payload
+from tocsin.delivery.wording.tones import Tone
 
 MESSAGE_BYTES = 28_000
 """Most bytes of one message."""
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 
+_STYLES = {Tone.FAILED: "attention", Tone.ATTENTION: "warning", Tone.WELL: "good"}
 _SIZES = {1: "Large", 2: "Medium"}
 _INDENT = "\u2003"
 _WEB = ("https://", "http://")
@@ -35,7 +38,9 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
 
 
 def _payload(content: MessageContent) -> bytes:
-    body = [_text(content.title, size="Large", weight="Bolder")]
+    title = _text(content.title, size="Large", weight="Bolder")
+    style = _STYLES.get(content.tone)
+    body = [{"type": "Container", "style": style, "bleed": True, "items": [title]} if style else title]
     for section in content.sections:
         body += [_brief(section)] if content.is_digest else _single_notification(section)
     if content.left_count:
@@ -59,8 +64,7 @@ def _single_notification(section: Section) -> Iterator[Element]:
         yield from map(_element, section.body)
     else:
         yield _text(section.asset, isSubtle=True)
-    for line in section.lines:
-        yield from _change(line)
+    yield from map(_runs, section.spans)
     if section.more_count:
         yield _text(section.more(), isSubtle=True)
     if not section.body:
@@ -73,26 +77,13 @@ def _brief(section: Section) -> Element:
     """Return the element of one notification of several."""
     items = [_text(section.headline, weight="Bolder")]
     items += map(_element, section.body) if section.body else [_text(section.asset, isSubtle=True)]
-    for line in section.lines:
-        items += _change(line)
+    items += map(_runs, section.spans)
     if section.more_count:
         items.append(_text(section.more(), isSubtle=True))
     if section.why:
         items.append(_text(section.why, italic=True, isSubtle=True))
     items.append({"type": "ActionSet", "actions": _actions(section)})
     return {"type": "Container", "separator": True, "items": items}
-
-
-def _change(line: ChangeLine) -> Iterator[Element]:
-    """Yield what a change is, and its values beside each other."""
-    yield _text(line.text)
-    values = [(label, value) for label, value in (("before", line.old), ("after", line.new)) if value is not None]
-    if values:
-        columns = [
-            {"type": "Column", "width": "stretch", "items": [_text(label, isSubtle=True), _text(value)]}
-            for label, value in values
-        ]
-        yield {"type": "ColumnSet", "spacing": "Small", "columns": columns}
 
 
 def _actions(section: Section) -> list[Element]:
@@ -134,6 +125,7 @@ def _run(span: Span, style: dict[str, object]) -> Element:
     attributes: Element = {"weight": "Bolder"} if span.bold else {}
     attributes |= {"italic": True} if span.italic else {}
     attributes |= {"strikethrough": True} if span.struck else {}
+    attributes |= {"underline": True} if span.underlined else {}
     attributes |= {"fontType": "Monospace"} if span.code else {}
     is_page = span.link is not None and span.link.startswith(_WEB)
     attributes |= {"selectAction": {"type": "Action.OpenUrl", "url": span.link}} if is_page else {}

@@ -1,7 +1,8 @@
 """Slack messages: one event, or several, as Block Kit blocks, within Slack's limits.
 
-What comes from an asset is in objects of type ``plain_text``, which know no markup, links or mentions; the links to our
-pages, and mentions of owners by the ids that Slack gave, are the only ``mrkdwn``.
+What comes from an asset is in objects of type ``plain_text`` or in the text of ``rich_text``, which know no markup,
+links or mentions; the links to our pages, times, and mentions of owners by the ids that Slack gave, are the only
+``mrkdwn``. What failed, is well again or is late has a bar of that colour: below the header it is an attachment.
 Source: Slack's Block Kit reference and ``chat.postMessage``.
 Next: ``delivery/channels/slack/sender.py``.
 """
@@ -9,6 +10,7 @@ Next: ``delivery/channels/slack/sender.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -17,7 +19,7 @@ from urllib.parse import quote
 import orjson
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.lines import ChangeLine, cut, without_brackets
+from tocsin.delivery.lines import cut, without_brackets
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.content import (
     OWNED_BY,
@@ -26,6 +28,7 @@ from tocsin.delivery.wording.content import (
     fitted_payload,
     more_of,
 )
+from tocsin.delivery.wording.tones import Tone
 
 BLOCKS_LIMIT = 50
 """Most blocks of one message."""
@@ -36,12 +39,10 @@ HEADER_LIMIT = 150
 TEXT_LIMIT = 3_000
 """Most characters of a section's text."""
 
-FIELD_LIMIT = 2_000
-"""Most characters of a field of a section; a section has at most ten."""
-
 MESSAGE_BYTES = 16_000
 """Most bytes of one message: Slack refuses what is too long (``msg_blocks_too_long``) and names no figure."""
 
+_COLOURS = {Tone.FAILED: "#c02626", Tone.ATTENTION: "#8f5200", Tone.WELL: "#26703a"}
 _DEEPEST = 8
 _RULE = "―" * 12
 _URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
@@ -63,13 +64,24 @@ def render_message(
 
 def _payload(content: MessageContent, members: Members) -> bytes:
     title = without_brackets(content.title)
-    blocks: list[Block] = [{"type": "header", "text": _text(title, HEADER_LIMIT)}]
+    header: Block = {"type": "header", "text": _text(title, HEADER_LIMIT)}
+    blocks: list[Block] = []
     for section in content.sections:
         blocks += _brief(section) if content.is_digest else _single_notification(section, members)
     if content.left_count:
         blocks.append(_context(content.more()))
-    message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
+    message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": [header]}
+    if colour := _COLOURS.get(content.tone):
+        message["attachments"] = [{"color": colour, "fallback": title, "blocks": blocks}]
+    else:
+        message["blocks"] = [header, *blocks]
     return orjson.dumps(message)
+
+
+def add_block(message: Block, block: Block) -> None:
+    """Add a block to the end of a message: beside its coloured bar, if it has one."""
+    blocks: list[Block] = message["attachments"][0]["blocks"] if "attachments" in message else message["blocks"]
+    blocks.append(block)
 
 
 def _single_notification(section: Section, members: Members) -> Iterator[Block]:
@@ -78,8 +90,8 @@ def _single_notification(section: Section, members: Members) -> Iterator[Block]:
         yield _rich_text(section.body)
     else:
         yield _context(section.asset)
-    for line in section.lines:
-        yield _change(line)
+    if section.lines:
+        yield _rich_text(_lines(section))
     if section.more_count:
         yield _context(section.more())
     if not section.body:
@@ -90,11 +102,13 @@ def _single_notification(section: Section, members: Members) -> Iterator[Block]:
 
 
 def _signature(section: Section, members: Members) -> Block:
-    """Return who did it, and when, and who owns the asset: members are mentioned, others only named."""
+    """Return who did it, and when, in the reader's zone, and who owns the asset: members by mentions."""
     mentioned = [members.get(one.user_id or "") for one in section.owners]
+    elements = [_text(section.byline, TEXT_LIMIT), _moment(section)]
     if not any(mentioned):
-        return _context(section.signature + section.owned_by)
-    elements = [_text(f"{section.signature}{OWNED_BY}".rstrip(), TEXT_LIMIT)]
+        elements += [_text(section.owned_by.removeprefix("; "), TEXT_LIMIT)] if section.owned_by else []
+        return {"type": "context", "elements": elements}
+    elements.append(_text(OWNED_BY.strip("; "), TEXT_LIMIT))
     for owner, member in zip(section.owners, mentioned, strict=True):
         mention = {"type": "mrkdwn", "text": f"<@{member}>", "verbatim": True}
         elements.append(mention if member else _text(owner.text, TEXT_LIMIT))
@@ -103,40 +117,32 @@ def _signature(section: Section, members: Members) -> Block:
     return {"type": "context", "elements": elements}
 
 
+def _moment(section: Section) -> Block:
+    """Return when it happened as Slack shows it to each reader. Source: Slack's date formatting in ``mrkdwn``."""
+    text = f"<!date^{section.at_ms // 1_000}^{{date_short_pretty}} {{time}}|{section.at}>"
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
 def _brief(section: Section) -> Iterator[Block]:
     """Yield the blocks of one notification of several."""
-    if section.body:
-        yield _rich_text(_template_blocks(section))
-    else:
-        texts = [section.headline, section.asset, *map(_line_text, section.lines), section.more(), section.why]
-        yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
+    yield _rich_text(_brief_blocks(section))
     yield links_block(*section.links)
 
 
-def _template_blocks(section: Section) -> Iterator[RichBlock]:
-    """Yield what a template says of one notification of several, its subject first and the reason last."""
+def _brief_blocks(section: Section) -> Iterator[RichBlock]:
+    """Yield what is said of one notification of several: the headline first and the reason last."""
     yield RichBlock(BlockKind.PARAGRAPH, (Span(section.headline, bold=True),))
-    yield from section.body
+    if section.body:
+        yield from section.body
+    else:
+        yield RichBlock(BlockKind.PARAGRAPH, (Span(section.asset),))
+        yield from _lines(section)
     for text in filter(None, (section.more(), section.why)):
         yield RichBlock(BlockKind.PARAGRAPH, (Span(text, italic=True),))
 
 
-def _change(line: ChangeLine) -> Block:
-    block: Block = {"type": "section", "text": _text(line.text or "changed", TEXT_LIMIT)}
-    if fields := [_text(text, FIELD_LIMIT) for text in _values(line)]:
-        block["fields"] = fields
-    return block
-
-
-def _line_text(line: ChangeLine) -> str:
-    return "\n".join((line.text, *_values(line)))
-
-
-def _values(line: ChangeLine) -> Iterator[str]:
-    if line.old is not None:
-        yield f"before: {line.old}"
-    if line.new is not None:
-        yield f"after: {line.new}"
+def _lines(section: Section) -> Iterator[RichBlock]:
+    return (RichBlock(BlockKind.PARAGRAPH, spans) for spans in section.spans)
 
 
 def _context(text: str) -> Block:
@@ -162,6 +168,8 @@ def _elements(blocks: Iterable[RichBlock]) -> Iterator[Block]:
     for (kind, level, is_ordered), group in groupby(blocks, key=_list_kind_of):
         if kind is BlockKind.POINT:
             yield _list([_section(one.spans) for one in group], level, is_ordered=is_ordered)
+        elif kind is BlockKind.PARAGRAPH:
+            yield _section([span for block in group for span in (*block.spans, Span("\n"))])
         else:
             yield from map(_element, group)
 
@@ -184,18 +192,25 @@ def _element(block: RichBlock) -> Block:
             return {"type": "rich_text_preformatted", "elements": [_span(Span(block.text()))]}
         case BlockKind.RULE:
             return _section((Span(f"{_RULE}\n"),))
-        case BlockKind.HEADING:
-            return _section((*(Span(span.text, bold=True, link=span.link) for span in block.spans), Span("\n")))
         case _:
-            return _section((*block.spans, Span("\n")))
+            return _section((*(Span(span.text, bold=True, link=span.link) for span in block.spans), Span("\n")))
 
 
 def _section(spans: Sequence[Span]) -> Block:
-    return {"type": "rich_text_section", "elements": list(map(_span, spans))}
+    return {"type": "rich_text_section", "elements": list(map(_span, _join_spans(spans)))}
+
+
+def _join_spans(spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield spans with neighbours of one style as one: a message has only so many bytes."""
+    for style, group in groupby(spans, key=lambda span: replace(span, text="")):
+        yield replace(style, text="".join(span.text for span in group))
 
 
 def _span(span: Span) -> Block:
     kind: Block = {"type": "link", "url": span.link} if span.link else {"type": "text"}
-    styles = (("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("code", span.code))
+    styles = (
+        *(("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("underline", span.underlined)),
+        ("code", span.code),
+    )
     style = {name: True for name, is_so in styles if is_so}
     return kind | {"text": without_brackets(span.text)} | ({"style": style} if style else {})

@@ -15,7 +15,7 @@ from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.slack.answers import judge_answer
 from tocsin.delivery.channels.slack.api import Members, SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
-from tocsin.delivery.channels.slack.render import Block, links_block, render_message
+from tocsin.delivery.channels.slack.render import Block, add_block, links_block, render_message
 from tocsin.delivery.dispatch import Answered, Dispatch, Sender
 from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of
 from tocsin.delivery.transport.request import Transport
@@ -70,7 +70,8 @@ class SlackBot:
             message = self._with_buttons(dispatch, members, call)
         else:
             message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
-            message["blocks"] += self._mute_link(dispatch, call)
+            if request := self._mute_request(dispatch, call):
+                add_block(message, links_block((link_of(request, self._link_key, self._base_url), _MUTE)))
         place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
         answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
@@ -84,12 +85,9 @@ class SlackBot:
         choices = [ActionButton(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
         if request := self._mute_request(dispatch, call):
             choices.append(ActionButton("mute", _MUTE, token_of(request, self._link_key)))
-        message["blocks"] += [buttons_block(choices)] if choices else []
+        if choices:
+            add_block(message, buttons_block(choices))
         return message
-
-    def _mute_link(self, dispatch: Dispatch, call: SlackCall) -> list[Block]:
-        request = self._mute_request(dispatch, call)
-        return [links_block((link_of(request, self._link_key, self._base_url), _MUTE))] if request else []
 
     def _mute_request(self, dispatch: Dispatch, call: SlackCall) -> MuteLink | None:
         """Return what mutes the asset for a day for a person; None where others read the message as well."""

@@ -32,7 +32,7 @@ from tocsin.delivery.dispatch import Button, Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
-from tocsin.delivery.wording.changes import asset_of
+from tocsin.delivery.wording.assets import asset_of
 from tocsin.delivery.wording.reports import INCIDENT, RUN
 from tocsin.errors import InvalidInput
 from tocsin.model.change import DESTINATION, SUITE_SUMMARY, EventType
@@ -54,7 +54,7 @@ def parts(notified=None):
 
 def test_a_mail_names_the_change_the_actor_and_the_reason() -> None:
     message, text, html = parts()
-    assert message["Subject"] == "orders: column email removed"
+    assert message["Subject"] == "orders: column email VARCHAR removed"
     assert message["To"] == "dana@example.com"
     assert message["Message-ID"] == f"<{MESSAGE_ID}@acme.example>"
     for body in (text, html):
@@ -122,7 +122,7 @@ def _header_separator(fold: re.Match[bytes]) -> bytes:
 def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
     wire = render_mail(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS).content
     assert b"Subject: =?utf-8?" in wire
-    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email removed"
+    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email VARCHAR removed"
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:
@@ -136,7 +136,7 @@ def test_an_incident_can_be_acknowledged(count: int) -> None:
     _, text, html = parts(message)
     address = f"{samples.HOME}/#/incidents/INC-7"
     assert text.count(f"\nAcknowledge INC-7: {address}\n") == count
-    assert html.count(f'<a href="{address}" style="color: #1a5fb4">Acknowledge INC-7</a>') == count
+    assert html.count(f'<a class="link" href="{address}" style="color: #3b5bdb">Acknowledge INC-7</a>') == count
     assert "Acknowledge" not in "".join(parts(samples.digest(count))[1:])
 
 
@@ -144,7 +144,7 @@ def test_what_stands_in_an_entity_adds_no_header() -> None:
     evil = change_event(entity={"name": "orders\r\nBcc: everyone@example.com\r\n\r\nhello"})
     message, _, _ = parts(dispatch(evil))
     assert message["Bcc"] is None
-    assert message["Subject"] == "orders Bcc: everyone@example.com hello: column email removed"
+    assert message["Subject"] == "orders Bcc: everyone@example.com hello: column email VARCHAR removed"
 
 
 def test_what_stands_in_an_entity_adds_no_markup() -> None:
@@ -204,17 +204,35 @@ def test_a_digest_counts_what_it_has_no_room_for() -> None:
 
 
 WIDELY_RENDERED = frozenset(
-    "background-color color font-family font-size line-height margin max-width padding text-decoration width".split()
+    "background-color border-left color font-family font-size line-height margin max-width padding".split()
+    + "text-decoration width word-break".split()
 )
 
 
 def test_the_html_uses_inline_styles_that_mail_programs_render() -> None:
-    """Of CSS, Outlook on Windows renders what Word does, and Gmail drops style sheets of more than 8 kB."""
+    """Of CSS, Outlook on Windows renders what Word does; the style sheet is for dark colours alone.
+
+    Gmail drops sheets of more than 8 kB.
+    """
     _, _, html = parts(dispatch(change_event(update_of("description", "Orders", "All orders"))))
     used = {one.split(":")[0].strip() for style in re.findall(r'style="([^"]*)"', html) for one in style.split(";")}
     assert used <= WIDELY_RENDERED
     assert {"font-family", "background-color"} <= used
-    assert not re.search(r"<(style|link|script|div|svg|img)\b", html)
+    assert not re.search(r"<(link|script|div|svg|img)\b", html)
+    (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    assert sheet.startswith("@media (prefers-color-scheme:dark){")
+    assert len(sheet) < 1_000
+    used_classes = set(re.findall(r'class="([^"]*)"', html))
+    assert used_classes <= set(re.findall(r"\.(\w+){", sheet))
+
+
+@pytest.mark.parametrize(
+    ("name", "colours"),
+    [("test_failure", ("#c02626", "#ff8a8a")), ("recovery", ("#26703a", "#6cc482")), ("deletion", ())],
+)
+def test_the_bar_of_a_mail_says_what_the_message_means(name: str, colours: tuple[str, ...]) -> None:
+    html = parts(samples.sample(name))[2]
+    assert ('<td class="tone"' in html, all(one in html for one in colours)) == (bool(colours), True)
 
 
 def test_a_mail_says_who_owns_the_asset() -> None:

@@ -39,10 +39,10 @@ _STYLED = {
     "isSubtle": {"type": "boolean"},
     "italic": {"type": "boolean"},
     "strikethrough": {"type": "boolean"},
+    "underline": {"type": "boolean"},
     "fontType": {"enum": ["default", "monospace", "Monospace"]},
     "selectAction": {"$ref": "#/$defs/action"},
 }
-_WIDTH = {"type": "string", "pattern": "^(auto|stretch)$"}
 _URL = {"type": "string", "pattern": "^https?://"}
 
 SCHEMA: Json = {
@@ -76,15 +76,14 @@ SCHEMA: Json = {
             },
         ),
         "element": {
-            "oneOf": [{"$ref": f"#/$defs/{name}"} for name in ("rich", "container", "columns", "actions")],
+            "oneOf": [{"$ref": f"#/$defs/{name}"} for name in ("rich", "container", "actions")],
         },
         "rich": _object({**_is("RichTextBlock"), "inlines": _list_of("run")}, _PLACED),
         "run": _object({**_is("TextRun"), "text": _TEXT}, _STYLED),
         "container": _object(
-            {**_is("Container"), "items": _list_of("element")}, {**_PLACED, "style": {"const": "emphasis"}}
+            {**_is("Container"), "items": _list_of("element")},
+            {**_PLACED, "style": {"enum": ["emphasis", "attention", "warning", "good"]}, "bleed": {"type": "boolean"}},
         ),
-        "columns": _object({**_is("ColumnSet"), "columns": _list_of("column")}, _PLACED),
-        "column": _object({**_is("Column"), "items": _list_of("element")}, {**_PLACED, "width": _WIDTH}),
         "actions": _object({**_is("ActionSet"), "actions": _list_of("action")}, _PLACED),
         "action": _object({**_is("Action.OpenUrl"), "url": _URL}, {"title": _TEXT}),
     },

@@ -1,0 +1,70 @@
+"""Changed assets as messages name them: what changed, where its page is, and the column that a test checks.
+
+Next: ``delivery/wording/changes.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tocsin.delivery.lines import clean_line
+from tocsin.errors import InvalidInput
+from tocsin.model import fqn
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import EntityLink, parse_link
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD
+
+TEST_CASE = "testCase"
+
+
+class ChangedAsset(NamedTuple):
+    """A changed asset, or the one that a thread is about: its type and id, and what people call it.
+
+    ``page`` is the address of its page below that of the server; the first page for a type that has none. ``checks`` is
+    what a test checks, a table or one of its columns (``orders.email``), and empty of all else.
+    """
+
+    entity_type: str
+    entity_id: str
+    name: str
+    page: str
+    checks: str = ""
+
+
+def asset_of(event: ChangeEvent) -> ChangedAsset:
+    """Return the asset that changed, or the one, or the part of one (``orders.email``), that a thread is about."""
+    entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
+    checks = ""
+    if entity_type == THREAD:
+        about = entity.get("entityRef")
+        reference = about if isinstance(about, dict) else {}
+        name = reference.get("displayName") or reference.get("name") or event.entity_fully_qualified_name
+        link = _link_in(entity, "about")
+        steps = link.steps if link else ()
+        name = f"{name or 'something'}.{steps[1]}" if len(steps) > 1 else name or "something"
+        entity_type, entity_id = (about["type"], about["id"]) if about else (entity_type, entity_id)
+    else:
+        name = entity.get("displayName") or entity.get("name")
+        name = name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]
+        checks = _place_checked_by(entity) if entity_type == TEST_CASE else ""
+    row = ENTITY_TYPES.get(entity_type)
+    page = f"/#/{row.collection}/{entity_id}" if row else "/"
+    return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks)
+
+
+def _place_checked_by(test: Document) -> str:
+    """Return the table or column that a test checks, as people call it; empty where its link does not say."""
+    link = _link_in(test, "entityLink")
+    if link is None:
+        return ""
+    table = fqn.steps_of(link.fqn)[-1]
+    return clean_line(f"{table}.{link.steps[1]}" if len(link.steps) > 1 else table)
+
+
+def _link_in(document: Document, key: str) -> EntityLink | None:
+    try:
+        return parse_link(document.get(key), key)
+    except InvalidInput:
+        return None

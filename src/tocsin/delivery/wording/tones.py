@@ -1,0 +1,38 @@
+"""Tone of a message: what its colour means. Changes have none; before and after are told by strike and underline.
+
+Next: ``delivery/wording/content.py``.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from tocsin.delivery.wording.reports import is_failure_report, is_recovery
+from tocsin.model.change import ChangeEvent, EventType
+
+
+class Tone(IntEnum):
+    """What a message means for its reader, the worst last."""
+
+    NEUTRAL = 0
+    WELL = 1
+    ATTENTION = 2
+    FAILED = 3
+
+
+_TONES = {
+    EventType.LAG_RECOVERED: Tone.WELL,
+    EventType.SLA_VIOLATION: Tone.ATTENTION,
+    EventType.FRESHNESS_VIOLATION: Tone.ATTENTION,
+    EventType.PROFILE_ANOMALY: Tone.ATTENTION,
+    EventType.LAG_EXCEEDED: Tone.ATTENTION,
+    EventType.DESTINATION_FAILING: Tone.ATTENTION,
+    EventType.DESTINATION_STOPPED: Tone.FAILED,
+}
+
+
+def tone_of(event: ChangeEvent) -> Tone:
+    """Return the tone of an event: red for a failure, green for what is well again, amber for what is late."""
+    if is_failure_report(event):
+        return Tone.FAILED
+    return Tone.WELL if is_recovery(event) else _TONES.get(event.event_type, Tone.NEUTRAL)

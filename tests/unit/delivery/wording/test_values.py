@@ -1,0 +1,69 @@
+"""Tests of the text of values: never JSON, types with their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.delivery.lines import SHOWN_LIMIT
+from tocsin.delivery.wording.values import type_of, types_of, value_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, None),
+        ("a", "a"),
+        (True, "yes"),
+        (1.5, "1.5"),
+        ([], "none"),
+        ({"id": "1", "type": "user", "name": "ann", "displayName": "Ann Lee"}, "Ann Lee"),
+        ('[{"tagFQN": "PII.None"}, {"tagFQN": "A.b"}]', "PII.None, A.b"),
+        ([{"name": "id", "dataType": "INT"}], "id INT"),
+        ({"interval": 5, "unit": "days", "extra": None}, "interval 5; unit days"),
+        ("<#E::table::a.b.orders::columns::email>", "orders.email"),
+        ("<#E::table", "<#E::table"),
+        ("{not json", "{not json"),
+        (list(range(12)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … and 2 more"),
+    ],
+)
+def test_a_value_is_said_in_words(value: Any, text: str | None) -> None:
+    assert value_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        ({"dataType": "VARCHAR", "dataLength": 16}, "VARCHAR(16)"),
+        ({"dataType": "INT", "dataLength": 1}, "INT"),
+        ({"dataType": "DECIMAL", "precision": 10, "scale": 2}, "DECIMAL(10,2)"),
+        ({"dataType": "DECIMAL", "precision": 10}, "DECIMAL(10)"),
+        ({"dataType": "ARRAY", "arrayDataType": "INT"}, "ARRAY<INT>"),
+        ({"dataTypeDisplay": "varchar(16)"}, "varchar(16)"),
+        ({}, ""),
+    ],
+)
+def test_a_type_is_said_with_its_size(member: dict[str, Any], text: str) -> None:
+    assert type_of(member) == text
+
+
+def test_types_that_differ_in_their_parts_are_said_as_the_source_displays_them() -> None:
+    before, after = ({"dataType": "STRUCT", "dataTypeDisplay": f"struct<a:{kind}>"} for kind in ("int", "text"))
+    assert types_of(before, after) == ("struct<a:int>", "struct<a:text>")
+    assert types_of({"dataType": "INT"}, {"dataType": "INT"}) == ("INT", "INT")
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=600),
+    lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    max_leaves=30,
+)
+
+
+@given(_JSON)
+def test_every_value_is_a_short_line(value: Any) -> None:
+    text = value_text(value)
+    assert text is None or (len(text) <= SHOWN_LIMIT and "\n" not in text)

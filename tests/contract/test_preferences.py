@@ -29,6 +29,7 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
     [
         ({"timezone": "Europe/Berln"}, "timezone: unknown time zone 'Europe/Berln'"),
         ({"timezone": "Europe/Berln"}, "did you mean"),
+        ({"timezone": "localtime"}, "timezone: "),
         ({"quietHours": {"start": "8", "end": "20:00"}}, "quietHours.start"),
         ({"quietHours": {"start": "08:00", "end": "08:00"}}, "quietHours.end: must differ from start"),
         ({"quietHours": {"start": "08:00"}}, "quietHours.end"),

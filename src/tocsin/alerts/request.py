@@ -256,7 +256,7 @@ def _check_timing(subscription: EventSubscription, before: Document) -> None:
     Upstream's default intervals are accepted.
     """
     stored_trigger = before.get("trigger") or {}
-    check_new_schedule(subscription.trigger, stored_trigger.get("cronExpression"))
+    check_new_schedule(subscription.trigger, stored_trigger)
     was_scheduled = stored_trigger.get("triggerType") == TriggerType.SCHEDULED.value
     accepted = {*_UPSTREAMS_INTERVALS, *([before.get("pollInterval")] if was_scheduled else [])}
     if subscription.poll_interval not in accepted:

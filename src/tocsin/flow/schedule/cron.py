@@ -6,12 +6,21 @@ hour that passes. Source: seeds/001 ``trigger``. Next: ``flow/schedule/decide.py
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parse_expression
-from tocsin.flow.schedule.wall_clock import change_s, next_shown_s, offset_of_s, seconds_of, wall_at, zone_named
+from tocsin.flow.schedule.wall_clock import (
+    change_s,
+    check_zone,
+    next_shown_s,
+    offset_of_s,
+    seconds_of,
+    wall_at,
+    zone_named,
+)
 from tocsin.model.subscription import ScheduleFrequency, Trigger, TriggerType
 
 _EXPRESSIONS = {
@@ -24,6 +33,7 @@ _EXPRESSIONS = {
 END_MS = 4_102_444_800_000
 """The end of 2099: what is due then waits for a schedule that has no more times."""
 
+_ZONE_FIELD = "trigger.timezone"
 _LONGEST_LOOK_BACK_S = 10 * 366 * 86_400
 
 
@@ -38,17 +48,21 @@ def check_schedule(trigger: Trigger) -> None:
         next_time_ms(trigger, 0)
 
 
-def check_new_schedule(trigger: Trigger, stored_expression: object) -> None:
-    """Do the same for a trigger that is to be saved in place of one with ``stored_expression``, which may stay.
+def check_new_schedule(trigger: Trigger, stored_trigger: Mapping[str, object]) -> None:
+    """Do the same for a trigger that is to be saved in place of a stored one, whose expression and zone may stay.
 
     Raises
     ------
-    InvalidInput : as ``next_time_ms`` and ``check_standard``
+    InvalidInput : as ``next_time_ms``, ``check_standard`` and ``check_zone``
     """
     check_schedule(trigger)
-    is_scheduled, expression = trigger.trigger_type is TriggerType.SCHEDULED, trigger.cron_expression
-    if is_scheduled and expression is not None and expression != stored_expression:
+    if trigger.trigger_type is not TriggerType.SCHEDULED:
+        return
+    expression, timezone = trigger.cron_expression, trigger.timezone
+    if expression is not None and expression != stored_trigger.get("cronExpression"):
         check_standard(expression)
+    if timezone is not None and timezone != stored_trigger.get("timezone"):
+        check_zone(timezone, field=_ZONE_FIELD)
 
 
 @lru_cache(maxsize=4_096)
@@ -95,7 +109,7 @@ def _zone_of(trigger: Trigger) -> ZoneInfo:
     ------
     InvalidInput : there is none of that name
     """
-    return zone_named(trigger.timezone or "UTC", field="trigger.timezone")
+    return zone_named(trigger.timezone or "UTC", field=_ZONE_FIELD)
 
 
 def _expression(trigger: Trigger) -> Expression:

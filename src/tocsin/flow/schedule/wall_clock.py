@@ -15,6 +15,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from tocsin.errors import InvalidInput
 from tocsin.model.phrases import hint
 
+_OF_THE_MACHINE = frozenset(("localtime", "Factory"))
+"""Files among those of the zones that say how a machine is set up. Source: ``tz-link``, ``zic(8)``."""
+
 _NAIVE_EPOCH = datetime(1970, 1, 1)
 
 
@@ -31,6 +34,19 @@ def zone_named(name: str, *, field: str) -> ZoneInfo:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         message = f"unknown time zone {name!r}; it takes names such as Europe/Berlin{hint(name, available_timezones())}"
         raise InvalidInput(message, field=field) from None
+
+
+@lru_cache(maxsize=1_024)
+def check_zone(name: str, *, field: str) -> None:
+    """Refuse a time zone that a request names, unless it is the same on every machine.
+
+    Raises
+    ------
+    InvalidInput : there is none of that name, or it is whichever zone the machine is set to, as ``localtime``
+    """
+    zone_named(name, field=field)
+    if name in _OF_THE_MACHINE or name not in available_timezones():
+        raise InvalidInput(f"{name!r} depends on the machine; name a zone, such as Europe/Berlin", field=field)
 
 
 def next_shown_s(walls_after: Callable[[datetime], Iterable[datetime]], zone: ZoneInfo, after_s: int) -> int | None:

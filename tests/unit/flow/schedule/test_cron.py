@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from croniter import croniter
@@ -296,16 +296,31 @@ def test_what_quartz_refuses_is_refused_when_it_is_saved_and_goes_on_where_it_is
 ) -> None:
     schedule = trigger(cronExpression=expression)
     with pytest.raises(InvalidInput) as refused:
-        check_new_schedule(schedule, None)
+        check_new_schedule(schedule, {})
     assert says in refused.value.message
-    check_new_schedule(schedule, expression)
+    check_new_schedule(schedule, {"cronExpression": expression})
     check_schedule(schedule)
     assert next_time_ms(schedule, 0)
 
 
 @pytest.mark.parametrize("expression", ["0 0 8 * * ?", "0 0 8 ? * L", "0 0 8 LW * ?", "0 8 1,15 * MON,WED"])
 def test_standard_expressions_are_saved(expression: str) -> None:
-    check_new_schedule(trigger(cronExpression=expression), None)
+    check_new_schedule(trigger(cronExpression=expression), {})
+
+
+@pytest.mark.parametrize("zone", ["localtime", "Factory", "posixrules", "posix/Europe/Berlin"])
+def test_the_zone_of_a_machine_is_refused_when_it_is_saved(zone: str) -> None:
+    schedule = trigger(scheduleInfo="Daily", timezone=zone)
+    with pytest.raises(InvalidInput, match=r"depends on the machine|unknown time zone") as refused:
+        check_new_schedule(schedule, {})
+    assert refused.value.field == "trigger.timezone"
+
+
+def test_a_stored_zone_of_a_machine_goes_on() -> None:
+    stored = {"scheduleInfo": "Daily", "timezone": "localtime"}
+    schedule = trigger(**stored)
+    if "localtime" in available_timezones():  # where the machine has such a file
+        check_new_schedule(schedule, stored)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from fastapi import Response
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
-from tocsin.flow.schedule.wall_clock import zone_named
+from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
@@ -38,7 +38,7 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
 
 def _parse_preferences(body: Document) -> Preferences:
     preferences = parse_as(Preferences, body)
-    zone_named(preferences.timezone, field="timezone")
+    check_zone(preferences.timezone, field="timezone")
     for name in preferences.categories:
         if name not in KNOWN_CATEGORIES:
             valid_categories = ", ".join(KNOWN_CATEGORIES)

@@ -5,14 +5,26 @@ Next: ``flow/schedule/preferences.py`` applies them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tocsin.model.entity import WireModel
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+
+def _check_time(text: str) -> str:
+    if not re.fullmatch(_TIME, text):
+        raise ValueError(f"must be a time of the day from 00:00 to 23:59, such as 20:00, not {text!r}")
+    return text
+
+
+TimeOfDay = Annotated[str, AfterValidator(_check_time), Field(json_schema_extra={"pattern": _TIME})]
+"""``HH:MM``; the pattern is for the OpenAPI document."""
 
 
 class Frequency(StrEnum):
@@ -30,8 +42,8 @@ _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
 class QuietHours(WireModel):
     """Time of the day without mails and direct messages, as ``HH:MM``; an ``end`` before ``start``: past midnight."""
 
-    start: str = Field(pattern=_TIME)
-    end: str = Field(pattern=_TIME)
+    start: TimeOfDay
+    end: TimeOfDay
 
 
 class Preferences(WireModel):
@@ -43,7 +55,7 @@ class Preferences(WireModel):
 
     timezone: str = "UTC"
     quiet_hours: QuietHours | None = None
-    digest_at: str = Field(default="09:00", pattern=_TIME)
+    digest_at: TimeOfDay = "09:00"
     frequency: Frequency = Frequency.IMMEDIATE
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
 

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,8 +17,10 @@ from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.client import Change, Client
+from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.server.alerts.time_arguments import history_cut
 
 app = typer.Typer(help="Watch and consume change events, and send those of other systems.", no_args_is_help=True)
 app.command()(consume)
@@ -36,7 +39,7 @@ def events() -> None:
 @app.command()
 def tail(
     *,
-    since: Annotated[str, typer.Option(help="Where to begin: now, start, or an offset.")] = "now",
+    since: Annotated[str, typer.Option(help="Where to begin: now, start, an offset, 2h ago, or a date.")] = "now",
     once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
     as_json: AsJson = False,
     rdf_format: Annotated[
@@ -46,15 +49,17 @@ def tail(
 ) -> None:
     """Print change events as they happen, with the ids that `tocsin explain` takes; with --json one event per line.
 
-    Examples: tocsin events tail · tocsin events tail --since start --once --json · tocsin events tail --format ntriples
+    Examples: tocsin events tail · tocsin events tail --since 2h · tocsin events tail --since start --once --json
+    · tocsin events tail --format ntriples
     """
     if rdf_format is not None and as_json:
         raise InvalidInput("give either --json or --format", field="format")
     with Client() as client:
+        start = _start_of(client, since)
         if rdf_format is not None:
-            _print_documents(client, _first_offset(client, since), rdf_format, once=once)
+            _print_documents(client, start, rdf_format, once=once)
             return
-        for change in _changes(client, _first_offset(client, since), once=once):
+        for change in _changes(client, start, once=once):
             _show(change, as_json=as_json)
 
 
@@ -103,10 +108,19 @@ def _event_in(line: str, number: int) -> Document:
     return event
 
 
-def _changes(client: Client, offset: int, *, once: bool) -> Iterator[Change]:
-    """Yield every change after ``offset``; at the end of the log, stop or wait for more."""
+@dataclass(frozen=True)
+class _Start:
+    """Where to begin to read: after an offset, or at the first event from a moment on (epoch ms)."""
+
+    offset: int = 0
+    since_ms: int | None = None
+
+
+def _changes(client: Client, start: _Start, *, once: bool) -> Iterator[Change]:
+    """Yield every change from ``start`` on; at the end of the log, stop or wait for more."""
+    offset = start.offset
     while True:
-        piece = client.read_log(offset, limit=_SLICE)
+        piece = client.read_log(offset, limit=_SLICE, timestamp=start.since_ms)
         yield from piece.changes
         if piece.end > offset:
             offset = piece.end
@@ -116,10 +130,11 @@ def _changes(client: Client, offset: int, *, once: bool) -> Iterator[Change]:
             time.sleep(_EVERY_S)
 
 
-def _print_documents(client: Client, offset: int, rdf_format: RdfFormat, *, once: bool) -> None:
-    """Print the log after ``offset`` as documents; at the end of the log, stop or wait for more."""
+def _print_documents(client: Client, start: _Start, rdf_format: RdfFormat, *, once: bool) -> None:
+    """Print the log from ``start`` on as documents; at the end of the log, stop or wait for more."""
+    offset = start.offset
     while True:
-        piece = client.read_log_as_rdf(offset, format=rdf_format, limit=_SLICE)
+        piece = client.read_log_as_rdf(offset, format=rdf_format, limit=_SLICE, timestamp=start.since_ms)
         if "urn:uuid:" in piece.text:  # else it is empty
             typer.echo(piece.text.rstrip("\n"))
         if piece.end > offset:
@@ -130,14 +145,13 @@ def _print_documents(client: Client, offset: int, rdf_format: RdfFormat, *, once
             time.sleep(_EVERY_S)
 
 
-def _first_offset(client: Client, since: str) -> int:
+def _start_of(client: Client, since: str) -> _Start:
     if since == "now":
-        return client.read_log("latest").end
+        return _Start(client.read_log("latest").end)
     if since == "start":
-        return 0
-    if not since.isdecimal():
-        raise InvalidInput(f"--since must be now, start or an offset, not {since!r}.", field="since")
-    return int(since)
+        return _Start()
+    cut = history_cut(since, "--since", SystemClock().now_ms())
+    return _Start(cut.through or 0, cut.until_ms)
 
 
 def _show(change: Change, *, as_json: bool) -> None:

@@ -21,9 +21,15 @@ def read_rdf(path: str, *, format: str = "turtle", **filters: Filter) -> Pages[s
     return Pages(first)
 
 
-def read_log_as_rdf(offset: int, *, format: str = "turtle", limit: int = 100) -> ApiCall[LogText]:  # noqa: A002  as above
-    """Return the events after a log offset as one document of RDF."""
-    query = query_of({"offset": offset, "limit": limit, "format": format})
+def read_log_as_rdf(
+    offset: int,
+    *,
+    format: str = "turtle",  # noqa: A002  as above
+    limit: int = 100,
+    **filters: Filter,
+) -> ApiCall[LogText]:
+    """Return the events after a log offset as one document of RDF; filters are those of ``events``."""
+    query = query_of({"offset": offset, "limit": limit, "format": format, **filters})
     return ApiCall("GET", "events", lambda text: LogText(text, offset), query, read_headers=_with_end, is_text=True)
 
 

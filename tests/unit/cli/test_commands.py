@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -151,8 +152,21 @@ def test_from_now_on_means_from_the_end_of_the_log(run: Run, small_server: Small
     assert [asked.query["offset"] for asked in small_server.requests] == ["latest", "5"]
 
 
-def test_an_offset_that_is_none_is_refused(run: Run) -> None:
-    assert run("events", "tail", "--since", "yesterday").code == 2
+def test_the_log_is_followed_from_a_moment(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/events", {"data": [], "paging": {"offset": 5}})
+    now_ms = time.time_ns() // 1_000_000
+    for since, earliest_ms, leeway_ms in (("2h", now_ms - 7_200_000, 60_000), ("2026-01-31", 1_769_817_600_000, 0)):
+        small_server.requests.clear()
+        assert run("events", "tail", "--since", since, "--once").code == 0
+        first, *further = [one.query for one in small_server.requests]
+        assert first["offset"] == "0"
+        assert earliest_ms <= int(first["timestamp"]) <= earliest_ms + leeway_ms
+        assert [one["timestamp"] for one in further] == [first["timestamp"]]
+
+
+def test_a_start_that_is_none_is_refused(run: Run) -> None:
+    ended = run("events", "tail", "--since", "yesterday")
+    assert (ended.code, "a duration back from now" in ended.err) == (2, True)
 
 
 def test_alerts_of_a_file_are_created_updated_or_left(run: Run, small_server: SmallServer, tmp_path: Path) -> None:

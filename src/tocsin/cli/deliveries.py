@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, moment_text, show_lines, show_rows, show_text
 from tocsin.cli.progress import progress_bar
 from tocsin.client import Client
@@ -90,7 +91,7 @@ def replay(
     """Send dead letters again, with the same ids: one message, or those of an alert, a destination, a reason or a time.
 
     They wait behind what is due, and rights and mutes are checked again. Ctrl-C cancels the replay: what was not sent
-    stays a dead letter.
+    stays a dead letter. Exit code 1: a message failed again, or was not sent.
 
     Examples
     tocsin deliveries replay 68c0dd82-2638-5189-aa4f-9e2d38289c83
@@ -108,6 +109,8 @@ def replay(
         started = client.start_replay(**selection)
         ended = started if no_wait else _follow_replay(client, started)
     show_text(_summary(ended), answer=ended, as_json=as_json)
+    if ended["progress"]["failed"] or ended["progress"]["takenBack"]:
+        raise typer.Exit(FAULT)
 
 
 def _follow_replay(client: Client, replay: Document) -> Document:

@@ -71,14 +71,17 @@ def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer) ->
     ended = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
     assert small_server.requests[0].body == {"alert": "Hooks", "since": "6h"}
     assert ended.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
+    assert ended.code == 1, "a script has to notice"
     small_server.answer("POST", f"{PATH}/replays", DONE, status=202)
     assert json.loads(run("deliveries", "replay", "m1", "--delivered", "--json").out) == DONE
     assert small_server.requests[-1].body == {"message": "m1", "delivered": True}
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
-    assert "2 waiting" in run("deliveries", "replay", "m1", "--no-wait").out
+    waiting = run("deliveries", "replay", "m1", "--no-wait")
+    assert (waiting.code, "2 waiting" in waiting.out) == (0, True)
     nothing = {"id": "r1", "state": "done", "progress": progress(0, 0)}
     small_server.answer("POST", f"{PATH}/replays", nothing, status=202)
-    assert run("deliveries", "replay", "--since", "1d").out == "Nothing to replay.\n"
+    none = run("deliveries", "replay", "--since", "1d")
+    assert (none.code, none.out) == (0, "Nothing to replay.\n")
 
 
 def test_what_is_not_said_is_not_replayed(run: Run, small_server: SmallServer) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import httpx
 import pytest
 from sqlalchemy import Engine
@@ -92,10 +94,25 @@ def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Jso
     assert names(status="unresolved") == names(status="open") == ["INC-2"]
     assert names(alert="Quality", asset=case["fullyQualifiedName"]) == ["INC-2", "INC-1"]
     assert names(asset=case["id"], status="resolved") == ["INC-1"]
-    assert names(alert="Nothing") == names(assignee="admin") == names(asset="a.b") == []
+    assert names(assignee="admin") == names(assignee=str(uuid4())) == names(alert=str(uuid4())) == []
     first = administrator.get("/incidents?limit=1").json()
     second = administrator.get("/incidents", params={"limit": 1, "after": first["paging"]["after"]}).json()
     assert [one["name"] for one in (*first["data"], *second["data"])] == ["INC-2", "INC-1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"alert": "Qualty"}, "alert Qualty not found; did you mean Quality?"),
+        ({"asset": "a.b"}, "test case or pipeline or ingestion pipeline a.b not found"),
+        ({"assignee": "admim"}, "user or team admim not found; did you mean admin?"),
+    ],
+)
+def test_a_filter_that_names_nothing_is_answered_with_what_is_meant(
+    administrator: httpx.Client, case: Json, query: Json, says: str
+) -> None:
+    answer = administrator.get("/incidents", params=query)
+    assert (answer.status_code, answer.json()["message"]) == (404, says)
 
 
 def test_an_incident_of_a_hidden_asset_does_not_exist(administrator: httpx.Client, case: Json, person: Person) -> None:
@@ -103,6 +120,8 @@ def test_an_incident_of_a_hidden_asset_does_not_exist(administrator: httpx.Clien
     assert len(mallory.get("/incidents").json()["data"]) == 1
     restrict(administrator, user_id, {"effect": "deny", "resources": ["testCase"]})
     assert mallory.get("/incidents").json() == {"data": [], "paging": {}}
+    filtered_answer = mallory.get("/incidents", params={"asset": case["fullyQualifiedName"]})
+    assert (filtered_answer.status_code, "did you mean" in filtered_answer.json()["message"]) == (404, False)
     for method, path in (("GET", ""), ("PUT", "/acknowledge"), ("PUT", "/resolve")):
         answer = mallory.request(method, f"/incidents/INC-1{path}")
         assert (answer.status_code, answer.json()["message"]) == (404, "incident INC-1 not found")

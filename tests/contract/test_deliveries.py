@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -183,6 +184,17 @@ def test_a_replay_of_an_alert_is_cancelled(administrator: httpx.Client, letters:
 def test_a_wrong_request_for_a_replay_is_refused(administrator: httpx.Client, body: Json, word: str) -> None:
     answer = administrator.post(f"{PATH}/replays", json=body)
     assert (answer.status_code, word in answer.json()["message"]) == (400, True)
+
+
+def test_an_alert_that_there_is_not_is_answered_with_what_is_meant(
+    administrator: httpx.Client, letters: list[Json]
+) -> None:
+    for answer in (
+        administrator.get(PATH, params={"alert": "Hoks"}),
+        administrator.post(f"{PATH}/replays", json={"alert": "Hoks"}),
+    ):
+        assert (answer.status_code, answer.json()["message"]) == (404, "alert Hoks not found; did you mean Hooks?")
+    assert messages_of(administrator, alert=str(uuid4())) == []
 
 
 def test_only_editors_of_the_alert_see_and_replay_its_messages(

@@ -30,9 +30,7 @@ class Exit:
 
 EXITS = (
     Exit(0, "done"),
-    Exit(
-        1, "internal error; a message was not sent (`deliveries replay`), or an event refused (`events ingest`)"
-    ),
+    Exit(1, "internal error; a message was not sent (`deliveries replay`), or an event refused (`events ingest`)"),
     Exit(2, "invalid command, setting or file", (InvalidInput,)),
     Exit(3, "not found", (NotFound,)),
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),

@@ -19,6 +19,7 @@ from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.request import Recorder
 from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture.references import is_uuid
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
 from tocsin.model.notification import Reason
@@ -76,10 +77,10 @@ class Wanted:
         if self.alert is None:
             return frozenset(one.id for one in tended_alerts(visible, caller))
         alerts = [one for one in visible if self.alert in (one.id, one.name)]
-        if not alerts and caller.actor.is_admin:
+        if not alerts and caller.actor.is_admin and is_uuid(self.alert):
             return frozenset([self.alert])  # a deleted one leaves its messages
         if not alerts:
-            raise NotFound(f"alert {self.alert} not found")
+            raise NotFound(f"alert {self.alert} not found", entity_type="eventsubscription", fqn=self.alert)
         if not tends(alerts[0], caller):
             raise Forbidden(_NOT_EDITABLE)
         return frozenset([alerts[0].id])

@@ -96,7 +96,8 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     is_cut = question.visible.event is not question.logged.event
     notified, notified_count = _visible_records(question, caller, tended)
     if question.deleted_alert is not None and not notified:
-        raise NotFound(f"alert {question.deleted_alert} not found")
+        name = question.deleted_alert
+        raise NotFound(f"alert {name} not found", entity_type=_ALERT, fqn=name)
     page = ordered[question.skip : question.skip + question.limit]
     near = [alert for alert in ordered if alert.id in matching or reached.get(alert.id)][:_MOST_SUGGESTED]
     explained = {alert.id: alert for alert in (*near, *page)}

@@ -5,7 +5,6 @@ Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``aler
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -16,9 +15,9 @@ from tocsin.alerts.incidents import handle, handling_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
+from tocsin.server.access.similar_names import named_id
 from tocsin.server.alerts.incidents import ROW, as_shown, check_may_change, found_incident, incidents_json, timeline
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -48,14 +47,14 @@ class AlertIncidentQuery(QueryParameters):
         is_status = self.status not in (None, "unresolved")
         return AlertIncidentFilter(
             status=IncidentStatus(self.status) if is_status and self.status else None,
-            subscription_id=_id(self.alert, ("eventsubscription",), caller),
-            entity_id=_id(self.asset, _REPORTING, caller),
-            assignee_id=_id(self.assignee, ("user", "team"), caller),
+            subscription_id=self.alert and named_id(self.alert, ("eventsubscription",), caller),
+            entity_id=self.asset and named_id(self.asset, _REPORTING, caller),
+            assignee_id=self.assignee and named_id(self.assignee, ("user", "team"), caller),
             unresolved=self.status == "unresolved",
         )
 
 
-@router.get("", openapi_extra=answers("AlertIncidentPage"))
+@router.get("", openapi_extra=answers("AlertIncidentPage", refuses="404"))
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
     require(caller, Operation.VIEW_BASIC, ROW)
@@ -107,17 +106,6 @@ def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     (document,) = incidents_json([incident], caller)
     steps = caller.parts.alert_stores.incidents.steps(incident.id)
     return answer(document | {"timeline": timeline(incident, steps, caller)})
-
-
-def _id(name: str | None, types: Sequence[str], caller: Caller) -> str | None:
-    """Return the id for a filter by id or name: none without a filter, as it is if nothing has that name."""
-    if name is None:
-        return None
-    for kind in types:
-        reference = caller.parts.catalogue.reference(kind, Key.by_name(name))
-        if reference is not None:
-            return str(reference["id"])
-    return name
 
 
 def _number(cursor: str | None) -> int | None:

@@ -41,7 +41,7 @@ Named = Annotated[str | None, Query(max_length=300, description="Id or name of a
 router = DeclaredRoutes(prefix="/events/deliveries", tags=["subscriptions"])
 
 
-@router.get("", openapi_extra=answers("DeadLetterPage"))
+@router.get("", openapi_extra=answers("DeadLetterPage", refuses="404"))
 def list_dead_letters(
     caller: Asked,
     *,

@@ -300,7 +300,10 @@ def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
         "because": "gone",
         "failingSince": 5,
         "failureCount": 1,
+        "message": "Stopped since 1970-01-01 00:00 UTC: its receiver answers that it is gone. Its messages wait until"
+        " somebody resumes it (tocsin alerts resume SchemaChanges) or changes the alert.",
     }
+    assert status["statusDetails"]["status"] == "failed"
     body = {"status": "active"}
     with served.person("alice")[1] as alice:
         assert alice.put(f"{path}/{destination_id}", json=body).status_code == 403

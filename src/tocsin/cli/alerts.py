@@ -28,6 +28,8 @@ app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=Tru
 
 app.command()(backtest)
 
+_WORST_FIRST = ("failed", "retryLimitReached", "awaitingRetry", "active", "disabled")
+
 Files = Annotated[
     list[str], typer.Argument(help="YAML, JSON or TOML files, or folders of them; - reads standard input.")
 ]
@@ -116,9 +118,9 @@ def export(
 
 @app.command("list")
 def list_alerts(*, as_json: AsJson = False) -> None:
-    """List all alerts."""
+    """List all alerts, with the worst status of their destinations and the last time that one was sent to."""
     with Client() as client:
-        table = [_row(alert) for alert in client.list_subscriptions()]
+        table = [_row(one, client.subscription_status(one.id)["data"]) for one in client.list_subscriptions()]
     show_rows(table, as_json=as_json)
 
 
@@ -128,6 +130,31 @@ def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     with Client() as client:
         answer = client.subscription_status(find_alert(client, name).id)
     show_rows(map(_status_row, answer["data"]), answer=answer, as_json=as_json)
+
+
+@app.command()
+def resume(
+    name: NameOfAlert,
+    *,
+    destination: Annotated[
+        str | None, typer.Option(help="Id of a destination (tocsin alerts status --json). Default: all of the alert.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Resume the destinations of an alert that are paused or stopped, so that their waiting messages are sent.
+
+    Examples
+    tocsin alerts resume PaymentsSchemaChanges
+    """
+    with Client() as client:
+        alert_id = find_alert(client, name).id
+        destinations = client.subscription_status(alert_id)["data"]
+        unsent = [one for one in destinations if one["breaker"]["state"] != "closed"]
+        resumed = [one for one in unsent if destination in (None, one["id"])]
+        answer = [client.resume_destination(alert_id, one["id"]) for one in resumed]
+    names = ", ".join(map(_destination, resumed))
+    text = f"Resumed {names} of alert {name}." if resumed else f"No destination of alert {name} is paused or stopped."
+    show_text(text, answer=answer, as_json=as_json)
 
 
 @app.command()
@@ -258,14 +285,18 @@ def _apply(client: Client, planned: PlannedAlert) -> PlannedAlert:
     return planned
 
 
-def _row(alert: Entity) -> Document:
+def _row(alert: Entity, destinations: Sequence[Document]) -> Document:
     document = alert.document
+    statuses = {one["statusDetails"]["status"] for one in destinations}
+    sent_at_ms = [one["statusDetails"].get("lastSuccessfulAt", 0) for one in destinations]
     return {
         "name": alert.name,
         "enabled": bool(document.get("enabled", True)),
         "type": document.get("alertType"),
         "resources": (document.get("filteringRules") or {}).get("resources", []),
         "destinations": [_destination(row) for row in document["destinations"]],
+        "status": next((one for one in _WORST_FIRST if one in statuses), None),
+        "last sent": _moment(max(sent_at_ms, default=0) or None),
     }
 
 
@@ -276,7 +307,7 @@ def _status_row(row: Document) -> Document:
         "status": details.get("status"),
         "last sent": _moment(details.get("lastSuccessfulAt")),
         "last failed": _moment(details.get("lastFailedAt")),
-        "reason": details.get("lastFailedReason"),
+        "reason": row["breaker"].get("message") or details.get("lastFailedReason"),
     }
 
 

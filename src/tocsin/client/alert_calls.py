@@ -25,6 +25,12 @@ def take_over_alert(subscription_id: str) -> ApiCall[Document]:
     return ApiCall("PUT", _path(subscription_id, "takeOver"), lambda answer: answer)
 
 
+def resume_destination(subscription_id: str, destination_id: str) -> ApiCall[Document]:
+    """Resume a destination that is paused or stopped, so that its waiting messages are sent; return its status."""
+    path = f"{_path(subscription_id, 'status')}/{quote(destination_id, safe='')}"
+    return ApiCall("PUT", path, lambda answer: answer, body={"status": "active"})
+
+
 def claim_events(
     subscription_id: str, *, limit: int = 1, lease_seconds: int = LEASE_S, group_by: str | None = None
 ) -> ApiCall[Document]:

@@ -124,6 +124,7 @@ class _Operations:
     resolve_incident = _operation(calls.resolve_incident)
     alert_editors = _operation(alert_calls.alert_editors)
     take_over_alert = _operation(alert_calls.take_over_alert)
+    resume_destination = _operation(alert_calls.resume_destination)
     claim_events = _operation(alert_calls.claim_events)
     acknowledge_events = _operation(alert_calls.acknowledge_events)
     release_events = _operation(alert_calls.release_events)

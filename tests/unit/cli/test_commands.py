@@ -257,17 +257,55 @@ def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
 def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:
     row = {**ALERT, "id": "1", "enabled": True, "filteringRules": {"resources": ["table"]}}
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
-    output = run("alerts", "list").out.splitlines()
-    assert output[1].split() == ["owners", "yes", "Notification", "table", "Owners", "by", "Email"]
+    closed = {"breaker": {"state": "closed"}}
+    destinations = [
+        {"statusDetails": {"status": "active", "lastSuccessfulAt": 1714564800000}, **closed},
+        {"statusDetails": {"status": "failed"}, **closed},
+    ]
+    small_server.answer("GET", f"{API}/events/subscriptions/1/status", {"data": destinations})
+    (row,) = json.loads(run("alerts", "list", "--json").out)
+    assert row == {
+        "name": "owners",
+        "enabled": True,
+        "type": "Notification",
+        "resources": ["table"],
+        "destinations": ["Owners by Email"],
+        "status": "failed",
+        "last sent": "2024-05-01 12:00:00",
+    }
 
 
 def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_server: SmallServer) -> None:
     path = f"{API}/events/subscriptions"
     details = {"status": "awaitingRetry", "lastFailedAt": 1714564800000, "lastFailedReason": "timeout"}
     small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
-    small_server.answer("GET", f"{path}/1/status", {"data": [{**ALERT["destinations"][0], "statusDetails": details}]})
+    row = {**ALERT["destinations"][0], "statusDetails": details, "breaker": {"state": "closed"}}
+    small_server.answer("GET", f"{path}/1/status", {"data": [row]})
     output = run("alerts", "status", "owners").out.splitlines()
     assert output[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
+
+
+def test_destinations_that_are_paused_or_stopped_are_resumed(run: Run, small_server: SmallServer) -> None:
+    path = f"{API}/events/subscriptions"
+    by_state = {"a": "closed", "b": "open", "c": "stopped"}
+    destinations = [
+        {**ALERT["destinations"][0], "id": key, "statusDetails": {"status": "failed"}, "breaker": {"state": state}}
+        for key, state in by_state.items()
+    ]
+    small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
+    small_server.answer("GET", f"{path}/1/status", {"data": destinations})
+    for key in by_state:
+        small_server.answer("PUT", f"{path}/1/status/{key}", {"status": "awaitingRetry"})
+
+    def run_resume(*options: str) -> tuple[str, list[str]]:
+        small_server.requests.clear()
+        ended = run("alerts", "resume", "owners", *options)
+        assert ended.code == 0, ended.err
+        return ended.out, [one.path.removeprefix(f"{path}/1/status/") for one in small_server.requests if one.body]
+
+    assert run_resume() == ("Resumed Owners by Email, Owners by Email of alert owners.\n", ["b", "c"])
+    assert run_resume("--destination", "c")[1] == ["c"]
+    assert run_resume("--destination", "a") == ("No destination of alert owners is paused or stopped.\n", [])
 
 
 def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small_server: SmallServer) -> None:

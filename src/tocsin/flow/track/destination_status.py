@@ -49,9 +49,10 @@ class DestinationStatus:
     failing: Failing = field(default_factory=Failing)
 
     def to_wire(self) -> Document:
-        """Return the status in the form of upstream's ``subscriptionStatus.json``."""
+        """Return the status in the form of upstream's ``subscriptionStatus.json``; one that is stopped has failed."""
+        status = SubscriptionState.FAILED if self.failing.is_stopped else self.status
         wire = {
-            "status": self.status.value,
+            "status": status.value,
             "lastSuccessfulAt": self.last_successful_at_ms,
             "lastFailedAt": self.last_failed_at_ms,
             "lastFailedStatusCode": self.last_failed_status_code,

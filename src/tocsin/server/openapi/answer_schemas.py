@@ -298,6 +298,7 @@ ANSWERS: dict[str, Document] = {
                     "because": either("gone", "failing"),
                     "failingSince": TIME,
                     "failureCount": COUNT,
+                    "message": TEXT,
                 },
             ),
         },

@@ -103,6 +103,7 @@ def test_gone_stops_a_destination_and_awaits_a_retry_as_any_other_4xx() -> None:
         "failingSince": 1_010,
         "failureCount": 1,
     }
+    assert standing.to_wire()["status"] == "failed", "nothing is sent there by itself any more"
     assert after(GONE, RETRY).failing.is_stopped
     assert after(GONE, Delivered(200)).pause_to_wire() == {"state": "closed"}
 

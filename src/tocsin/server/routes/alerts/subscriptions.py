@@ -7,6 +7,7 @@ Next: ``alerts/request.py``.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tocsin.alerts.related import RELATIONS
 from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
 from tocsin.alerts.writes import add_editor, record_changed_secrets
 from tocsin.catalogue.writes import Writes
+from tocsin.clock import to_datetime
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, Unavailable, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
@@ -394,7 +396,20 @@ def _destination(document: Document, destination_id: str) -> Document:
 
 def _state(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
     pause = (standing or UNTRIED).pause_to_wire()
+    if "stoppedAt" in pause:
+        pause["message"] = _how_to_resume(alert, pause)
     return {"statusDetails": _status(alert, destination, standing), "breaker": pause}
+
+
+def _how_to_resume(alert: Document, pause: Document) -> str:
+    since, failing_since = (f"{to_datetime(pause[key]):%Y-%m-%d %H:%M} UTC" for key in ("stoppedAt", "failingSince"))
+    why = (
+        "its receiver answers that it is gone" if pause["because"] == "gone" else f"all failed from {failing_since} on"
+    )
+    return (
+        f"Stopped since {since}: {why}. Its messages wait until somebody resumes it (tocsin alerts resume"
+        f" {shlex.quote(alert['name'])}) or changes the alert."
+    )
 
 
 def _status(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:

@@ -185,7 +185,19 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     assert [one["event"]["currentVersion"] for one in activity["data"]] == [0.3, 0.2]
     assert activity["data"][0]["title"].startswith("orders: description")
     assert "after" in activity["paging"]
-    assert client.get(f"/users/{user_id}/activity?since=99999999999999").json()["data"] == []
+    all_entries = client.get(f"/users/{user_id}/activity").json()["data"]
+    for since, expected in (
+        ("24h", all_entries),
+        ("2020-01-31", all_entries),
+        ("0", all_entries),
+        ("99999999999999", []),
+    ):
+        assert client.get(f"/users/{user_id}/activity", params={"since": since}).json()["data"] == expected
+    refused = client.get(f"/users/{user_id}/activity?since=yesterday")
+    assert (refused.status_code, refused.json()["message"].startswith("since: must be epoch milliseconds")) == (
+        400,
+        True,
+    )
     _, bob = served.person("bob")
     with bob:
         assert bob.get(f"/users/{user_id}/activity").status_code == 403
@@ -210,6 +222,10 @@ def test_activity_lists_tests_and_threads_of_followed_tables(
     assert [one["event"]["eventType"] for one in activity] == ["threadCreated", "testCaseFailure"]
     assert activity[1]["event"]["entityFullyQualifiedName"] == f"{orders['fullyQualifiedName']}.row_count"
     path = f"/users/{user_id}/activity"
+    thread_id = activity[0]["event"]["entity"]["id"]
+    assert administrator.post(f"/feed/{thread_id}/posts", json={"message": "The feed was late."}).is_success
+    (post,) = client.get(f"{path}?eventType=postCreated").json()["data"]
+    assert post["event"]["entity"]["id"] == thread_id
     assert client.get(f"{path}?eventType=taskCreated,entityLineageAdded").json()["data"] == []
     task = {
         "type": "RequestDescription",

@@ -14,7 +14,7 @@ from tocsin.flow.eventlog.lake import Cut
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _AGO = re.compile(r"(?P<count>[1-9]\d{0,5})(?P<unit>[mhdw])", re.ASCII)
-_EPOCH_MS = re.compile(r"\d{9,16}", re.ASCII)
+_EPOCH_MS = re.compile(r"\d{9,16}|0", re.ASCII)
 """Fewer digits are a date as ISO 8601 also writes them: 20260131."""
 _OFFSET = re.compile(r"\d{1,12}", re.ASCII)
 """More digits are epoch milliseconds."""

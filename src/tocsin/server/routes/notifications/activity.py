@@ -10,7 +10,6 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from tocsin.clock import LATEST_MS
 from tocsin.delivery.wording.changes import event_text, semantic_changes
 from tocsin.delivery.wording.event_formats import as_default
 from tocsin.errors import Forbidden
@@ -18,6 +17,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
+from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, answer
@@ -32,20 +32,26 @@ def list_activity(
     user_id: PathId,
     caller: Asked,
     *,
-    since: Annotated[int, Query(ge=0, le=LATEST_MS, description="Start, epoch milliseconds.")] = 0,
+    since: Annotated[
+        str | None, Query(max_length=40, description="Start: `24h`, a date, or epoch milliseconds.")
+    ] = None,
     event_type: Annotated[str | None, Query(alias="eventType", max_length=1000)] = None,
     after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
+    """Return changes of the assets a user follows, of their tests and threads, as ``{event, title}``.
+
+    For the user and administrators.
+    """
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("Only the person and administrators may see this activity.")
+    since_ms = 0 if since is None else moment(since, "since", caller.parts.clock.now_ms())
     named_types = parse_event_types(event_type or "")
 
     def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
         return caller.parts.discussion.activity.events_for_follower(
-            str(user_id), since_ms=since, event_types=named_types.types, below=below, limit=count
+            str(user_id), since_ms=since_ms, event_types=named_types.types, below=below, limit=count
         )
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:

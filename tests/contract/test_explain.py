@@ -332,6 +332,19 @@ def test_a_late_result_notifies_nobody_and_says_so(
     assert notify_all(sqlite_engine) > 0, "those whom other alerts notify"
 
 
+@pytest.mark.parametrize(("ahead_s", "is_future"), [(240, False), (400, True)])
+def test_a_result_that_is_still_to_come_notifies_nobody_and_says_so(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine, ahead_s: int, is_future: bool
+) -> None:
+    resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    alert(administrator, "First", filteringRules=resources)
+    notify_all(sqlite_engine)
+    _fail(administrator, now_ms() + ahead_s * 1_000)
+    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    assert answer["matched"] is not is_future
+    assert ("more than 5 min after it was reported" in "".join(answer["obstacles"])) is is_future
+
+
 def now_ms() -> int:
     return SystemClock().now_ms()
 

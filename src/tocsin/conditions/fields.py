@@ -132,7 +132,12 @@ _ROWS = (
     Field(CHANGES, Kind.TEXTS, "each change as one text", is_internal=True),
     Field("unchangedFor", Kind.NUMBER, "milliseconds since the asset's previous change"),
     Field(RECORDED, Kind.BOOLEAN, "whether the event was written from a history", is_internal=True),
-    Field(LATE, Kind.BOOLEAN, "whether what is reported was too old to notify anybody", is_internal=True),
+    Field(
+        LATE,
+        Kind.BOOLEAN,
+        "whether what is reported was too old, or still to come, to notify anybody",
+        is_internal=True,
+    ),
     Field(REPORTED_AT, Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
     Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
     Field("streak", Kind.NUMBER, "number of reports in a row with this verdict", _STREAK),

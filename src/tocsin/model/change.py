@@ -37,7 +37,7 @@ RECORDED = "recorded"
 """The derived field of an event that was written from a history (``tocsin replay``)."""
 
 LATE = "late"
-"""The derived field of an event whose result or run was too old to notify anybody when it was reported."""
+"""The derived field of an event that reports what was too old, or still to come, to notify anybody."""
 
 REPORTED_AT = "reportedAt"
 """The derived field that says when the result or run was that an event reports."""
@@ -284,7 +284,7 @@ class LoggedEvent:
 
     @property
     def is_late(self) -> bool:
-        """Return whether what it reports was too old to notify anybody when it was reported."""
+        """Return whether what it reports was too old to notify anybody when it was reported, or still to come."""
         return self.derived.get(LATE) is True
 
     @property

@@ -156,6 +156,9 @@ def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
     report = f"the report is of {_moment(at_ms)}"
     if at_ms < plan.created_at_ms:
         return f"{report}, before the alert was created at {_moment(plan.created_at_ms)}"
+    if logged.is_late and at_ms > logged.event.timestamp:
+        reported = _moment(logged.event.timestamp)
+        return f"{report}, more than 5 min after it was reported at {reported}: check the clock of the reporter"
     if logged.is_late:
         return f"{report}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
     return f"{report}, after the alert was created"

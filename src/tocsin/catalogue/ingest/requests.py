@@ -17,6 +17,7 @@ from tocsin.access.resources import ASSETS
 from tocsin.catalogue.ingest.snapshots import as_change, as_document, request_of
 from tocsin.clock import LATEST_MS
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.write import LONGEST_FQN_BYTES
 from tocsin.model.change import ChangeDescription, EventType
 from tocsin.model.entity import Document
@@ -24,9 +25,6 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.ingested import event_key
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.phrases import hint, with_article
-
-FUTURE_MS = 5 * 60_000
-"""How far ahead of ours the clock of another system may be."""
 
 LONGEST_ID = 500
 LONGEST_AUTHOR = 256

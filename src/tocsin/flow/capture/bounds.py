@@ -24,6 +24,9 @@ DEEPEST = 64
 LONGEST_KEY = 10_000
 """Characters of a key in a document. Spark reads no JSON with keys of more than 50,000: no condition would hold."""
 
+FUTURE_MS = 5 * 60_000
+"""How far ahead of ours the clock of another system may be."""
+
 
 class WriteCounts(Protocol):
     """Counts what each person writes."""
@@ -57,7 +60,7 @@ class Bounds:
     patch_operations : most operations of a patch
     document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
     write_counts : how much each person writes
-    late_after_ms : age from which a reported result or run notifies nobody; None for any age
+    late_after_ms : age from which a reported result or run notifies nobody, as from ``FUTURE_MS`` ahead; None: never
     portion : most entities that one transaction of a person's hard deletion changes
     chunk_rows : most rows of a bulk request in one transaction
     """

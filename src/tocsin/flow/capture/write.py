@@ -14,7 +14,7 @@ from typing import Any
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys
+from tocsin.flow.capture.bounds import BOUNDS, FUTURE_MS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.ports import Transaction
@@ -303,11 +303,13 @@ class Record:
         return event
 
     def _is_late(self, reported_at_ms: int | None) -> bool:
-        """Return whether a change is history elsewhere, or reports what is too old, and so notifies nobody."""
+        """Return whether a change is history elsewhere, or reports what is too old or to come: it notifies nobody."""
         if self.origin is not None and self.origin.is_history:
             return True
         limit_ms = self.bounds.late_after_ms
-        return limit_ms is not None and reported_at_ms is not None and self.at_ms - reported_at_ms > limit_ms
+        if limit_ms is None or reported_at_ms is None:
+            return False
+        return not -FUTURE_MS <= self.at_ms - reported_at_ms <= limit_ms
 
     def as_read(self, subject: Stored) -> Document:
         """Return an entity with what it inherits, as its readers see it."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from tocsin.client import Client, Entity
-from tocsin.errors import NotFound
+from tocsin.errors import NotFound, TocsinError
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
 
@@ -23,6 +23,8 @@ EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 """Tells the id of an event from the name of an asset."""
 
 _MEANT = "did you mean"
+_MOST_SEARCHED = 50
+_MOST_OFFERED = 5
 _WHOLE = "; give the fully qualified name, as shown on the asset's page."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -35,25 +37,36 @@ OfType = Annotated[
 def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
     types = (entity_type,) if entity_type else _ASSET_TYPES
-    return _first((partial(client.get_by_name, one, fqn) for one in types), f"{entity_type or 'asset'} {fqn!r}")
+    reads = (partial(client.get_by_name, one, fqn) for one in types)
+    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", lambda: _similar(client, fqn, types))
 
 
 def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return what has that name, an asset or anything else, softly deleted or not; ``NotFound`` if nothing has."""
-    types = (entity_type,) if entity_type else dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES))
+    types = (entity_type,) if entity_type else tuple(dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES)))
     reads = (partial(client.get_by_name, one, fqn, include="all") for one in types)
-    return _first(reads, f"{entity_type or 'entity'} {fqn!r}")
+    return _first(reads, f"{entity_type or 'entity'} {fqn!r}", lambda: _similar(client, fqn, types))
 
 
-def _first(reads: Iterable[Callable[[], Entity]], noun: str) -> Entity:
-    """Return the first entity found; raise ``NotFound``, if possible with the server's suggestion."""
+def _first(reads: Iterable[Callable[[], Entity]], noun: str, similar: Callable[[], str]) -> Entity:
+    """Return the first entity found; raise ``NotFound``, if possible with a suggestion of the server or its search."""
     suggestion: NotFound | None = None
     for read in reads:
         try:
             return read()
         except NotFound as error:
             suggestion = suggestion or (error if _MEANT in error.message else None)
-    raise suggestion or NotFound(f"{noun} not found{_WHOLE}")
+    raise suggestion or NotFound(f"{noun} not found{similar() or _WHOLE}")
+
+
+def _similar(client: Client, name: str, types: Collection[str]) -> str:
+    """Return ``; did you mean …?`` with the FQNs of these types that search finds for a name; nothing without any."""
+    try:
+        found_entities = client.search(name, size=_MOST_SEARCHED)
+    except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
+        return ""
+    fqns = [one.fully_qualified_name for one in found_entities if one.entity_type in types][:_MOST_OFFERED]
+    return f"; {_MEANT} {' or '.join(fqns)}?" if fqns else ""
 
 
 def find_user(client: Client, name: str | None) -> Entity:

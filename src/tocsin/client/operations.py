@@ -1,7 +1,7 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``event_calls.py``, ``lake_calls.py``,
-``rdf_calls.py`` or ``retention_calls.py``, which documents it.
+``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
-from tocsin.client import alert_calls, calls, event_calls, lake_calls, rdf_calls, retention_calls
+from tocsin.client import alert_calls, calls, event_calls, lake_calls, rdf_calls, retention_calls, search_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
 from tocsin.client.consume.api_source import ApiSource
@@ -76,6 +76,7 @@ class _Operations:
     list_entities = _listing(calls.list_entities)
     list_tables = _listing(calls.list_tables)
     get_by_name = _operation(calls.get_by_name)
+    search = _operation(search_calls.search)
     get_by_id = _operation(calls.get_by_id)
     create = _operation(calls.create)
     create_or_update = _operation(calls.create_or_update)

@@ -119,6 +119,19 @@ def test_a_misspelt_name_is_answered_with_what_the_server_takes_it_for(run: Run,
     assert (ended.code, ended.err) == (3, f"tocsin: {message}\n")
 
 
+def test_a_name_without_its_parents_is_answered_with_what_search_finds(run: Run, small_server: SmallServer) -> None:
+    fqns = {"a.b.orders": "table", "c.orders": "dashboard", "orders_team": "team"}
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "ann"})
+    hits = [{"_source": {"entityType": kind, "name": fqn, "fullyQualifiedName": fqn}} for fqn, kind in fqns.items()]
+    small_server.answer("GET", f"{API}/search/query", {"hits": {"hits": hits}})
+    for command in (("follow", "orders"), ("mute", "orders"), ("impact", "orders"), ("explain", "--asset", "orders")):
+        ended = run(*command)
+        assert (ended.code, "orders' not found; did you mean a.b.orders or c.orders" in ended.err) == (3, True), ended
+    assert "did you mean c.orders?" in run("follow", "orders", "--type", "dashboard").err
+    small_server.answer("GET", f"{API}/search/query", {"code": 503, "message": "no index"}, status=503)
+    assert "give the fully qualified name" in run("follow", "orders").err
+
+
 def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
         "GET",

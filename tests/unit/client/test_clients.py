@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.unit.small_server import SmallServer
 
-from tocsin.client import AsyncClient, Client, alert_calls, calls, lake_calls, rdf_calls, retention_calls
+from tocsin.client import AsyncClient, Client, alert_calls, calls, lake_calls, rdf_calls, retention_calls, search_calls
 from tocsin.client.connection import address_of
 from tocsin.errors import (
     Conflict,
@@ -190,7 +190,7 @@ def requests() -> dict[str, Callable[..., object]]:
     kinds = ("ApiCall", "Pages")
     return {
         name: build
-        for module in (alert_calls, calls, lake_calls, rdf_calls, retention_calls)
+        for module in (alert_calls, calls, lake_calls, rdf_calls, retention_calls, search_calls)
         for name, build in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_")
         and build.__module__ == module.__name__

@@ -1,0 +1,18 @@
+"""Search of the catalogue, for both clients. Next: ``operations.py``."""
+
+from __future__ import annotations
+
+from tocsin.client.answers import Entity
+from tocsin.client.call import ApiCall, query_of
+from tocsin.model.entity import Document
+
+
+def search(query: str, *, index: str = "all", size: int = 10) -> ApiCall[tuple[Entity, ...]]:
+    """Return the entities that a search query finds, best match first; ``docs/search.md`` describes queries."""
+    parameters = query_of({"q": query, "index": index, "size": size})
+    return ApiCall("GET", "search/query", _entities, parameters)
+
+
+def _entities(answer: Document) -> tuple[Entity, ...]:
+    sources = (hit["_source"] for hit in answer["hits"]["hits"])
+    return tuple(Entity(source["entityType"], source) for source in sources)

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, insert
 
 from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import open_store, settings_in
-from tocsin.delivery.worker.deliver import fair_shares
+from tocsin.delivery.worker.leases import fair_shares
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import writing

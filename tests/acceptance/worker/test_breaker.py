@@ -9,9 +9,11 @@ from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.test_worker import LIMITS, ON_ONE_STORE, Receiver, receiver, statuses, to, until, working
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 
+from tocsin.clock import SystemClock
 from tocsin.flow.track.breaker import Breaker
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import destination_status, message, worker_session
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.status import DestinationStatuses
 
 __all__ = ["receiver"]
@@ -145,3 +147,23 @@ async def test_a_probe_that_finds_no_room_is_made_as_soon_as_there_is_some(
         assert len(receiver.arrived) == arrived + 1
         receiver.open.set()
         await until(lambda: len(receiver.arrived) == arrived + 2, within_s=5)
+
+
+async def test_a_probe_that_a_stopping_worker_breaks_off_is_due_at_once(
+    store_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/status/503")])
+    add_messages(store_engine, 20)
+    async with working(store_engine):
+        await until(lambda: breaker(store_engine).is_open)
+    arrived = len(receiver.arrived)
+    add_alert(store_engine, [to(receiver, "/held")])
+    receiver.open.clear()
+    with writing(store_engine) as connection:
+        connection.execute(update(message).values(due_at_ms=0))
+    let_probe(store_engine)
+    async with working(store_engine, replace(LIMITS, grace_s=0.2)):
+        await until(lambda: len(receiver.arrived) == arrived + 1)
+    receiver.open.set()
+    assert breaker(store_engine).is_open
+    assert Messages(store_engine).pauses(SystemClock().now_ms()).probed == {"d"}

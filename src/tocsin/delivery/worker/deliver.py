@@ -13,9 +13,8 @@ import gc
 import logging
 import signal
 import threading
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -28,7 +27,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.worker.attempt import Attempts, end_lost_message
 from tocsin.delivery.worker.build import build
 from tocsin.delivery.worker.lanes import Lanes
-from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
+from tocsin.delivery.worker.leases import ROOM_SHARES, Capacity, Leases, Watch, fair_shares
 from tocsin.delivery.worker.parts import WorkerParts
 from tocsin.delivery.worker.processes import work_in
 from tocsin.delivery.worker.shares import Place, only_place
@@ -38,7 +37,8 @@ from tocsin.model.message import Delivered, Message
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.database.startup import wait_for
-from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
+from tocsin.store.outbox.pauses import Pauses
+from tocsin.store.outbox.status import Key
 from tocsin.store.upkeep.opening import make_store
 
 _RECORD_LIMIT = 256
@@ -47,6 +47,7 @@ PAUSE_S = 1.0
 _IDLE_PAUSE_S = 5.0
 _BEATS_PER_LEASE = 3
 _OWN_IN_HAND = 2
+_GIVE_BACK_S = 5.0
 _COLLECT_AFTER = (20_000, 20, 50)
 
 _log = structlog.get_logger("tocsin.worker")
@@ -113,6 +114,7 @@ class Worker:
         self._watch = Watch()
         self._attempts = Attempts(parts.attempts, parts.time)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._probes: dict[str, Key] = {}
         self._finished: asyncio.Queue[Ended] = asyncio.Queue()
         self._recorded = asyncio.Event()
         self._recorded_count = 0
@@ -263,14 +265,18 @@ class Worker:
 
     async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
         """Send one message when its destination has a free lane, if it is still this worker's by then."""
-        is_held = partial(self._holds, session_id, dispatch.message.id)
+        sent_message = dispatch.message
+        is_held = partial(self._holds, session_id, sent_message.id)
+        if is_probe:
+            self._probes[sent_message.id] = (sent_message.subscription_id, sent_message.destination_id)
 
         async def send() -> None:
             finished = await self._attempts.make(dispatch, is_held) if await is_held() else None
             if finished is not None:
+                self._probes.pop(sent_message.id, None)
                 await self._end(session_id, as_probe(finished) if is_probe else finished)
 
-        await self._lanes.through(dispatch.message, send, is_probe=is_probe)
+        await self._lanes.through(sent_message, send, is_probe=is_probe)
 
     async def _end(self, session_id: str, finished: Finished) -> None:
         """Let an outcome be recorded; a failure keeps its lane until then, when its destination may be paused."""
@@ -394,11 +400,18 @@ class Worker:
             await _cancel_all(late)
 
     async def _give_back(self) -> None:
-        """Record finished messages and end the session; if the store is away, other workers end it."""
+        """Record finished messages, let what was to be probed be probed by others, and end the session.
+
+        If the store is away, other workers end it.
+        """
+        queue, clock, session_id = self._parts.queue, self._parts.time.clock, self._leases.session_id
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._parts.limits.grace_s):
+            async with asyncio.timeout(_GIVE_BACK_S):
                 await self._finished.join()
-                await _steadily(partial(self._parts.queue.sessions.end, self._leases.session_id))
+                if probes := self._probes:
+                    release = partial(queue.messages.release, session_id, probes, probes=set(probes.values()))
+                    await _steadily(partial(release, now_ms=clock.now_ms()))
+                await _steadily(partial(queue.sessions.end, session_id))
 
 
 async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
@@ -463,31 +476,3 @@ def _log_attempt(log: Any, finished: Finished, *, is_recorded: bool) -> None:  #
         duration_ms=finished.attempt.duration_ms,
         **({"template_error": finished.attempt.template_error} if finished.attempt.template_error else {}),
     )
-
-
-def fair_shares(
-    due: Sequence[str],
-    in_hand: Mapping[str, int],
-    *,
-    limit: int,
-    most_each: int,
-    after: str = "",
-    pauses: Pauses = NO_PAUSES,
-) -> dict[str, int]:
-    """Return how many messages each destination may have of a claim of ``limit`` rows.
-
-    Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
-    served); a destination with ``most_each`` rows in hand already gets none, and one that is paused at most one, its
-    probe. ``due`` is in order.
-    """
-    start = bisect_right(due, after)
-    room = {name: pauses.room(name, most_each - in_hand.get(name, 0)) for name in (*due[start:], *due[:start])}
-    shares: dict[str, int] = {}
-    while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
-        turn = max(1, limit // len(open_ones))
-        for name in open_ones[:limit]:
-            share = min(turn, room[name])
-            shares[name] = shares.get(name, 0) + share
-            room[name] -= share
-            limit -= share
-    return shares

@@ -1,4 +1,4 @@
-"""Leases of one worker: its claimed, unfinished messages, and the time until which it may rely on them.
+"""Leases of one worker: its claimed, unfinished messages, how many it claims, and until when it may rely on them.
 
 Times are those of a monotonic clock, in seconds. A worker relies on its session for one lease from the moment it asked
 to renew it; an observer counts one lease from the moment it saw the renewal, which is later. So a worker stops
@@ -7,12 +7,14 @@ relying on it before anybody else may end its session, whatever their clocks. Ne
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tocsin.model.message import Message
 from tocsin.model.own_address import own_address_of
+from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.outbox.sessions import Session
 
 ROOM_SHARES = 8
@@ -163,3 +165,31 @@ class Watch:
     def _sighting_of(self, session: Session, now_s: float) -> tuple[Session, float]:
         last_seen = self._seen.get(session.id)
         return last_seen if last_seen is not None and last_seen[0] == session else (session, now_s)
+
+
+def fair_shares(
+    due: Sequence[str],
+    in_hand: Mapping[str, int],
+    *,
+    limit: int,
+    most_each: int,
+    after: str = "",
+    pauses: Pauses = NO_PAUSES,
+) -> dict[str, int]:
+    """Return how many messages each destination may have of a claim of ``limit`` rows.
+
+    Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
+    served); a destination with ``most_each`` rows in hand already gets none, and one that is paused at most one, its
+    probe. ``due`` is in order.
+    """
+    start = bisect_right(due, after)
+    room = {name: pauses.room(name, most_each - in_hand.get(name, 0)) for name in (*due[start:], *due[:start])}
+    shares: dict[str, int] = {}
+    while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
+        turn = max(1, limit // len(open_ones))
+        for name in open_ones[:limit]:
+            share = min(turn, room[name])
+            shares[name] = shares.get(name, 0) + share
+            room[name] -= share
+            limit -= share
+    return shares

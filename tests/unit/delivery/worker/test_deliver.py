@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.delivery.worker.deliver import _first_of, fair_shares
+from tocsin.delivery.worker.deliver import _first_of
+from tocsin.delivery.worker.leases import fair_shares
 from tocsin.store.outbox.pauses import Pauses
 
 

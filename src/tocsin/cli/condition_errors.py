@@ -19,6 +19,8 @@ _SAID = re.compile(
 )
 _ANY_FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
 
+_NEXT_FIELD = re.compile(rf"; (?={_ANY_FIELD.pattern.replace('?P<field>', '?:')})")
+
 
 def below(source: str, column: int) -> tuple[str, str]:
     """Return a line of a condition and a caret below ``column``, from 1; of a long line, what is around it."""
@@ -42,26 +44,34 @@ def field_of(message: str) -> str | None:
     return field_match["field"] if field_match else None
 
 
+def mistakes_in(message: str) -> list[str]:
+    """Return the mistakes of a message that names several fields, each with its own."""
+    return _NEXT_FIELD.split(message)
+
+
 def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
-    """Return what was refused of an alert of a file, with its place there, and a caret where it is a condition."""
-    yaml_document, place_in_message = alert.read_document(), _SAID.search(error.message)
-    written = condition_at(alert.document, place_in_message["field"]).split("\n") if place_in_message else []
-    is_written = place_in_message is not None and written != [""] and int(place_in_message["line"]) <= len(written)
-    if yaml_document is None or (place_in_message is not None and not is_written):
+    """Return what was refused of an alert of a file, a line for each mistake; of a condition with a caret below it."""
+    place_in_message = _SAID.search(error.message)
+    if place_in_message is None:
+        lines = [_line_of(mistake, alert) for mistake in mistakes_in(error.message)]
+        return InvalidInput("\n".join(lines), field=error.field)
+    yaml_document, column = alert.read_document(), int(place_in_message["column"])
+    written = condition_at(alert.document, place_in_message["field"]).split("\n")
+    is_written = written != [""] and int(place_in_message["line"]) <= len(written)
+    if yaml_document is None or not is_written:
         located = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
-        if place_in_message and is_written:
-            located.add_note(
-                "\n".join(below(written[int(place_in_message["line"]) - 1], int(place_in_message["column"])))
-            )
+        if is_written:
+            located.add_note("\n".join(below(written[int(place_in_message["line"]) - 1], column)))
         return located
-    path = f"{alert.path}.{place_in_message['field'] if place_in_message else field_of(error.message) or ''}"
-    place = (
-        yaml_document.place_within(path, int(place_in_message["line"]), int(place_in_message["column"]))
-        if place_in_message
-        else yaml_document.place(path)
-    )
-    message = error.message.replace(place_in_message["place"], "", 1) if place_in_message else error.message
+    path = f"{alert.path}.{place_in_message['field']}"
+    place = yaml_document.place_within(path, int(place_in_message["line"]), column)
+    message = error.message.replace(place_in_message["place"], "", 1)
     located = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
-    if place_in_message:
-        located.add_note("\n".join(below(place.source, place.column)))
+    located.add_note("\n".join(below(place.source, place.column)))
     return located
+
+
+def _line_of(mistake: str, alert: FiledAlert) -> str:
+    place = alert.place_of(field_of(mistake) or "")
+    where = f"{alert.file}:{place.line}:{place.column}" if place else alert.where
+    return f"{where}: {alert.name}: {mistake}"

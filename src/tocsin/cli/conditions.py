@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alertfiles import FiledAlert, Variables, file_label, holds_alerts, parse_alerts, text_of
-from tocsin.cli.condition_errors import below, condition_at, field_of
+from tocsin.cli.condition_errors import below, condition_at, field_of, mistakes_in
 from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
@@ -133,12 +133,25 @@ def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
     try:
         remarks = [one for one in readable(alert.document).remarks if one.kind is not RemarkKind.NO_EFFECT]
     except InvalidCondition as error:
-        yield _condition_refused(error, alert)
+        yield from (_condition_refused(one, alert) for one in [*_condition_errors(alert.document)] or [error])
     except InvalidInput as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
-        yield _placed_finding(alert, field_of(message), message, "invalidAlert", is_error=True)
+        for mistake in mistakes_in(message):
+            yield _placed_finding(alert, field_of(mistake), mistake, "invalidAlert", is_error=True)
     else:
         yield from (_placed_finding(alert, one.field, f"{one.field}: {one.message}", one.kind) for one in remarks)
+
+
+def _condition_errors(alert: Document) -> Iterator[InvalidCondition]:
+    """Yield what is wrong with each rule's condition; those of named filters are not written in an alert."""
+    from tocsin.conditions.check import parse_and_check
+
+    for key in ("rules", "actions"):
+        for index, rule in enumerate((alert.get("filteringRules") or {}).get(key) or ()):
+            try:
+                parse_and_check(rule["condition"])
+            except InvalidCondition as error:
+                yield error.of_rule(rule.get("name"), f"filteringRules.{key}[{index}].condition")
 
 
 def _placed_finding(

@@ -128,7 +128,7 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
     path = "/api/v1/events/subscriptions"
     messages = [
         "filteringRules.rules[0].condition: Line 1, column 3: unknown field 'b'",
-        "destinations[1].typ: unknown key; did you mean type?",
+        "destinations[1].typ: unknown key; did you mean type?; destinations[0].type: must be 'Email' or 'Slack'",
         "retries: must be between 0 and 100",
     ]
     small_server.answer("PUT", path, *({"code": 400, "message": one} for one in messages), status=400)
@@ -153,6 +153,7 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
         "            ! b",
         "              ^",
         "a.yaml:9:7: two: destinations[1].typ: unknown key; did you mean type?",
+        "a.yaml:8:7: two: destinations[0].type: must be 'Email' or 'Slack'",
         "a.yaml:10:3: three: retries: must be between 0 and 100",
     ]
     assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}

@@ -189,3 +189,21 @@ def test_what_came_of_it_is_said_in_a_line() -> None:
     assert summary(3, "condition", []) == "3 conditions checked, no errors"
     assert summary(1, "alert", [odd]) == "1 alert: 1 warning"
     assert summary(12, "alert", [wrong, wrong, odd, odd]) == "12 alerts: 2 wrong, 2 warnings"
+
+
+def test_every_mistake_of_an_alert_has_a_line_of_its_own_with_its_place(tmp_path: Path) -> None:
+    kinds = "name: One\nalertType: Notificatio\ndestinations:\n  - category: Owner\n    type: Emai\n"
+    answer = check(tmp_path / "one.yaml", kinds)
+    places = [line.split(": ")[:3] for line in answer.output.splitlines()]
+    assert places == [
+        [f"{tmp_path}/one.yaml:2:1", "One", "alertType"],
+        [f"{tmp_path}/one.yaml:4:5", "One", "destinations[0].category"],
+        [f"{tmp_path}/one.yaml:5:5", "One", "destinations[0].type"],
+    ]
+    two = alert_with_rule("two", "fieldChangd == 'a'")
+    two["filteringRules"] = {
+        "resources": ["table"],
+        "rules": [{"effect": "include", "condition": one} for one in ("fieldChangd == 'a'", "tags ==")],
+    }
+    answer = check(tmp_path / "two.yaml", to_yaml(two))
+    assert [f"rules[{index}].condition: " in answer.output for index in (0, 1)] == [True, True], answer.output

@@ -70,6 +70,12 @@ ALERT_INCIDENT = "alertIncident"
 SUITE_SUMMARY = "summary"
 """The field of a ``testSuiteRunCompleted`` event: OpenMetadata's summary of a suite, with the result of each test."""
 
+OWN_FIELDS = frozenset(
+    {VIOLATION, LINEAGE, RETENTION, SILENCE, RENAMED, REMOVED_RECEIVER, CHANGED_SECRETS, FINDING, DESTINATION, EDITORS}
+    | {EDITOR_VIEW, LAG, ALERT_INCIDENT, SUITE_SUMMARY}
+)
+"""Fields that only Tocsin's own events change, no document."""
+
 
 class EventType(StrEnum):
     """Kind of change that an event records: OpenMetadata's 21, then Tocsin's own."""

@@ -14,10 +14,10 @@ from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, ha
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
 from tocsin.logic import NEVER, replace_leaves
-from tocsin.model.change import REPORTED_AT, EventType
+from tocsin.model.change import OWN_FIELDS, REPORTED_AT, EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
-from tocsin.model.thread import RESOURCES, THREAD
+from tocsin.model.thread import RESOURCES, THREAD, THREAD_KEYS
 
 _ALERT = ("eventsubscription",)
 _THREADS = (THREAD, *RESOURCES)
@@ -92,7 +92,8 @@ _FIELDS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
 _OF_SUITE_RUNS = STREAK_FIELDS | {REPORTED_AT, "testStatus"}
 """Fields that events about test suites have as well, if they are of the type ``testSuiteRunCompleted``."""
 
-_CHANGED = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
+CHANGED = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
+"""Fields of conditions that hold the paths that an event changes."""
 _KEYS = {name: row.keys | row.separate_keys for name, row in ENTITY_TYPES.items()}
 _KEYS["table"] |= _KEYS["testCase"]
 _BESIDE = frozenset(
@@ -101,6 +102,9 @@ _BESIDE = frozenset(
 """Changes beside those of the document: routes of their own make them."""
 _OF_SOME = frozenset().union(*_KEYS.values()) - _BESIDE
 """Keys of documents, which no event about an entity of a type without them changes."""
+
+CHANGEABLE = frozenset().union(*_KEYS.values(), _BESIDE, THREAD_KEYS, OWN_FIELDS)
+"""Keys of documents, of what is kept beside them, and of Tocsin's own events, that some event changes."""
 
 _ANYWHERE = frozenset({"lifecycle"})
 """Categories of changes that an event has by its type."""
@@ -128,7 +132,7 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
                 return has(
                     "eventType", tuple(one for one in values if any(produces(resource, one) for resource in resources))
                 )
-            case Has(field=field, values=values) if field in _CHANGED:
+            case Has(field=field, values=values) if field in CHANGED:
                 return has(field, tuple(one for one in values if _is_changed(one, resources)))
             case Has(field=field, values=values) if CATEGORY in (places := parts_of(field)):
                 at = places.index(CATEGORY)

@@ -21,7 +21,7 @@ from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.producers import PRODUCERS, possible
+from tocsin.flow.match.producers import CHANGEABLE, CHANGED, PRODUCERS, possible
 from tocsin.logic import ALWAYS, conjunction_of, leaves
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -131,6 +131,8 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
         if target is not None and (parts(target) or ("",))[0] not in TARGETS:
             says = f"a target is asset, or begins with a list of members; did you mean {_as_target(target)}?"
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
+        if name in CHANGED and (key := word.partition(".")[0]) not in CHANGEABLE and (near := nearest(key, CHANGEABLE)):
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event changes the field {key!r}; did you mean {near}?", field)
         if words and word not in {canonical(name, one) for one in words}:
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, words)}", field)
 

@@ -51,6 +51,8 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("matchAnySource({'tabel','topic'})"), [RemarkKind.UNKNOWN_WORD]),
         (alert("entityType == 'Table'", "false"), [RemarkKind.UNKNOWN_WORD, RemarkKind.NEVER_TRUE]),
         (alert("threadType == 'Taks'"), [RemarkKind.UNKNOWN_WORD]),
+        (alert("fieldChanged == 'colums.email'"), [RemarkKind.UNKNOWN_WORD]),
+        (alert("fieldsAdded == 'columns.email' || fieldChanged == 'lineage'"), []),
         (alert("eventType == 'userLogin'", resources=("table",)), [RemarkKind.OUTSIDE_RESOURCES]),
         (alert("eventType == 'userLogin'", resources=("table", "user")), []),
         (alert("eventType == 'userLogin'"), []),

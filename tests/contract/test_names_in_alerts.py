@@ -234,3 +234,37 @@ def test_a_name_for_which_a_policy_has_no_room_is_refused(
         assert mallory.get(f"/tables/{orders['id']}").status_code == 403
         assert send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "Wages"}).is_success
         assert mallory.get(f"/tables/{orders['id']}").status_code == 403
+
+
+def test_a_misspelt_name_is_warned_of_where_the_catalogue_knows_a_similar_one(
+    served: Served, administrator: httpx.Client, team: Json, orders: Json
+) -> None:
+    conditions = (
+        "matchAnyOwnerName('slaes')",
+        "matchAnyOwnerName('sales')",
+        "matchAnyEntityFqn('warehouse.shop.public.ordrs')",
+        "matchAnyDomain('something that is still to come')",
+    )
+    body = {"name": "typos", "alertType": "Notification", "filteringRules": _rules(*conditions), "destinations": []}
+    nothing = "Nothing that you may see is called"
+    says = [
+        f"{nothing} 'slaes'; did you mean sales?",
+        f"{nothing} 'warehouse.shop.public.ordrs'; did you mean {orders['fullyQualifiedName']}?",
+    ]
+
+    def warnings(client: httpx.Client) -> list[str]:
+        answer = client.put("/events/subscriptions", params={"dryRun": True}, json=body)
+        assert answer.is_success, answer.text
+        remarks = json.loads(answer.headers["X-Tocsin-Remarks"])
+        return [one["message"] for one in remarks if one["kind"] == "unknownWord"]
+
+    assert warnings(administrator) == says
+    ann_id, ann = served.person("ann")
+    restrict(
+        administrator, ann_id, {"effect": "deny", "resources": ["table"], "condition": "matchAnyTag('PII.Sensitive')"}
+    )
+    with ann:
+        assert warnings(ann) == says, "she sees both"
+        tag = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
+        assert send_patch(administrator, f"/tables/{orders['id']}", *tag).is_success
+        assert warnings(ann) == says[:1], "a name that she may not see is not offered"

@@ -27,7 +27,7 @@ _SPOKEN = {"eventsubscription": "alert", "testCase": "test case", "ingestionPipe
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
     """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for unauthenticated requesters."""
     caller: Caller | None = getattr(request.state, "caller", None)
-    return "" if caller is None or entity_type not in ENTITY_TYPES else _suggestion(entity_type, fqn, caller)
+    return "" if caller is None or entity_type not in ENTITY_TYPES else similar_name(entity_type, fqn, caller)
 
 
 def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
@@ -44,11 +44,12 @@ def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
             return str(visible_document(ENTITY_TYPES[kind], key, caller, include="all")["id"])
     if is_uuid(name):
         return name.lower()
-    suggestion = next(filter(None, (_suggestion(kind, name, caller) for kind in types)), "")
+    suggestion = next(filter(None, (similar_name(kind, name, caller) for kind in types)), "")
     raise NotFound(f"{' or '.join(_SPOKEN.get(kind, kind) for kind in types)} {name} not found{suggestion}")
 
 
-def _suggestion(entity_type: str, fqn: str, caller: Caller) -> str:
+def similar_name(entity_type: str, fqn: str, caller: Caller) -> str:
+    """Return ``; did you mean …?`` with the name nearest to ``fqn`` that the caller may see; nothing without any."""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
     neighbours = visible_references(caller, caller.parts.catalogue.neighbours(entity_type, typed))
     near = nearest(typed, [name for one in neighbours if _is_similar(name := one["fullyQualifiedName"], typed)])

@@ -42,9 +42,16 @@ from tocsin.model.subscription import (
     SubscriptionState,
     with_destination_defaults,
 )
+from tocsin.server.access.misspelt_names import misspelt_names
 from tocsin.server.access.permissions import require, require_on, visible_document
 from tocsin.server.alerts.editors import standings_shown
-from tocsin.server.alerts.facts import check_trial, read_allowance, read_destination, read_names, read_receivers
+from tocsin.server.alerts.facts import (
+    check_trial,
+    read_allowance,
+    read_destination,
+    read_names,
+    read_receivers,
+)
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
@@ -217,9 +224,9 @@ async def _one_tried(destination: Destination, asker: str | None, caller: Caller
 def _alert_answer(written: Written, alert: Alert, caller: Caller) -> Response:
     """Return the answer to a write, with warnings about the alert's conditions in a header."""
     response = written_answer(ROW, written, caller)
-    if alert.remarks:
-        remarks = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]
-        response.headers[REMARKS] = json.dumps(remarks)
+    remarks = [*alert.remarks, *misspelt_names(alert.document, caller)][:_MOST_REMARKS]
+    if remarks:
+        response.headers[REMARKS] = json.dumps([remark.to_wire() for remark in remarks])
     return response
 
 

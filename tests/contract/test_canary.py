@@ -447,6 +447,7 @@ _SHOWS: dict[str, Probe] = {
         _each("/{collection}/{id}", query="fields=*&include=all&format=jsonld"),
         _people("/users/{id}?fields=*"),
     ),
+    "GET /{collection}/{entity_id}/alerts": _each("/{collection}/{id}/alerts"),
     "GET /{collection}/{entity_id}/assets": _each("/{collection}/{id}/assets"),
     "GET /{collection}/{entity_id}/diff": _both(
         _each("/{collection}/{id}/diff"), _each("/{collection}/{id}/diff?from=0.1&to=0.2")

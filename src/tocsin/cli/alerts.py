@@ -12,7 +12,7 @@ import typer
 
 from tocsin.cli.alert_plan import PlannedAlert, PlanStep, error_with_place, plan_alerts, plan_lines, summary
 from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_escapes
-from tocsin.cli.assets import find_alert
+from tocsin.cli.assets import AssetFqn, OfType, find_alert, find_asset
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
 from tocsin.cli.noise import noise
@@ -122,6 +122,21 @@ def list_alerts(*, as_json: AsJson = False) -> None:
     with Client() as client:
         table = [_row(one, client.subscription_status(one.id)["data"]) for one in client.list_subscriptions()]
     show_rows(table, as_json=as_json)
+
+
+@app.command("watching")
+def list_watching_alerts(asset: AssetFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
+    """List the enabled alerts that may notify of an asset, with whom each of them tells.
+
+    An alert is listed if some later event about the asset, as it is now, may match it. Alerts, people and addresses
+    that you may not see are not named.
+
+    Examples
+    tocsin alerts watching postgres_prod.ecommerce.public.orders
+    """
+    with Client() as client:
+        alerts = client.watching_alerts(find_asset(client, asset, entity_type))["data"]
+    show_rows(map(_watching_row, alerts), answer=alerts, as_json=as_json)
 
 
 @app.command()
@@ -298,6 +313,20 @@ def _row(alert: Entity, destinations: Sequence[Document]) -> Document:
         "status": next((one for one in _WORST_FIRST if one in statuses), None),
         "last sent": _moment(max(sent_at_ms, default=0) or None),
     }
+
+
+def _watching_row(alert: Document) -> Document:
+    return {"alert": alert["name"], "tells": "; ".join(map(_told_text, alert["tells"]))}
+
+
+def _told_text(telling: Document) -> str:
+    """Return whom a destination tells: ``owners (dana.whitlock, DataEngineering) by Email``."""
+    names = [*(str(one.get("name")) for one in telling["people"]), *telling["addresses"]]
+    if unnamed_count := telling["total"] - len(telling["people"]):
+        names.append(f"{unnamed_count} more")
+    whom = "external" if telling["relation"] == "external" else f"{telling['relation']}s"
+    listed = f" ({', '.join(names)})" if names else ""
+    return f"{whom}{listed} by {telling['type']}"
 
 
 def _status_row(row: Document) -> Document:

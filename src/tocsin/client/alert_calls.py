@@ -1,4 +1,4 @@
-"""Request builders for the editors of an alert, and for the events of its queue.
+"""Request builders for what watches an asset, the editors of an alert, and the events of its queue.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from tocsin.client.answers import Entity
 from tocsin.client.call import ApiCall
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 
 LEASE_S = 60
 """Seconds that a claim lasts unless the caller says otherwise."""
@@ -18,6 +20,12 @@ LEASE_S = 60
 def alert_editors(subscription_id: str) -> ApiCall[Document]:
     """Return the editors of an alert (``data``), which covers only what all of them may view."""
     return ApiCall("GET", _path(subscription_id, "editors"), lambda answer: answer)
+
+
+def watching_alerts(asset: Entity) -> ApiCall[Document]:
+    """Return the enabled alerts that may notify of an asset (``data``), each with whom it tells (``tells``)."""
+    path = f"{ENTITY_TYPES[asset.entity_type].collection}/{quote(asset.id, safe='')}/alerts"
+    return ApiCall("GET", path, lambda answer: answer)
 
 
 def take_over_alert(subscription_id: str) -> ApiCall[Document]:

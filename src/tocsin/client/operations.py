@@ -124,6 +124,7 @@ class _Operations:
     assign_incident = _operation(calls.assign_incident)
     resolve_incident = _operation(calls.resolve_incident)
     alert_editors = _operation(alert_calls.alert_editors)
+    watching_alerts = _operation(alert_calls.watching_alerts)
     take_over_alert = _operation(alert_calls.take_over_alert)
     resume_destination = _operation(alert_calls.resume_destination)
     claim_events = _operation(alert_calls.claim_events)

@@ -54,7 +54,7 @@ from tocsin.server.routes.alerts import (
     subscriptions,
     templates,
 )
-from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns
+from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns, watching
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
@@ -351,7 +351,7 @@ def _routes() -> list[LaidOutRoute]:
     ):
         routes += lay_out(resource.router, API, dependencies)
     routes += lay_out(profiles.of_types, API, dependencies)
-    of_every_collection = (bulk, sheets, listing, history, context, assets, crud, votes)
+    of_every_collection = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         routes += lay_out(router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events, ingest):  # after all others: their paths could be of collections, too

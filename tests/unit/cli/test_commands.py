@@ -298,6 +298,22 @@ def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_
     assert output[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
 
 
+def test_the_alerts_that_watch_an_asset_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:
+    way = {"category": "Owners", "type": "Email", "relation": "owner", "people": [], "total": 0, "addresses": []}
+    tells = [
+        way | {"people": [{"name": "dana"}, {"name": "DataEngineering"}], "total": 3},
+        way | {"category": "External", "relation": "external", "type": "Webhook", "addresses": ["https://x/***"]},
+        way | {"category": "Admins", "relation": "admin"},
+    ]
+    small_server.answer("GET", f"{API}/tables/name/a.orders", ORDERS)
+    small_server.answer("GET", f"{API}/tables/t/alerts", {"data": [{"id": "1", "name": "Schema", "tells": tells}]})
+    lines = run("alerts", "watching", "a.orders").out.splitlines()
+    assert " ".join(lines[1].split()) == (
+        "Schema owners (dana, DataEngineering, 1 more) by Email; external (https://x/***) by Webhook; admins by Email"
+    )
+    assert json.loads(run("alerts", "watching", "a.orders", "--json").out)[0]["tells"] == tells
+
+
 def test_destinations_that_are_paused_or_stopped_are_resumed(run: Run, small_server: SmallServer) -> None:
     path = f"{API}/events/subscriptions"
     by_state = {"a": "closed", "b": "open", "c": "stopped"}

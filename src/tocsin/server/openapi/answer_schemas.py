@@ -18,6 +18,7 @@ from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIE
 from tocsin.server.alerts.incidents import INCIDENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
+from tocsin.server.alerts.watching import TELLING
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.consumer_shape import CONSUMER
 from tocsin.server.http.erasure_shape import ERASURE
@@ -360,6 +361,10 @@ ANSWERS: dict[str, Document] = {
     "AlertEditor": exact_object(
         schema_of(EDITOR)["properties"],
         {"mayView": either(*ViewExtent), "withheld": COUNT},
+    ),
+    "WatchingAlert": exact_object(
+        {"id": ID, "type": TEXT, "name": TEXT, "tells": array(schema_of(TELLING))},
+        {"displayName": TEXT, "fullyQualifiedName": TEXT, "description": TEXT},
     ),
     "AlertEditors": exact_object({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
     "Flag": FLAG,

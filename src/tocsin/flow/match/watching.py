@@ -1,0 +1,58 @@
+"""Alerts that watch an asset: those that some later event about it may match, for all that the asset decides.
+
+Next: ``server/alerts/watching.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.conditions.certainty import is_never
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.fields import CLOSURES, FQN
+from tocsin.conditions.nodes import (
+    FieldValue,
+    Leaf,
+    Literals,
+    Node,
+    PathRoot,
+    PathValue,
+    Personal,
+    Value,
+    innermost,
+    values_in,
+)
+from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.producers import possible
+from tocsin.logic import ALWAYS, NEVER, conjunction_of, replace_leaves
+from tocsin.model.change import LoggedEvent
+
+_OF_ASSET = frozenset({"entityType", "entityId", FQN, "tags", "owners", "domains", "tier", "service"})
+"""Fields that every event about an asset has from it; the others depend on what happens."""
+
+
+def watches(plan: Plan, asset: LoggedEvent) -> bool:
+    """Return whether an alert may match an event about an asset, as it is now; False only if that is certain.
+
+    ``asset`` is an event about it: only what every event about it has in common counts.
+    """
+    if not plan.enabled:
+        return False
+
+    def decide(leaf: Leaf) -> Node:
+        if isinstance(leaf, Personal) or not all(map(_is_of_asset, values_in(leaf))):
+            return leaf
+        return ALWAYS if holds(leaf, asset) else NEVER
+
+    node = possible(conjunction_of(plan.covers, plan.node or ALWAYS), (asset.event.entity_type,), unnamed=plan.unnamed)
+    return not is_never(replace_leaves(node, decide))
+
+
+def _is_of_asset(value: Value) -> bool:
+    match innermost(value):
+        case Literals():
+            return True
+        case FieldValue(name=name):
+            return CLOSURES.get(name, name) in _OF_ASSET
+        case PathValue(root=root):
+            return root is PathRoot.ENTITY
+        case _:
+            return False

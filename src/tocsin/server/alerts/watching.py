@@ -1,0 +1,141 @@
+"""Alerts that watch an asset, and whom each tells of it, as far as the caller may see alerts and people.
+
+Next: ``server/routes/entities/watching.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from tocsin.conditions.fields import derive
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.watching import watches
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.flow.resolve.withholding import hidden_assets
+from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import ReasonKind
+from tocsin.model.stored import Key
+from tocsin.model.subscription import Category, Channel, EventSubscription
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.alerts.explanations import visible_alerts
+from tocsin.server.entities.serialize import past, views_of
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import COUNT, OPEN, TEXT, array, either
+from tocsin.server.request import Caller
+
+_ALERT = ENTITY_TYPES["eventsubscription"]
+_MOST_PEOPLE = 100
+"""People of one destination who are named; ``total`` counts all of them."""
+
+
+class Telling(NamedTuple):
+    """Whom a destination of an alert tells, in one way.
+
+    ``people`` are those who may be seen, of ``total``; nobody where an event decides who they are. ``addresses`` are
+    those of a destination that tells no people, as the caller may see them.
+    """
+
+    category: Category
+    channel: Channel
+    relation: ReasonKind
+    people: Sequence[Document] = ()
+    total: int = 0
+    addresses: Sequence[str] = ()
+
+
+TELLING: Shape[Telling] = {
+    "category": (either(*Category), lambda telling: telling.category.value),
+    "type": (either(*Channel), lambda telling: telling.channel.value),
+    "relation": (either(*ReasonKind), lambda telling: telling.relation.value),
+    "people": (array(OPEN), lambda telling: list(telling.people)),
+    "total": (COUNT, lambda telling: telling.total),
+    "addresses": (array(TEXT), lambda telling: list(telling.addresses)),
+}
+
+
+def watching_alerts(kind: EntityType, document: Document, caller: Caller) -> list[Document]:
+    """Return the enabled alerts that some event about an asset may match, as the caller may see both.
+
+    What an editor of an alert may not view it does not watch.
+    """
+    (view,) = views_of(kind, [document], caller, fields=kind.keys | {"followers"})
+    asset = _event_about(kind, view)
+    watching = [alert for alert in visible_alerts(caller) if _watches(alert, asset)]
+    pairs = frozenset((alert.id, document["id"]) for alert in watching)
+    hidden = hidden_assets(pairs, caller.policies, caller.parts.alert_stores.events) if pairs else frozenset()
+    viewable_alerts = [alert for alert in watching if (alert.id, document["id"]) not in hidden]
+    return [_alert_json(alert, view, caller) for alert in sorted(viewable_alerts, key=attrgetter("name"))]
+
+
+def _event_about(kind: EntityType, view: Document) -> LoggedEvent:
+    event = ChangeEvent(
+        id=view["id"],
+        event_type=EventType.ENTITY_UPDATED,
+        entity_type=kind.name,
+        entity_id=view["id"],
+        entity_fully_qualified_name=view["fullyQualifiedName"],
+        timestamp=view["updatedAt"],
+        entity=view,
+    )
+    return LoggedEvent(0, event, derive(event, actor_is_bot=False))
+
+
+def _watches(alert: EventSubscription, asset: LoggedEvent) -> bool:
+    with suppress(InvalidInput):  # stored by an older Tocsin; it matches nothing
+        return watches(plan_of(alert), asset)
+    return False
+
+
+def _alert_json(alert: EventSubscription, asset: Document, caller: Caller) -> Document:
+    shown_alert = past(_ALERT, caller.parts.catalogue.get(_ALERT.name, Key.by_id(alert.id), "all"), caller)
+    configs = {one["id"]: one.get("config") or {} for one in shown_alert["destinations"]}
+    keys = ("id", "name", "displayName", "fullyQualifiedName", "description")
+    return {
+        **{key: shown_alert[key] for key in keys if shown_alert.get(key)},
+        "type": _ALERT.name,
+        "tells": [json_of(TELLING, one) for one in _tellings_of(alert, asset, configs, caller)],
+    }
+
+
+def _tellings_of(
+    alert: EventSubscription, asset: Document, configs: Mapping[str, Document], caller: Caller
+) -> Iterator[Telling]:
+    """Yield whom each enabled destination tells, by the relation that makes people recipients."""
+    categories = {one.id: one.category for one in alert.destinations}
+    by_way = attrgetter("destination_id", "relation")
+    rules = sorted(recipient_rules(alert, plan_of(alert).questions), key=by_way)
+    for (destination_id, relation), group in groupby(rules, key=by_way):
+        many = list(group)
+        way = (categories[destination_id], many[0].channel, relation)
+        if relation is ReasonKind.EXTERNAL:
+            yield Telling(*way, addresses=_addresses(configs.get(destination_id, {})))
+            continue
+        references = _people(relation, many, asset, caller)
+        yield Telling(*way, visible_references(caller, references)[:_MOST_PEOPLE], len(references))
+
+
+def _addresses(config: Document) -> list[str]:
+    """Return the addresses in a configuration as it is shown: none where its endpoint may not be seen."""
+    places = [*(config.get("receivers") or ()), config.get("channel"), config.get("endpoint")]
+    return [str(one) for one in places if one]
+
+
+def _people(relation: ReasonKind, rules: Sequence[RecipientRule], asset: Document, caller: Caller) -> list[Document]:
+    match relation:
+        case ReasonKind.OWNER:
+            return list(asset.get("owners") or ())
+        case ReasonKind.FOLLOWER:
+            return list(caller.parts.catalogue.followers(asset["id"]))
+        case ReasonKind.USER | ReasonKind.TEAM:
+            names = [rule.receiver for rule in rules]
+            return list(caller.parts.alert_stores.names.existing((relation.value,), names).values())
+        case _:
+            return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ NO_GERUNDS = {
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "tocsin"
+PACKAGE = Path("tocsin")
 BESIDE = ("bench", "tests", "truth")
 HISTORY = PACKAGE / "store" / "migrations" / "versions"
 """Migrations stay as they are."""
@@ -158,22 +159,24 @@ def _bound_name(node: ast.AST) -> str | None:
     return None
 
 
-def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:
-    modules = set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py"))
-    modules |= {path for folder in BESIDE for path in (ROOT / folder).rglob("*.py")}
-    assert [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in sorted(modules)
-        for name in sorted(vague_names(ast.parse(path.read_text(encoding="utf-8"))))
-    ] == []
+@pytest.fixture(scope="module")
+def modules(sources: Mapping[Path, ast.Module]) -> dict[Path, ast.Module]:
+    """The package's modules but for its migrations."""
+    return {
+        path: tree
+        for path, tree in sources.items()
+        if path.is_relative_to(PACKAGE) and not path.is_relative_to(HISTORY)
+    }
 
 
-def test_every_function_has_a_noun_or_a_verb_in_its_name() -> None:
-    assert [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in sorted(set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py")))
-        for name in functions_without_content(ast.parse(path.read_text(encoding="utf-8")))
-    ] == []
+def test_no_function_is_a_bare_participle_and_no_variable_vague(modules: Mapping[Path, ast.Module]) -> None:
+    beside = (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py")))
+    trees = chain(modules.items(), ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in beside))
+    assert [f"{path}: {name}" for path, tree in trees for name in sorted(vague_names(tree))] == []
+
+
+def test_every_function_has_a_noun_or_a_verb_in_its_name(modules: Mapping[Path, ast.Module]) -> None:
+    assert [f"{path}: {name}" for path, tree in modules.items() for name in functions_without_content(tree)] == []
 
 
 @pytest.mark.parametrize(

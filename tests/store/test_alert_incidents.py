@@ -217,7 +217,7 @@ def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set
     return {*incident_spans, *((company.ids[name], offset, None) for name, offset in open_at.items())}
 
 
-@pytest.mark.parametrize("seed", range(12 if SOAK else 2))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 1))
 def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: SmallCompany, seed: int) -> None:
     chance = random.Random(seed)
     expected = random_runs(company, chance, 24)

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, Table, func, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.random_changes import change, prepare
+from tests.soak import SOAK
 from tests.store.test_retention import check_sound, offsets, plan_at, run, stored_versions
 
 from tocsin.flow.eventlog.readers import MATCH_STREAM
@@ -101,7 +102,7 @@ def test_notifications_and_dead_letters_go_in_their_time(company: SmallCompany) 
     check_sound(engine)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 1))
 def test_histories_are_the_same_before_and_after_whatever_happened(store_engine: Engine, seed: int) -> None:
     company, chance = SmallCompany(store_engine), Random(seed)
     prepare(company)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from sqlalchemy import Engine
 
+from tocsin.chunks import chunks_of
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.flow.match.local import matches
+from tocsin.flow.match.local import accepted_answers, matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
-from tocsin.flow.match.streak import with_facts
+from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.flow.once import Dependencies
 from tocsin.flow.pipeline import MATCHING, Batch, Context, alert_facts_of, drafts_of, run, schedule
+from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.jobs.resolving import Resolving
+from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import MatchCounts, Pair
-from tocsin.model.notification_draft import NotificationDraft
+from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
+
+_EVENTS_AT_ONCE = 500
 
 
 def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
@@ -31,29 +36,43 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     With ``now_ms`` that is the time, and the time of the events.
     """
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
-    subscriptions = Subscriptions(engine)
-    alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=log.progress(MATCH_STREAM))
-    at_ms = now_ms or clock.now_ms()
-    context = Context(alert_facts_of(alerts), Resolving(engine).lookups(may_claim=False), at_ms)
+    subscriptions, after = Subscriptions(engine), log.progress(MATCH_STREAM)
+    alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=after)
+    facts = alert_facts_of(alerts)
+    context = Context(facts, Resolving(engine).lookups(may_claim=False), now_ms or clock.now_ms())
+    logged = log.read(after, 10_000)
+    times = {one.offset: now_ms or one.event.timestamp for one in logged}
     hidden: dict[Pair, str] = {}
     drafts: list[NotificationDraft] = []
     pairs: list[Pair] = []
-    for plain in log.read(log.progress(MATCH_STREAM), 10_000):
-        logged = with_facts(plain, Reports(engine).before(plain))
-        matching = [alert for alert in alerts if matches(plan_of(alert), logged)]
-        batch = run(MATCHING, Batch.of_event(logged, matching), context)
+    for events in chunks_of(_matched_events(engine, alerts, logged), _EVENTS_AT_ONCE):
+        batch = run(MATCHING, Batch(events), context)
         hidden |= batch.withheld
         pairs += batch.pairs
         for draft in chain.from_iterable(drafts_of(batch, context)):
-            event = draft.event._replace(timestamp_ms=now_ms or logged.event.timestamp)
+            event = draft.event._replace(timestamp_ms=times[draft.event.offset])
             drafts.append(draft._replace(event=event))
     scheduled = list(chain.from_iterable(schedule([drafts], context)))
     counts = MatchCounts(pairs)
     counts.add(notification.offset_and_alerts for notification in scheduled)
     results = counts.results(now_ms=clock.now_ms(), withheld=hidden)
-    notifications.add(scheduled, results, work=incident_work(engine, pairs, now_ms=clock.now_ms()))
+    work = incident_work(engine, pairs, now_ms=clock.now_ms(), after=after)
+    notifications.add(scheduled, results, work=work)
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(scheduled)
+
+
+def _matched_events(
+    engine: Engine, alerts: Iterable[EventSubscription], logged: Iterable[LoggedEvent]
+) -> Iterator[MatchedEvent]:
+    """Yield those of the events that match some alert."""
+    plans, reports = {alert.id: plan_of(alert) for alert in alerts}, Reports(engine)
+    for plain in logged:
+        with_reports = with_facts(plain, reports.before(plain)) if report_of(plain) else plain
+        answers = {alert_id: accepted_answers(plan, with_reports) for alert_id, plan in plans.items()}
+        if any(answers.values()):
+            accepted = {alert_id: accepting for alert_id, accepting in answers.items() if accepting}
+            yield MatchedEvent(head_of(with_reports), accepted)
 
 
 def dependencies_of(engine: Engine, alerts: Sequence[EventSubscription], clock: Clock) -> Dependencies:

@@ -18,7 +18,7 @@ from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.server.bootstrap import first_start
+from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
@@ -43,7 +43,8 @@ class Mirrored:
         self.engine, self.fake = engine, fake
         self.catalogue, self.records = SqlCatalogue(engine), MirrorRecords(engine)
         self.writes = Writes(self.catalogue, CLOCK)
-        first_start(engine, Settings())
+        if People(engine).by_name(ADMINISTRATOR["name"]) is None:
+            first_start(engine, Settings())
         prepare(self.writes)
         self.waited: list[float] = []
         self.clock: Clock = CLOCK

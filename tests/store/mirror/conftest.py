@@ -8,6 +8,9 @@ import pytest
 from sqlalchemy import Engine
 from tests.mirrored import Mirrored
 from tests.openmetadata import FakeOpenMetadata, a_warehouse, running
+from tests.startedserver import sqlite_url
+
+__all__ = ["sqlite_url"]
 
 
 @pytest.fixture

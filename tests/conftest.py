@@ -53,7 +53,10 @@ def pytest_configure() -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    example_count = 100 if SOAK else 40
+    settings.register_profile(
+        "ours", max_examples=example_count, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("ours")
     for name in [one for one in os.environ if one.startswith("TOCSIN_") and not one.startswith("TOCSIN_TEST_")]:
         del os.environ[name]
@@ -108,11 +111,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(fixture))
         if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item):
             item.add_marker(pytest.mark.soak)
+        if SOAK and _is_longer_in_soak(item):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if not SOAK:
         left_out = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def _is_longer_in_soak(item: pytest.Item) -> bool:
+    """Return whether it repeats or generates more in ``make soak``, which runs what is marked."""
+    return hasattr(getattr(item, "module", None), "SOAK") or hasattr(getattr(item, "obj", None), "hypothesis")
 
 
 def _is_on_both_stores_with_spark(item: pytest.Item) -> bool:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from tests.notifying import notify_all
 from tests.serving import Json, Served
+from tests.soak import SOAK
 from typer.testing import CliRunner
 
 from tocsin.cli.app import app_of
@@ -335,7 +336,7 @@ def _fits(value: Json) -> bool:
     return True
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150 if SOAK else 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(_EVENTS | _CLOUD_EVENTS | _VALUES, min_size=1, max_size=4))
 def test_garbage_is_refused_and_never_fails(events: Json, bot: httpx.Client) -> None:
     body = httpx.Request("POST", "http://x", json=events).content if _plain(events) else b"[]"

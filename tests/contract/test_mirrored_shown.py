@@ -19,6 +19,7 @@ from tests.mirrored import Mirrored
 from tests.notifying import notify_all
 from tests.openmetadata import Document, FakeOpenMetadata, a_label, a_warehouse, now_ms, reference, running, table_id
 from tests.serving import Json, Served
+from tests.soak import SOAK
 from tests.startedserver import served, sqlite_url
 
 from tocsin.sources.openmetadata.kinds import KINDS
@@ -145,9 +146,9 @@ def test_nobody_is_shown_what_is_not_mapped(
         index_all(sqlite_engine)
         aviary = _catalogue(administrator)
         assert (len(aviary.hidden["tables"]), len(aviary.steps)) == (2, 1)
-        for person_id, person in people.values():
+        for name, (person_id, person) in people.items():
             aviary.mallory_id, aviary.zoe_id = person_id, people["bob"][0]
-            assert leaks_of(person, aviary) == ""
+            assert leaks_of(person, aviary, last=None if name == "bob" or SOAK else 4) == ""
             hidden_ids = {one["id"] for many in aviary.hidden.values() for one in many}
             events = person.get("/events?limit=10000&format=tocsin").json()["data"]
             assert not hidden_ids & {event["entityId"] for event in events}

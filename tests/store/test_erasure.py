@@ -12,6 +12,7 @@ import orjson
 import pytest
 from sqlalchemy import Engine, String, Text, delete, func, insert, select
 from tests.company import SmallCompany
+from tests.soak import SOAK
 from tests.store.event_documents import assert_records_are_the_same
 
 from tocsin.errors import Conflict
@@ -166,7 +167,7 @@ def test_a_writer_at_the_same_time_loses_nothing(company: SmallCompany) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        for _ in range(5):
+        for _ in range(5 if SOAK else 2):
             sum(Rewriting(company.engine, identity).run(), Counter())
     finally:
         stop.set()

@@ -93,12 +93,12 @@ def assert_same(first: Graph, second: Graph) -> None:
 
 
 def _with_plain_strings(graph: Graph) -> Graph:
-    """Return a graph as RDF 1.1 has it: a plain literal is an ``xsd:string``, which rdflib keeps apart."""
-    plain = Graph()
-    for subject, predicate, value in graph:
-        is_string = isinstance(value, Literal) and value.datatype == XSD.string
-        plain.add((subject, predicate, Literal(str(value)) if is_string else value))
-    return plain
+    """Make a graph as RDF 1.1 has it: a plain literal is an ``xsd:string``, which rdflib keeps apart."""
+    for subject, predicate, value in list(graph):
+        if isinstance(value, Literal) and value.datatype == XSD.string:
+            graph.remove((subject, predicate, value))
+            graph.add((subject, predicate, Literal(str(value))))
+    return graph
 
 
 def _read(quads: bytes | str) -> Graph:

@@ -79,9 +79,9 @@ def test_every_processor_reads_the_graph_that_turtle_has(
     client: httpx.Client, entities: dict[str, Json], path: str, processor: str
 ) -> None:
     del entities
-    fields = {} if path == "/events" else {"fields": "*"}
-    turtle = client.get(path, params={"limit": "200", "format": "turtle", **fields})
-    assert_same(read_turtle(turtle.content), graph_of(client, path, processor, limit="200", **fields))
+    params = {"limit": "200" if processor == "pyoxigraph" else "40"} | ({} if path == "/events" else {"fields": "*"})
+    turtle = client.get(path, params={"format": "turtle", **params})
+    assert_same(read_turtle(turtle.content), graph_of(client, path, processor, **params))
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -151,7 +151,7 @@ def test_a_bot_is_a_software_agent(served_here: Served, client: httpx.Client, en
 def test_a_page_links_to_the_next(client: httpx.Client, entities: dict[str, Json]) -> None:
     del entities
     for path, limit in (("/events", "1000"), ("/users", "1000")):
-        first = client.get(path, params={"limit": "2", "format": "ntriples"})
+        first = client.get(path, params={"limit": "100" if path == "/events" else "2", "format": "ntriples"})
         graph = read_n_triples(first.content)
         while "next" in first.links:
             first = client.get(client.base_url.join(first.links["next"]["url"]))
@@ -201,14 +201,14 @@ async def test_both_clients_read_all_pages(
     token = client.headers["Authorization"].removeprefix("Bearer ")
     all_events = read_n_triples(client.get("/events", params={"limit": "1000", "format": "ntriples"}).content)
     with Client(served_here.url, token) as sync_client:
-        texts = list(sync_client.read_rdf("events", format="ntriples", limit=7))
+        texts = list(sync_client.read_rdf("events", format="ntriples", limit=50))
         log_text = sync_client.read_log_as_rdf(0, format="ntriples", limit=1000)
     assert len(texts) > 1
     assert_same(all_events, read_n_triples("".join(texts).encode()))
     assert_same(all_events, read_n_triples(log_text.text.encode()))
     assert log_text.end == len(set(all_events.subjects(RDF.type, _CHANGE_EVENT)))
     async with AsyncClient(served_here.url, token) as async_client:
-        assert [text async for text in async_client.read_rdf("events", format="ntriples", limit=7)] == texts
+        assert [text async for text in async_client.read_rdf("events", format="ntriples", limit=50)] == texts
 
 
 def test_the_command_line_prints_the_log(served_here: Served, client: httpx.Client, entities: dict[str, Json]) -> None:

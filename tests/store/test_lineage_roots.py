@@ -132,7 +132,7 @@ def test_the_root_goes_out_at_once_and_what_follows_together_with_the_root_in_it
     assert store.claim("worker", 9, now_ms=NOW_MS + 59_000) == []
     (digest,) = store.dispatches(store.claim("worker", 9, now_ms=NOW_MS + 60_000))
     assert digest_headline(digest.entries) == "3 failures downstream of orders"
-    assert digest_headline((*first.entries, *digest.entries)) == "3 failures downstream of orders; 1 change: has_rows"
+    assert digest_headline((*first.entries, *digest.entries)) == "3 failures downstream of orders; 1 failure: orders"
     assert (
         digest.first.reasons[0].sentence()
         == f"the alert names this address (alert failing; {NAME}.orders failed first)"

@@ -47,7 +47,9 @@ class Reason(WireModel):
 
     ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
     the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
-    they are concerned. ``held_by`` names the incident that holds the alert back from now on;
+    they are concerned. ``of_subject``: they are so related to what the changed entity is about, the table of a test or
+    the asset of a thread. ``met`` is the relation that a condition on the recipient asked of whom an alert names:
+    ``follows``, ``owns``, ``isMemberOf:shop``. ``held_by`` names the incident that holds the alert back from now on;
     ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
     """
 
@@ -58,6 +60,8 @@ class Reason(WireModel):
     team: str | None = None
     via: str | None = None
     hops: int = 0
+    of_subject: bool | None = None
+    met: str | None = None
     held_by: str | None = None
     downstream_of: str | None = None
 
@@ -76,17 +80,30 @@ class Reason(WireModel):
         """Return whether it concerns an owner of the changed asset itself."""
         return self.kind is ReasonKind.OWNER and self.hops == 0
 
-    def sentence(self, name: str | None = None, *, is_inherited: bool = False, names_alert: bool = True) -> str:
+    def sentence(
+        self,
+        name: str | None = None,
+        *,
+        is_inherited: bool = False,
+        names_alert: bool = True,
+        subject: str = "it",
+        receiver: str = "address",
+    ) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``.
 
-        ``is_inherited``: the owners of the changed asset are those of its container.
+        ``is_inherited``: the owners of the changed asset are those of its container. ``subject`` says what the entity
+        is about, ``receiver`` what an alert names that names no person.
         """
-        distance = "1 hop" if self.hops == 1 else f"{self.hops} hops"
-        asset = "it" if self.hops == 0 else f"{self.via or 'an asset'}, {distance} downstream"
+        asset = "it" if self.of_subject is None else subject
+        if self.hops:
+            asset = f"{self.via or 'an asset'}, {'1 hop' if self.hops == 1 else f'{self.hops} hops'} downstream"
         inherited = " by inheritance" if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0 else ""
         through = f" through team {self.team}{inherited}" if self.team else inherited
-        to_reader, about = _SENTENCES[self.kind]
-        because = (to_reader if name is None else about).format(asset=asset, through=through, team=self.team, name=name)
+        relation, _, met_team = (self.met or "").partition(":")
+        to_reader, about = _SENTENCES[_MET.get(relation, self.kind)]
+        because = (to_reader if name is None else about).format(
+            asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
+        )
         if not names_alert:
             return because
         until = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
@@ -111,9 +128,12 @@ _SENTENCES = {
     ReasonKind.ADMIN: ("you are an administrator", "{name} is an administrator"),
     ReasonKind.TEAM: ("you are in team {team}", "{name} is in team {team}"),
     ReasonKind.USER: ("the alert names you", "the alert names {name}"),
-    ReasonKind.EXTERNAL: ("the alert names this address", "the alert names this address"),
+    ReasonKind.EXTERNAL: ("the alert names this {receiver}", "the alert names this {receiver}"),
 }
 """What each kind of reason says to the recipient, and about them."""
+
+_MET = {"follows": ReasonKind.FOLLOWER, "owns": ReasonKind.OWNER, "isMemberOf": ReasonKind.TEAM}
+"""The kinds that say the same as a relation that a condition asks for."""
 
 
 @dataclass(frozen=True)

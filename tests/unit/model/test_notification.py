@@ -28,6 +28,10 @@ OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "
         (Reason(kind=ReasonKind.ADMIN, **OF), "you are an administrator (alert schema)"),
         (Reason(kind=ReasonKind.TEAM, team="shop", **OF), "you are in team shop (alert schema)"),
         (Reason(kind=ReasonKind.USER, **OF), "the alert names you (alert schema)"),
+        (Reason(kind=ReasonKind.USER, met="follows", **OF), "you follow it (alert schema)"),
+        (Reason(kind=ReasonKind.USER, met="owns", **OF), "you own it (alert schema)"),
+        (Reason(kind=ReasonKind.USER, met="isMemberOf:shop", **OF), "you are in team shop (alert schema)"),
+        (Reason(kind=ReasonKind.FOLLOWER, of_subject=True, **OF), "you follow it (alert schema)"),
         (Reason(kind=ReasonKind.EXTERNAL, **OF), "the alert names this address (alert schema)"),
     ],
 )

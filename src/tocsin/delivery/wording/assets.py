@@ -54,6 +54,12 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
     return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks)
 
 
+def checked_table(event: ChangeEvent) -> str:
+    """Return the name of the table that a test checks; empty where its link does not say."""
+    link = _link_in(event.entity or {}, "entityLink")
+    return clean_line(fqn.steps_of(link.fqn)[-1]) if link else ""
+
+
 def _place_checked_by(test: Document) -> str:
     """Return the table or column that a test checks, as people call it; empty where its link does not say."""
     link = _link_in(test, "entityLink")

@@ -14,6 +14,7 @@ from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, E
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, report_text, status_text
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import TYPE_KEYS, is_short, name_of, parse_json, type_of, types_of, value_text
@@ -134,8 +135,7 @@ def event_text(
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or _headline(event, asset, lines)
     lines = [*lines, *failure_lines(failure, zone)] if failure else lines
-    why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
-    return EventText(asset, headline, lines, why)
+    return EventText(asset, headline, lines, why_text(event, reasons))
 
 
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:

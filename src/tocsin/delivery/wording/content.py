@@ -7,8 +7,10 @@ Next: ``delivery/channels/slack/render.py``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import Button, Dispatch, selections
@@ -16,12 +18,14 @@ from tocsin.delivery.lines import ChangeLine, clean_line, cut, in_words, moment_
 from tocsin.delivery.rich_text import RichBlock, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.message import Entry
+from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
@@ -61,6 +65,32 @@ class Owner:
 
 
 _NOBODY = Owner("nobody")
+
+
+class _Kind(IntEnum):
+    """What a digest counts its notifications as, the most important first."""
+
+    FAILURE = 1
+    WARNING = 2
+    DELETION = 3
+    RECOVERY = 4
+    CHANGE = 5
+
+    @property
+    def noun(self) -> tuple[str, str]:
+        """Return what one is called, and what several are."""
+        return _NOUNS[self]
+
+
+_NOUNS = {
+    _Kind.FAILURE: ("failure", "failures"),
+    _Kind.WARNING: ("warning", "warnings"),
+    _Kind.DELETION: ("deletion", "deletions"),
+    _Kind.RECOVERY: ("recovery", "recoveries"),
+    _Kind.CHANGE: ("change", "changes"),
+}
+_KINDS = {Tone.FAILED: _Kind.FAILURE, Tone.ATTENTION: _Kind.WARNING, Tone.WELL: _Kind.RECOVERY}
+_DELETIONS = (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED)
 
 
 class Section(NamedTuple):
@@ -194,7 +224,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
                 body=body[:lines_each],
                 variant=variant,
             )
-        why = "; ".join(dict.fromkeys(reason.sentence() for reason in entry.reasons))
+        why = why_text(event, entry.reasons, dispatch.message.channel)
         buttons = dispatch.buttons.get(entry.notification_id, ())
         sections.append(texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons))
     if len(dispatch.entries) == 1:
@@ -238,7 +268,7 @@ def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
 
 
 def digest_headline(entries: Sequence[Entry]) -> str:
-    """Return how many changes there are, and of what: ``12 changes: orders, revenue, sales and 4 more``.
+    """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
 
     What follows a failure upstream is counted apart: ``12 failures downstream of orders; 1 change: orders``.
     """
@@ -260,10 +290,27 @@ def _root(entry: Entry) -> str | None:
 
 
 def _count_text(entries: Sequence[Entry]) -> str:
-    names = list(dict.fromkeys(_asset_of(one).name for one in entries))
+    kinds = {entry.notification_id: _kind_of(entry) for entry in entries}
+    ordered = sorted(entries, key=lambda entry: kinds[entry.notification_id])
+    names = list(dict.fromkeys(_asset_of(one).checks or _asset_of(one).name for one in ordered))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    count = "1 change" if len(entries) == 1 else f"{len(entries):,} changes"
-    return f"{count}: {', '.join(names[:_MOST_NAMED])}{more_text}"
+    counts = Counter(map(_kind_of, entries))
+    counted = ", ".join(count_text(counts[kind], *kind.noun) for kind in sorted(counts))
+    return f"{counted}: {', '.join(names[:_MOST_NAMED])}{more_text}"
+
+
+def _kind_of(entry: Entry) -> _Kind:
+    """Return what the notification is counted as, worded once for all messages that carry the event."""
+    texts = entry.carried.texts
+    kind: _Kind = texts.get((_Kind,)) or texts.setdefault((_Kind,), _kind_counted(entry.event))
+    return kind
+
+
+def _kind_counted(event: ChangeEvent) -> _Kind:
+    tone = tone_of(event)
+    if tone is not Tone.NEUTRAL:
+        return _KINDS[tone]
+    return _Kind.DELETION if event.event_type in _DELETIONS else _Kind.CHANGE
 
 
 def _asset_of(entry: Entry) -> ChangedAsset:

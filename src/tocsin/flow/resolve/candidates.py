@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
 from tocsin.flow.resolve.directory import (
@@ -156,6 +156,11 @@ class _EventContext(NamedTuple):
                 if is_member and user_id in self.audience.people:
                     yield user_id
 
+    def relation_met(self, row: RecipientRule, user_id: str) -> str | None:
+        """Return the first relation that the alert asks for and this person has to the entity; None for none."""
+        answers = self.audience.person_facts.answers(row.questions, user_id, self.head.entity_id, self.head.offset)
+        return next((one for bit, one in enumerate(row.questions) if answers >> bit & 1), None)
+
     def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
         mutes = self.audience.mutes.get(who)
@@ -181,7 +186,7 @@ class _Way(NamedTuple):
         principal = self.principal
         if (since, until) != (principal.since_offset, principal.until_offset):
             principal = principal._replace(since_offset=since, until_offset=until)
-        reason = _reason(self.row, member.team_name, self.reason.via, self.reason.hops)
+        reason = _reason(self.row, member.team_name, **_relation_in(self.reason))
         return _Way(self.row, principal, reason, self.node_id)
 
 
@@ -219,9 +224,12 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
             yield from (_Way(rule, principal, _reason(rule)) for principal in principals)
             continue
         for step in _within(steps, rule.downstream_depth, offset):
-            reason = _reason(rule, None, step.node_fqn if step.hops else None, step.hops)
+            via = step.node_fqn if step.hops else None
             for spans in audience.placed.get((rule.relation, step.node_id), ()):
-                yield _Way(rule, _nearest_span(offset, spans), reason, step.node_id)
+                principal = _nearest_span(offset, spans)
+                of_subject = True if principal.is_of_subject and not step.hops else None
+                reason = _reason(rule, via=via, hops=step.hops, of_subject=of_subject)
+                yield _Way(rule, principal, reason, step.node_id)
 
 
 def _group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -247,6 +255,8 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
 
 def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     row = way.row
+    if row.questions and row.relation is ReasonKind.USER:
+        way = way._replace(reason=_reason_met(way.reason, context.relation_met(row, person.id)))
     stop, mute = _stop(way, person, context), None
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
@@ -290,7 +300,7 @@ def _whole_team(way: _Way, context: _EventContext) -> Iterator[Candidate]:
         stop = Stop.NOT_THEN if offset < way.principal.since_offset else Stop.NO_LONGER
     elif not context.means(way.row, None):
         stop = Stop.NOT_MEANT
-    named_way = way._replace(reason=_reason(way.row, own_address.name, way.reason.via, way.reason.hops))
+    named_way = way._replace(reason=_reason(way.row, own_address.name, **_relation_in(way.reason)))
     yield _at_own_address(named_way, (team_id, None), (stop, context))
 
 
@@ -315,8 +325,33 @@ def _candidate_at_address(row: RecipientRule, context: _EventContext) -> Candida
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
 
 
+class _Relation(TypedDict):
+    """How a reason's person is related to the event, beside the team."""
+
+    via: str | None
+    hops: int
+    of_subject: bool | None
+
+
+def _relation_in(reason: Reason) -> _Relation:
+    return {"via": reason.via, "hops": reason.hops, "of_subject": reason.of_subject}
+
+
 @lru_cache(maxsize=10_000)
-def _reason(row: RecipientRule, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
+def _reason_met(reason: Reason, met: str | None) -> Reason:
+    """Return a reason with the relation that a condition asked for."""
+    return reason.model_copy(update={"met": met})
+
+
+@lru_cache(maxsize=10_000)
+def _reason(
+    row: RecipientRule,
+    team: str | None = None,
+    *,
+    via: str | None = None,
+    hops: int = 0,
+    of_subject: bool | None = None,
+) -> Reason:
     return Reason(
         kind=row.relation,
         subscription_id=row.subscription_id,
@@ -325,4 +360,5 @@ def _reason(row: RecipientRule, team: str | None = None, via: str | None = None,
         team=team,
         via=via,
         hops=hops,
+        of_subject=of_subject,
     )

@@ -38,7 +38,7 @@ class Principal(NamedTuple):
     """A user or team that is in ``relation`` to ``node_id``, or that ``receiver`` names.
 
     ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
-    events after ``until_offset``.
+    events after ``until_offset``. ``is_of_subject``: the relation is to what the node is about.
     """
 
     relation: ReasonKind
@@ -48,6 +48,7 @@ class Principal(NamedTuple):
     receiver: str = ""
     since_offset: int = 0
     until_offset: int = NO_END
+    is_of_subject: bool = False
 
 
 class Member(NamedTuple):

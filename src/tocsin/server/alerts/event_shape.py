@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
+from tocsin.delivery.wording.reasons import subject_of
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
@@ -75,16 +76,16 @@ INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
     **TITLE,
     **CHANGES,
     **event_shape("semanticChanges"),
-    "reasons": (array(ref("Reason")), lambda worded: [reason_json(reason) for reason in worded.entry.reasons]),
+    "reasons": (array(ref("Reason")), lambda worded: [reason_json(one, worded.event) for one in worded.entry.reasons]),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
 }
 """An entry of an inbox: what happened, in words, and why this person is notified."""
 
 
-def reason_json(reason: Reason) -> Document:
-    """Return a reason, also as its reader would say it."""
-    return {**reason.to_wire(), "sentence": reason.sentence()}
+def reason_json(reason: Reason, event: ChangeEvent) -> Document:
+    """Return a reason for a notification of an event, also as its reader would say it."""
+    return {**reason.to_wire(), "sentence": reason.sentence(subject=subject_of(event))}
 
 
 def entry_json(entry: InboxEntry) -> Document:

@@ -187,7 +187,7 @@ def _obstacle_of(dispatch: Dispatch | None, route: Route | None) -> Rejected | N
 def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document:
     settings, entry = caller.parts.settings, dispatch.first
     form = EVENT_FORMATS[route.destination.config.payload_format or settings.event_format]
-    reasons = [reason_json(one) for one in entry.reasons]
+    reasons = [reason_json(one, entry.event) for one in entry.reasons]
     return {
         "id": dispatch.message.id,
         "idempotencyKey": entry.carried.id,

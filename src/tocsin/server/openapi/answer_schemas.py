@@ -262,7 +262,16 @@ ANSWERS: dict[str, Document] = {
     ),
     "Ranked": exact_object({"entityType": ENTITY_TYPE, "date": DAY}),
     "Reason": exact_object(
-        _REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT, "isInherited": FLAG}
+        _REASON,
+        {
+            "team": TEXT,
+            "via": TEXT,
+            "heldBy": TEXT,
+            "downstreamOf": TEXT,
+            "isInherited": FLAG,
+            "ofSubject": FLAG,
+            "met": TEXT,
+        },
     ),
     "Notification": schema_of(INBOX_ENTRY),
     "NotificationPage": exact_object(

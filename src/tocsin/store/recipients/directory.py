@@ -114,7 +114,7 @@ class SqlDirectory:
             places[table].append(node)
         for principal in self._of_assets(places.keys(), relation):
             for node in places[str(principal.node_id)]:
-                yield principal if node == principal.node_id else principal._replace(node_id=node)
+                yield principal if node == principal.node_id else principal._replace(node_id=node, is_of_subject=True)
 
     def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Yield the owners or followers of each asset."""

@@ -138,7 +138,7 @@ def _custom(headers: dict[str, str]) -> dict[str, str]:
 @lru_cache(maxsize=1_000)
 def _reason_line(reasons: tuple[Reason, ...]) -> str:
     """Return reasons as a header can carry them: one line of ASCII."""
-    why = "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))
+    why = "; ".join(dict.fromkeys(reason.sentence(receiver="endpoint") for reason in reasons))
     return clean_line(why, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
 
 

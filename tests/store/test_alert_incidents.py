@@ -150,6 +150,17 @@ def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
     assert event_ids == [event.id], "of the assignment, not of what ben did, nor of what else happens to the asset"
 
 
+def test_an_alert_that_does_not_name_the_type_hears_of_results_and_not_of_who_acknowledged_them(
+    company: SmallCompany,
+) -> None:
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    before = len(inbox(company, "dia"))
+    assert handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben").event is not None
+    notify_all(company.engine)
+    assert (before, len(inbox(company, "dia"))) == (1, 1)
+
+
 def inbox(company: SmallCompany, name: str) -> list[object]:
     from tocsin.store.database.tables import notification
 

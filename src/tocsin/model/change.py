@@ -121,7 +121,12 @@ class EventType(StrEnum):
 
 
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
-NAMED_ONLY = (*SESSION_EVENTS, EventType.TEST_SUITE_RUN_COMPLETED, EventType.RETENTION_APPLIED)
+NAMED_ONLY = (
+    *SESSION_EVENTS,
+    EventType.ALERT_INCIDENT_UPDATED,
+    EventType.TEST_SUITE_RUN_COMPLETED,
+    EventType.RETENTION_APPLIED,
+)
 """Types of event that an alert matches only if it names them."""
 
 

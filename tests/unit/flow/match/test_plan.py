@@ -54,12 +54,18 @@ def test_no_rule_means_always() -> None:
 
 def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
     of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
-    retention = "retentionApplied"
-    left_out = {"table": (), "user": of_users, "testSuite": (run,), "all": (*of_users, run, retention)}
+    retention, handled = "retentionApplied", "alertIncidentUpdated"
+    left_out = {
+        "topic": (),
+        "table": (handled,),
+        "user": of_users,
+        "testSuite": (run,),
+        "all": (*of_users, handled, run, retention),
+    }
     assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
     login = [rule("eventType == 'userLogin' || isBot()")]
     assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
-    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout", run, retention)
+    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout", handled, run, retention)
 
 
 def test_an_action_names_the_type_of_event_that_it_is_about() -> None:

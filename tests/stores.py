@@ -26,6 +26,15 @@ def drop_newest_tables(connection: Connection) -> None:
         ("source_state", "source_entity", "source_link"),
         ("reader_lag", "consumer_groups", "consumer"),
     )
+    of_incidents = (
+        "DROP TABLE incident_watcher",
+        "DROP INDEX ix_alert_incident_merged_into",
+        "ALTER TABLE alert_incident DROP COLUMN merged_into",
+        "ALTER TABLE alert_incident ADD COLUMN subscription_id VARCHAR(36)",
+        "CREATE INDEX ix_alert_incident_subscription_id_number ON alert_incident (subscription_id, number)",
+    )
+    for statement in of_incidents:
+        connection.exec_driver_sql(statement)
     of_events = ("notification_ids", "event_portion", "ingested_event", "ingest_outcome")
     for name in (*of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
         connection.exec_driver_sql(f"DROP TABLE {name}")

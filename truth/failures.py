@@ -1,4 +1,4 @@
-"""Second model of the incidents of alerts: which failures open one, and which success resolves it.
+"""Second model of incidents: which failures open one, which alerts watch it, and which success resolves it.
 
 Written from ``docs/incidents.md``. Next: ``truth/compare.py``.
 """
@@ -13,28 +13,26 @@ from truth.facts import Event
 
 
 class Incident(NamedTuple):
-    """An incident of an alert and an asset (by its id), with the events that opened and resolved it."""
+    """An incident of an asset (by its id), with the events that opened and resolved it, and alerts that watch it."""
 
-    alert: str
     asset_id: str
     opened_by: str
+    watchers: frozenset[str]
     resolved_by: str | None = None
 
 
 def incidents_of(
     events: Iterable[Event], firings: Mapping[str, set[str]], opening: Iterable[str]
 ) -> Iterator[Incident]:
-    """Yield the incidents that must be: of each alert in ``opening`` that matched a failure, in no order."""
-    alerts, is_open = tuple(opening), dict[tuple[str, str], Incident]()
+    """Yield the incidents that must be, in no order: of assets with a failure that an alert in ``opening`` matched."""
+    alerts, is_open = tuple(opening), dict[str, Incident]()
     for event in events:
         if event.status == "Success":
-            for alert in alerts:
-                if incident := is_open.pop((alert, event.entity_id), None):
-                    yield incident._replace(resolved_by=event.id)
-        elif event.status:
-            for alert in alerts:
-                if event.id in firings.get(alert, ()):
-                    is_open.setdefault((alert, event.entity_id), Incident(alert, event.entity_id, event.id))
+            if incident := is_open.pop(event.entity_id, None):
+                yield incident._replace(resolved_by=event.id)
+        elif event.status and (matching := frozenset(one for one in alerts if event.id in firings.get(one, ()))):
+            incident = is_open.get(event.entity_id) or Incident(event.entity_id, event.id, frozenset())
+            is_open[event.entity_id] = incident._replace(watchers=incident.watchers | matching)
     yield from is_open.values()
 
 
@@ -42,11 +40,11 @@ def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident
     """Yield incidents that are missing or too many; ``stored`` are known by their numbers, which have no gaps."""
     due, stored_incidents = set(expected), set(stored.values())
     yield from (
-        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", right=str(incident))
+        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", right=str(incident))
         for incident in sorted(due - stored_incidents, key=str)
     )
     yield from (
-        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", actual=str(incident))
+        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", actual=str(incident))
         for incident in sorted(stored_incidents - due, key=str)
     )
     if sorted(stored) != list(range(1, len(stored) + 1)):

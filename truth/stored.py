@@ -36,7 +36,8 @@ _PLANNED = text(
     " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
     " WHERE e.event_type NOT IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
 )
-_INCIDENTS = text("SELECT number, subscription_id, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
+_INCIDENTS = text("SELECT id, number, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
+_WATCHERS = text("SELECT incident_id, subscription_id FROM incident_watcher")
 _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
 _FIRINGS = text(
     "SELECT e.id, f.subscription_id, f.notified_count, f.person_count, f.app_count"
@@ -177,10 +178,13 @@ def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
 
 def read_incidents(engine: Engine, names: Names) -> dict[int, Incident]:
     """Return every stored incident by its number."""
+    watchers = defaultdict[str, set[str]](set)
     with engine.connect() as connection:
+        for incident_id, alert in connection.execute(_WATCHERS):
+            watchers[incident_id].add(names.alerts.get(alert, ""))
         return {
             row.number: Incident(
-                names.alerts.get(row.subscription_id, ""), row.entity_id, row.opened_event_id, row.recovered_event_id
+                row.entity_id, row.opened_event_id, frozenset(watchers[row.id]), row.recovered_event_id
             )
             for row in connection.execute(_INCIDENTS)
         }

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict, send_patch
-from tests.contract.test_alert_incidents import report_result
+from tests.contract.test_alert_incidents import add_merged_incident, report_result
 from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
@@ -85,6 +85,17 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]
     (event,) = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert (event["userName"], event["entityId"]) == ("ann", failing.case["id"])
+
+
+def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_stands_for_it(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    add_merged_incident(failing.engine, 2)
+    with failing.served.client() as nobody:
+        assert "ann will acknowledge INC-2." in nobody.get(failing.link(number=2)).text
+        assert "You have acknowledged INC-2." in nobody.post(failing.link(number=2)).text
+        assert "INC-1 is already acknowledged." in nobody.post(failing.link()).text
+    assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]
 
 
 def test_a_resolved_incident_says_so_and_stays_as_it_is(failing: Failing, administrator: httpx.Client) -> None:

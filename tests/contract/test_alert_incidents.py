@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_explain import Person, alert, person
 from tests.notifying import notify_all
 from tests.serving import Json
+
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.engine import writing
 
 __all__ = ["person"]  # a fixture
 
@@ -80,6 +84,67 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body)
     assert (again.status_code, "INC-1 is resolved" in again.json()["message"]) == (409, True)
+
+
+def test_an_incident_names_the_watching_alerts_that_the_caller_may_see(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    second = alert(administrator, "Second", filteringRules=rules)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", second["updatedAt"] + 1)
+    notify_all(sqlite_engine)
+    (incident,) = administrator.get("/incidents").json()["data"]
+    assert [one["name"] for one in incident["watchers"]] == ["Quality", "Second"]
+    assert (incident["alert"], incident["mergedInto"]) == (incident["watchers"][0], None)
+    assert administrator.get("/incidents?alert=Second").json()["data"] == [incident]
+
+    user_id, mallory = person("mallory")
+    of_others = {"effect": "deny", "resources": ["eventsubscription"], "condition": "!isOwner()"}
+    restrict(administrator, user_id, of_others)
+    (incident_shown,) = mallory.get("/incidents").json()["data"]
+    assert (incident_shown["name"], incident_shown["alert"], incident_shown["watchers"]) == ("INC-1", None, [])
+    assert mallory.get("/incidents?alert=Second").status_code == 404
+    for watcher in incident["watchers"]:
+        assert mallory.get("/incidents", params={"alert": watcher["id"]}).json()["data"] == []
+
+
+def test_who_edits_an_alert_and_not_the_asset_may_only_look(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    _, ann = person("ann")
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    of_ann = alert(ann, "OfAnn", filteringRules=rules)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", of_ann["updatedAt"] + 1)
+    notify_all(sqlite_engine)
+    assert "OfAnn" in [one["name"] for one in ann.get("/incidents/INC-1").json()["watchers"]]
+    assert ann.put("/incidents/INC-1/acknowledge").status_code == 403
+
+
+def test_the_number_of_a_merged_incident_answers_and_acts_as_the_one_that_stands_for_it(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    incident = administrator.get("/incidents/INC-1").json()
+    add_merged_incident(sqlite_engine, 9)
+    answer = administrator.get("/incidents/INC-9").json()
+    assert answer["mergedInto"] == {"id": incident["id"], "name": "INC-1"}
+    identity = ("id", "name", "mergedInto")
+    assert {key: answer[key] for key in answer if key not in identity} == {
+        key: incident[key] for key in incident if key not in identity
+    }
+    assert [one["name"] for one in administrator.get("/incidents").json()["data"]] == ["INC-1"]
+    acknowledged = administrator.put("/incidents/INC-9/acknowledge").json()
+    assert (acknowledged["name"], acknowledged["status"]) == ("INC-9", "acknowledged")
+    assert administrator.get("/incidents/INC-1").json()["timeline"] == acknowledged["timeline"]
+    (event,) = administrator.get("/events?eventType=alertIncidentUpdated&format=openmetadata").json()["data"]
+    assert '"INC-1"' in event["changeDescription"]["fieldsUpdated"][0]["newValue"]
+
+
+def add_merged_incident(engine: Engine, number: int) -> None:
+    """Add an incident that was merged into the only stored one: migrated stores have such."""
+    with writing(engine) as connection:
+        lead: dict[str, Any] = dict(connection.execute(select(alert_incident)).one()._mapping)
+        identity = {"id": "7b1e7a3e-5d0c-4b6e-9a51-0c4a3f1f2a11", "number": number, "merged_into": lead["id"]}
+        connection.execute(alert_incident.insert().values(lead | identity))
 
 
 def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Json, sqlite_engine: Engine) -> None:

@@ -150,7 +150,7 @@ def test_who_presses_acknowledges_with_their_own_rights_once(
     name, token = f"INC-{number}", failing.acknowledging(to, number=number)
     if to == "channel":
         reply = failing.reply_to(token, "UBEN")
-        assert reply == f"Only the assignee of {name} and editors of its alert or asset may change it."
+        assert reply == f"Only the assignee of {name} and editors of its asset may change it."
     assert steps(administrator, name) == [("opened", None)]
     assert failing.reply_to(token) == f"You have acknowledged {name}."
     assert failing.reply_to(token) == f"{name} is already acknowledged."
@@ -202,12 +202,29 @@ def test_an_expired_button_says_so(failing: Failing, administrator: httpx.Client
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
-def test_a_button_reaches_only_the_incidents_of_alerts_whose_bot_signed(
-    failing: Failing, administrator: httpx.Client
+def test_a_button_reaches_only_the_incident_of_its_message(
+    failing: Failing, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    number = incident_of(administrator, "Other")
-    assert failing.reply_to(failing.acknowledging("channel", number=number)).startswith("This link is invalid")
-    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    case = create_entity(
+        administrator, "/dataQuality/testCases", name="rows", entityLink=link, testDefinition="tableRowCountToEqual"
+    )
+    report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    notify_all(sqlite_engine)
+    assert administrator.get("/incidents/INC-2").json()["entity"]["id"] == case["id"]
+    assert failing.reply_to(failing.acknowledging("channel", number=2)).startswith("This link is invalid")
+    assert steps(administrator, "INC-2") == [("opened", None)]
+
+
+def test_acknowledging_is_for_all_alerts_that_watch_the_incident(failing: Failing, administrator: httpx.Client) -> None:
+    number = incident_of(administrator, "Quality")
+    assert incident_of(administrator, "Other") == number
+    watchers = administrator.get(f"/incidents/INC-{number}").json()["watchers"]
+    assert {one["name"] for one in watchers} == {"Quality", "Other"}
+    assert failing.reply_to(failing.acknowledging("channel", number=number)) == f"You have acknowledged INC-{number}."
+    for name in ("Quality", "Other"):
+        (incident,) = administrator.get("/incidents", params={"alert": name}).json()["data"]
+        assert incident["status"] == "acknowledged"
 
 
 def test_a_bot_acts_for_nobody_unless_an_administrators_alert_has_it_with_that_secret(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import Engine, delete, select
@@ -24,7 +25,7 @@ from tocsin.model.stored import Written
 from tocsin.model.subscription import AlertType
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.engine import writing
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
@@ -47,11 +48,25 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def rows_of_incidents(engine: Engine) -> list[tuple[object, ...]]:
-    """Every incident without its number."""
-    row = alert_incident.c
-    columns = [one for one in row if one.name not in ("number", "updated_at_ms")]
+    """Every incident without its number, and who watches which since when."""
+    columns = [one for one in alert_incident.c if one.name not in ("number", "updated_at_ms")]
     with engine.connect() as connection:
-        return sorted(tuple(found) for found in connection.execute(select(*columns)))
+        incident_rows = sorted(tuple(row) for row in connection.execute(select(*columns)))
+        return [*incident_rows, *sorted(tuple(row) for row in connection.execute(select(incident_watcher)))]
+
+
+def watchers(company: SmallCompany, name: str = "INC-1") -> list[str]:
+    """Names of the alerts that watch an incident, in the order in which they began."""
+    log, names = AlertIncidentLog(company.engine), {identity: name for name, identity in company.ids.items()}
+    incident = log.find(name)
+    assert incident is not None
+    return [names[alert] for alert in log.watchers([incident.lead_id])[incident.lead_id]]
+
+
+def observe_everything(company: SmallCompany) -> None:
+    """Let the other alert open incidents as well."""
+    patch = [{"op": "replace", "path": "/alertType", "value": AlertType.OBSERVABILITY.value}]
+    company.writes.patch("eventsubscription", company.key("everything"), patch, actor=company.actor("ana"))
 
 
 def incidents(company: SmallCompany, **parameters: object) -> list[AlertIncident]:
@@ -76,7 +91,7 @@ def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: 
         company.run("etl", status)
     notify_all(company.engine)
     assert states(company) == [("INC-1", OPEN, False)]
-    assert [one.subscription_id for one in incidents(company)] == [company.ids["failed"]]
+    assert watchers(company) == ["failed"]
     company.run("loads", "Failed")
     company.run("etl", "Pending")
     notify_all(company.engine)
@@ -88,15 +103,40 @@ def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: 
     assert [one.number for one in incidents(company, unresolved=True, entity_id=company.ids["etl"])] == [3]
 
 
-def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:
-    patch = [{"op": "replace", "path": "/alertType", "value": AlertType.OBSERVABILITY.value}]
-    company.writes.patch("eventsubscription", company.key("everything"), patch, actor=company.actor("ana"))
+def test_alerts_that_match_a_failure_watch_one_incident_acknowledged_and_resolved_for_all(
+    company: SmallCompany,
+) -> None:
     company.run("etl", "Failed")
     notify_all(company.engine)
-    assert {one.subscription_id for one in incidents(company)} == {company.ids["failed"], company.ids["everything"]}
+    assert watchers(company) == ["failed"]
+    observe_everything(company)
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert (states(company), watchers(company)) == ([("INC-1", OPEN, False)], ["failed", "everything"])
+    for name in ("failed", "everything"):
+        assert [one.number for one in incidents(company, subscription_id=company.ids[name])] == [1]
+    handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED))
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", ACKNOWLEDGED, False)]
+    handle_incident(company, "INC-1", Handling(StepKind.RESOLVED))
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", OPEN, False)]
+    assert set(watchers(company, "INC-2")) == {"failed", "everything"}
     company.run("etl", "Successful")
     notify_all(company.engine)
-    assert [one.status for one in incidents(company)] == [RESOLVED, RESOLVED]
+    assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", RESOLVED, True)]
+
+
+def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:
+    observe_everything(company)
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert set(watchers(company)) == {"failed", "everything"}
+    company.run("etl", "Successful")
+    notify_all(company.engine)
+    assert [one.status for one in incidents(company)] == [RESOLVED]
 
 
 def test_a_late_report_of_an_earlier_run_neither_opens_nor_resolves(company: SmallCompany) -> None:
@@ -190,7 +230,9 @@ def pieces(engine: Engine, chance: random.Random) -> list[IncidentWork]:
         pairs: list[Pair] = [(logged.offset, one) for one, plan in alerts.items() if matches(plan, logged)]
         full_work = incident_work(engine, pairs, now_ms=1)
         recovering = frozenset({logged.event.entity_id}) if _is_success(logged) else frozenset[str]()
-        portions += [IncidentWork(full_work.failing, recovering, 1)] * chance.choice((1, 1, 2))
+        for pair in full_work.failing:  # each alert by a query of its own
+            portions += [IncidentWork((pair,), frozenset(), 1)] * chance.choice((1, 1, 2))
+        portions += [IncidentWork((), recovering, 1)] * chance.choice((1, 1, 2))
     chance.shuffle(portions)
     return portions
 
@@ -207,6 +249,7 @@ def process(engine: Engine, works: Sequence[IncidentWork]) -> None:
 def forget(engine: Engine) -> None:
     with writing(engine) as connection:
         connection.execute(delete(alert_incident))
+        connection.execute(delete(incident_watcher))
 
 
 def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set[tuple[str, int, int | None]]:
@@ -230,6 +273,7 @@ def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set
 
 @pytest.mark.parametrize("seed", range(12 if SOAK else 1))
 def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: SmallCompany, seed: int) -> None:
+    observe_everything(company)
     chance = random.Random(seed)
     expected = random_runs(company, chance, 24)
     process(company.engine, pieces(company.engine, chance))
@@ -245,6 +289,7 @@ def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: S
 
 
 def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gaps(company: SmallCompany) -> None:
+    observe_everything(company)
     for number in range(8):
         company.pipeline(f"p{number}")
         company.run(f"p{number}", "Failed")
@@ -255,6 +300,34 @@ def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gap
     opened = incidents(company)
     assert [one.number for one in opened] == list(range(1, 9))
     assert [one.status for one in opened].count(RESOLVED) == 4
+    assert all(set(watchers(company, one.name)) == {"failed", "everything"} for one in opened)
+    assert len(rows_of_incidents(company.engine)) == 8 + 16
+
+
+def test_acknowledging_while_a_success_resolves_it_leaves_it_resolved(company: SmallCompany) -> None:
+    for number in range(6):
+        company.pipeline(f"p{number}")
+        company.run(f"p{number}", "Failed")
+    notify_all(company.engine)
+    for number in range(6):
+        company.run(f"p{number}", "Successful")
+    names = [one.name for one in incidents(company)]
+
+    def acknowledge() -> None:
+        for name in names:
+            incident = AlertIncidentLog(company.engine).find(name)
+            assert incident is not None
+            with suppress(Conflict):
+                company.writes.within(
+                    lambda record, held=incident.id: handle(record, held, Handling(StepKind.ACKNOWLEDGED)),
+                    actor=company.actor("ben"),
+                )
+
+    with ThreadPoolExecutor(2) as pool:
+        handling, resolving = pool.submit(acknowledge), pool.submit(notify_all, company.engine)
+        handling.result(), resolving.result()
+    notify_all(company.engine)
+    assert states(company) == [(name, RESOLVED, True) for name in names]
 
 
 def test_what_matches_nothing_of_incidents_asks_nothing(company: SmallCompany) -> None:

@@ -36,7 +36,7 @@ def claimed_dispatches(engine: Engine) -> list[Dispatch]:
 
 
 def incidents(dispatches: list[Dispatch]) -> list[tuple[int, ...]]:
-    return [tuple(one.number for one in entry.incidents) for each in dispatches for entry in each.entries]
+    return [(entry.incident.number,) if entry.incident else () for each in dispatches for entry in each.entries]
 
 
 def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowledged_it(
@@ -47,8 +47,7 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     notify_all(store_engine)
     dispatches = claimed_dispatches(store_engine)
     assert incidents(dispatches) == [(1,), (1,)]
-    (incident,) = dispatches[0].first.incidents
-    assert incident == OpenIncident(1, company.ids["failed"])
+    assert dispatches[0].first.incident == OpenIncident(1, frozenset({company.ids["failed"]}))
     with_id = AlertIncidentLog(store_engine).find("INC-1")
     assert with_id is not None
     acknowledging = Handling(StepKind.ACKNOWLEDGED)
@@ -78,5 +77,5 @@ def test_messages_about_no_failure_are_read_by_as_many_queries_as_without_incide
         (dispatch,) = claimed_dispatches(store_engine)
     finally:
         event.remove(store_engine, "before_cursor_execute", note)
-    assert dispatch.first.incidents == ()
+    assert dispatch.first.incident is None
     assert not [one for one in statements if "alert_incident" in one]

@@ -21,8 +21,10 @@ from tocsin.store.database.tables import METADATA
 
 _HEAD = ScriptDirectory(next(iter(migrations.__path__))).get_current_head()
 _CATALOGUE = (
-    "SELECT table_name, ordinal_position, column_name, data_type, character_maximum_length, is_nullable,"
-    " column_default, collation_name FROM information_schema.columns WHERE table_schema = 'public'",
+    # Numbered anew: PostgreSQL does not give the place of a dropped column to the next one.
+    "SELECT table_name, row_number() OVER (PARTITION BY table_name ORDER BY ordinal_position), column_name, data_type,"
+    " character_maximum_length, is_nullable, column_default, collation_name"
+    " FROM information_schema.columns WHERE table_schema = 'public'",
     "SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint"
     " WHERE connamespace = 'public'::regnamespace",
     "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'",

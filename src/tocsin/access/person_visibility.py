@@ -33,7 +33,7 @@ class EntityStates(Protocol):
         """Return references to all that have each of these full names."""
 
     def of_incidents(self, names: Collection[str]) -> Mapping[str, Sequence[Document]]:
-        """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
+        """Return a reference to the asset of each of these incidents; an unknown one has no entry."""
 
 
 class Visibility:
@@ -73,7 +73,7 @@ class Visibility:
         return {name for name in fqns if self._names[name]}
 
     def sees_incidents(self, names: Collection[str]) -> set[str]:
-        """Return those of these incidents, by their names, whose alert and asset may be seen."""
+        """Return those of these incidents, by their names, whose asset may be seen."""
         if self.is_whole or not names:
             return set(names)
         about = self._standing.of_incidents(names)

@@ -1,4 +1,4 @@
-"""What people do to incidents of alerts: acknowledge, assign, resolve.
+"""What people do to incidents: acknowledge, assign, resolve, once for all alerts that watch them.
 
 Each is stored as a step and makes an event of the asset, ``alertIncidentUpdated``, in the field ``alertIncident``, and
 no version. What an incident is already changes nothing. Incidents of test cases: ``catalogue/quality/incidents.py``.
@@ -17,7 +17,6 @@ from tocsin.model.change import ALERT_INCIDENT, ChangeDescription, ChangeEvent, 
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
 
-_ALERT = "eventsubscription"
 _LONGEST_COMMENT = 4_000
 _PEOPLE = ("user", "team")
 
@@ -52,7 +51,7 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
 
 
 def handle(record: Record, incident_id: str, handling: Handling) -> Written:
-    """Do it, and return the incident's row as a document with the event.
+    """Do it to an incident, or to the one into which it was merged; return the event.
 
     Raises
     ------
@@ -120,14 +119,12 @@ def _note_event(record: Record, before: AlertIncident, after: AlertIncident, com
 
 def _event_value(record: Record, incident: AlertIncident, comment: str | None) -> Document:
     """Return an incident as the event shows it."""
-    alert = record.transaction.reference(_ALERT, Key.by_id(incident.subscription_id))
     assignee_key = incident.assignee
     assignee = assignee_key and record.transaction.reference(assignee_key["type"], Key.by_id(assignee_key["id"]))
     return {
         "id": incident.id,
         "name": incident.name,
         "status": incident.status.value,
-        **({"alert": alert} if alert else {}),
         **({"assignee": assignee} if assignee else {}),
         **({"comment": comment} if comment else {}),
     }

@@ -1,4 +1,4 @@
-"""``tocsin incidents``: incidents of alerts: list, show, acknowledge, assign, resolve."""
+"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_js
 from tocsin.client import Client
 from tocsin.model.entity import Document
 
-app = typer.Typer(help="List, assign and resolve incidents of alerts.", no_args_is_help=True)
+app = typer.Typer(help="List, assign and resolve incidents.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="INCIDENT", help="Number, e.g. INC-7.")]
 Comment = Annotated[str | None, typer.Option(help="Why; shown in the timeline.")]
@@ -21,7 +21,7 @@ Comment = Annotated[str | None, typer.Option(help="Why; shown in the timeline.")
 def list_incidents(
     *,
     status: Annotated[str, typer.Option(help="open, acknowledged, resolved, unresolved or all.")] = "unresolved",
-    alert: Annotated[str | None, typer.Option(help="Name of an alert.")] = None,
+    alert: Annotated[str | None, typer.Option(help="Name of an alert that watches them.")] = None,
     asset: Annotated[str | None, typer.Option(help="Fully qualified name of a test case or pipeline.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Name of a user or team.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of incidents.")] = 50,
@@ -45,7 +45,9 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     if as_json:
         show_json(incident)
         return
-    show_facts({key: value for key, value in _row(incident).items() if key != "opened"}, as_json=False)
+    facts = {key: value for key, value in _row(incident).items() if key != "opened"}
+    merged_into = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
+    show_facts(facts | merged_into, as_json=False)
     show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
 
 
@@ -92,9 +94,9 @@ def _row(incident: Document) -> Document:
     return {
         "incident": incident["name"],
         "status": incident["status"],
-        "alert": incident["alert"].get("name"),
         "asset": incident["entity"].get("fullyQualifiedName") or incident["entity"]["id"],
         "assignee": names_of([incident["assignee"]]) if incident["assignee"] else None,
+        "watchers": names_of(incident["watchers"]),
         "opened": moment_text(incident["openedAt"]),
     }
 

@@ -281,7 +281,7 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
 
 
 def list_incidents(**filters: Filter) -> Pages[Document]:
-    """Iterate over incidents of alerts, newest first; filters are the API's, e.g. ``status``, ``alert``."""
+    """Iterate over incidents, newest first; filters are the API's, e.g. ``status``, ``alert``."""
     return pages_of("incidents", filters, _document)
 
 

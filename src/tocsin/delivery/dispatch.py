@@ -188,11 +188,11 @@ def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
     """Return a notification with some of its reasons only: mostly it is the same."""
     recipient_id = entry.recipient_id if any(reason.is_personal for reason in reasons) else None
     alerts = {reason.subscription_id for reason in reasons}
-    incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
-    remaining = (reasons, recipient_id, incidents)
-    if remaining == (entry.reasons, entry.recipient_id, entry.incidents):
+    incident = entry.incident if entry.incident and not alerts.isdisjoint(entry.incident.watchers) else None
+    remaining = (reasons, recipient_id, incident)
+    if remaining == (entry.reasons, entry.recipient_id, entry.incident):
         return entry
-    return replace(entry, reasons=reasons, recipient_id=recipient_id, incidents=incidents)
+    return replace(entry, reasons=reasons, recipient_id=recipient_id, incident=incident)
 
 
 @dataclass(frozen=True)

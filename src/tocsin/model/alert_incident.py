@@ -1,15 +1,16 @@
-"""Incidents of alerts: opened by a failure that an alert matched, resolved by recovery or by hand.
+"""Incidents of what fails: opened by a failure that an alert matched, resolved by recovery or by hand.
 
-They are not the incidents of test cases (``model/report.py``), which OpenMetadata defines and every failed test opens.
+Every alert that matches the failure watches the same incident. They are not the incidents of test cases
+(``model/report.py``), which OpenMetadata defines and every failed test opens.
 Next: ``flow/track/alert_incidents.py``, ``store/catalogue/alerts/incidents.py``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from uuid import uuid5
 
 from tocsin.model.entity import Document
@@ -39,17 +40,24 @@ class StepKind(StrEnum):
     """By the next success of the asset."""
 
 
+class IncidentName(NamedTuple):
+    """What identifies an incident."""
+
+    id: str
+    number: int
+
+
 @dataclass(frozen=True)
 class AlertIncident:
-    """An incident: of which alert and asset, how far it is, whose it is.
+    """An incident: of which asset, how far it is, whose it is.
 
     ``opened_offset`` and ``recovered_offset`` are the places in the log of the failure and of the success.
-    ``assignee`` is a reference to a user or team: id and type.
+    ``assignee`` is a reference to a user or team: id and type. ``merged_into`` is the incident that this one has become
+    part of; then all but id and number is that incident's.
     """
 
     id: str
     number: int
-    subscription_id: str
     entity_id: str
     entity_type: str
     status: IncidentStatus
@@ -61,6 +69,16 @@ class AlertIncident:
     recovered_offset: int | None = None
     recovered_event_id: str | None = None
     resolved_at_ms: int | None = None
+    merged_into: IncidentName | None = None
+
+    @property
+    def lead_id(self) -> str:
+        """Return the id of the incident that this one is part of; its own, mostly."""
+        return self.id if self.merged_into is None else self.merged_into.id
+
+    def as_part(self, lead: Self) -> Self:
+        """Return this incident, which was merged into ``lead``, as that one is now, under its own name."""
+        return replace(lead, id=self.id, number=self.number, merged_into=IncidentName(lead.id, lead.number))
 
     @property
     def name(self) -> str:
@@ -74,10 +92,10 @@ class AlertIncident:
 
 
 class OpenIncident(NamedTuple):
-    """An incident that nobody has acknowledged yet: its number, and whose it is."""
+    """An incident that nobody has acknowledged yet: its number, and the alerts that watch it."""
 
     number: int
-    subscription_id: str
+    watchers: frozenset[str]
 
     @property
     def name(self) -> str:
@@ -100,9 +118,9 @@ class AlertIncidentStep:
     assignee: Document | None = None
 
 
-def incident_id(subscription_id: str, entity_id: str, after_offset: int) -> str:
-    """Return the id of the incident of an alert and asset that begins after a place in the log."""
-    return str(uuid5(NAMESPACE, f"incident|{subscription_id}|{entity_id}|{after_offset}"))
+def incident_id(entity_id: str, after_offset: int) -> str:
+    """Return the id of the incident of an asset that begins after a place in the log."""
+    return str(uuid5(NAMESPACE, f"incident|{entity_id}|{after_offset}"))
 
 
 def name_of(number: int) -> str:

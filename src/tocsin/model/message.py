@@ -163,7 +163,7 @@ class Entry:
     """A notification as its message carries it: its event, at its offset in the log, and its reasons.
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
-    ``incidents`` are those of its alerts that its failure belongs to, if nobody has acknowledged them yet.
+    ``incident`` is the one that its failure belongs to, if one of its alerts watches it and nobody has acknowledged it.
     ``in_brief``: the event is without the large values of its entity.
     """
 
@@ -173,7 +173,7 @@ class Entry:
     reasons: tuple[Reason, ...] = ()
     recipient_id: str | None = None
     recipient_gone: bool = False
-    incidents: tuple[OpenIncident, ...] = ()
+    incident: OpenIncident | None = None
     in_brief: bool = False
 
     @property

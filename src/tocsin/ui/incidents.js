@@ -32,7 +32,9 @@ function drawn(make, incident, acknowledge) {
   return [
     heading,
     make("p", { text: `${nameOf(incident.entity)}: ${incident.status}${assignee}` }),
-    make("p", { class: "soft", text: `Alert ${nameOf(incident.alert)}` }),
+    ...(incident.watchers.length
+      ? [make("p", { class: "soft", text: `Watched by ${incident.watchers.map(nameOf).join(", ")}` })]
+      : []),
     make("ol", { class: "plain" }, ...incident.timeline.map((one) => make("li", { text: step(one) }))),
   ];
 }

@@ -14,9 +14,11 @@ ONE: dict[str, Any] = {
     "name": "INC-7",
     "status": "open",
     "alert": {"id": "a", "name": "Late"},
+    "watchers": [{"id": "a", "name": "Late"}, {"id": "b", "name": "OnCall"}],
     "entity": {"id": "e", "fullyQualifiedName": "airflow.etl"},
     "assignee": None,
     "openedAt": 1_760_000_000_000,
+    "mergedInto": None,
 }
 TIMELINE = [
     {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
@@ -27,7 +29,7 @@ TIMELINE = [
 def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", API, {"data": [ONE], "paging": {}})
     listed = run("incidents", "list", "--alert", "Late").out
-    assert [listed.count(word) for word in ("INC-7", "open", "Late", "airflow.etl")] == [1, 2, 1, 1]
+    assert [listed.count(word) for word in ("INC-7", "open", "Late, OnCall", "airflow.etl")] == [1, 2, 1, 1]
     assert small_server.requests[-1].query == {"status": "unresolved", "alert": "Late", "limit": "100"}
     assert json.loads(run("incidents", "list", "--status", "all", "--json").out) == [ONE]
     assert "status" not in small_server.requests[-1].query
@@ -38,6 +40,10 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
     output = run("incidents", "show", "INC-7").out
     assert "asset: airflow.etl" in output
     assert "assigned to ben" in output
+    assert "merged into" not in output
+    part = {**ONE, "mergedInto": {"id": "j", "name": "INC-3"}, "timeline": TIMELINE}
+    small_server.answer("GET", f"{API}/INC-7", part)
+    assert "merged into: INC-3" in run("incidents", "show", "INC-7").out
 
 
 def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:

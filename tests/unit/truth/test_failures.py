@@ -24,17 +24,17 @@ EVENTS = [
 
 def test_failures_belong_to_one_incident_until_the_next_success_of_the_asset() -> None:
     firings = {"First": {"1", "6"}, "Any": {"1", "2", "5", "6"}, "Plain": {"1"}}
+    both = frozenset({"First", "Any"})
     assert set(incidents_of(EVENTS, firings, ("First", "Any"))) == {
-        Incident("First", "a", "1", "4"),
-        Incident("First", "b", "6"),
-        Incident("Any", "a", "1", "4"),
-        Incident("Any", "a", "5"),
-        Incident("Any", "b", "6"),
+        Incident("a", "1", both, "4"),
+        Incident("a", "5", frozenset({"Any"})),
+        Incident("b", "6", both),
     }
 
 
 def test_a_missing_one_one_too_many_and_a_gap_are_found() -> None:
-    due, other_incident = Incident("Any", "a", "1", "4"), Incident("Any", "b", "6")
+    watchers = frozenset({"Any"})
+    due, other_incident = Incident("a", "1", watchers, "4"), Incident("b", "6", watchers)
     assert list(unlike_incidents([due], {1: due})) == []
     assert len(list(unlike_incidents([due], {1: other_incident}))) == 2
     assert len(list(unlike_incidents([due, other_incident], {1: due, 3: other_incident}))) == 1

@@ -20,9 +20,6 @@ _PURPOSE = "acknowledge"
 VALID_FOR_MS = 7 * 86_400_000
 """So long after a message its button works."""
 
-MOST_BUTTONS = 3
-"""Most incidents that a message about one failure offers to acknowledge: one for each alert that opened one."""
-
 
 class AcknowledgeLink(NamedTuple):
     """What a token asks for: to acknowledge an incident for the recipient of a notification, until a time."""
@@ -44,15 +41,16 @@ class LinkSigner(NamedTuple):
 
 
 def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
-    """Return the buttons of a message, by the ids of the notifications in it; none where no incident is open."""
+    """Return the buttons of a message, by the ids of the notifications in it: one for each incident that is open."""
     until_ms = now_ms + VALID_FOR_MS
     links = links if dispatch.reaches_recipient else links._replace(is_personal=False)
+    first_by_incident: dict[OpenIncident, Entry] = {}
+    for entry in dispatch.entries:
+        if entry.incident:
+            first_by_incident.setdefault(entry.incident, entry)
     return {
-        entry.notification_id: tuple(
-            _button(entry, incident, links, until_ms) for incident in entry.incidents[:MOST_BUTTONS]
-        )
-        for entry in dispatch.entries
-        if entry.incidents
+        entry.notification_id: (_button(entry, incident, links, until_ms),)
+        for incident, entry in first_by_incident.items()
     }
 
 

@@ -257,9 +257,9 @@ class MessageAttempt:
             failure=await self._failure(permitted),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
-        if any(entry.incidents for entry in sized.entries):
+        if any(entry.incident for entry in sized.entries):
             links = LinkSigner(self._parts.base_url, self._parts.link_key)
-            sized = replace(sized, buttons=buttons_of(_leading_first(sized, self._routes), links, now_ms=now_ms))
+            sized = replace(sized, buttons=buttons_of(sized, links, now_ms=now_ms))
         worded_dispatch, problem = await self._with_templates(sized)
         outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
         detail = mask_secrets(outcome.detail, route.destination)
@@ -317,20 +317,6 @@ def _tells_of_failure(dispatch: Dispatch) -> bool:
     if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
         return False
     return is_failure_report(dispatch.event) or is_recovery(dispatch.event)
-
-
-def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
-    """Return a message with the incidents of leading alerts first: it has buttons for some of them."""
-    ranks = {alert: route.rank for (alert, _), route in routes.items() if route}
-    return replace(
-        dispatch,
-        entries=tuple(
-            replace(entry, incidents=tuple(sorted(entry.incidents, key=lambda each: ranks[each.subscription_id])))
-            if len(entry.incidents) > 1
-            else entry
-            for entry in dispatch.entries
-        ),
-    )
 
 
 def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

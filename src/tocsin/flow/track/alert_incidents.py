@@ -1,4 +1,4 @@
-"""Which failures open which incidents: one for each alert, asset and time without success.
+"""Which failures open which incidents: one for each asset and time without success, watched by all alerts that match.
 
 Places in the log decide, not the order in which events are read, so that a repeated or later micro-batch, another query
 or another task gives the same incidents. Next: ``store/catalogue/alerts/incidents.py``.
@@ -7,16 +7,14 @@ or another task gives the same incidents. Next: ``store/catalogue/alerts/inciden
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from tocsin.conditions.test_results import TEST_SUITE
 from tocsin.model.alert_incident import incident_id
 from tocsin.model.match_result import Pair
-
-Subject = tuple[str, str]
-"""The ids of an alert and of an asset."""
 
 
 @dataclass(frozen=True)
@@ -46,34 +44,60 @@ class Failure(NamedTuple):
     until: int | None
 
 
-class Opening(NamedTuple):
-    """An incident that failures open, with the first of them."""
+class KnownIncident(NamedTuple):
+    """An incident that is stored: the places in the log of its first failure, and of what ended it."""
 
     id: str
-    subscription_id: str
+    opened_offset: int
+    ended_offset: int | None
+
+
+class Opening(NamedTuple):
+    """An incident that failures belong to, with the first of them, and the first of each alert that matched some.
+
+    ``known_offset`` is where a stored incident begins; None: it has to be opened.
+    """
+
+    id: str
     first: Failure
+    watchers: Mapping[str, int]
+    known_offset: int | None
 
 
 def incidents_to_open(
-    pairs: Iterable[Pair], failures: Mapping[int, Failure], resolved: Mapping[Subject, Collection[int]]
+    pairs: Iterable[Pair], failures: Mapping[int, Failure], incidents_by_asset: Mapping[str, Sequence[KnownIncident]]
 ) -> list[Opening]:
     """Return the incidents of these matches, in the order of their first failures.
 
-    ``failures`` holds those of the events that are failures, by place; ``resolved`` the places at which a person
-    resolved an incident of an alert and asset: what fails after that opens another one. Runs of test suites open none:
-    not everybody who may view a suite may view all its tests.
+    ``failures`` holds those of the events that are failures, by place; ``incidents_by_asset`` the stored incidents that
+    are not over before the first of them. Runs of test suites open none: not everybody who may view a suite may view
+    all its tests.
     """
-    openings_by_incident: dict[str, list[Opening]] = defaultdict(list)
-    for offset, alert in pairs:
+    watchers, openings = defaultdict[str, dict[str, int]](dict), dict[str, Opening]()
+    for offset, alert in sorted(pairs):
         failure = failures.get(offset)
         if failure is None or failure.entity_type == TEST_SUITE:
             continue
-        by_hand = (one for one in resolved.get((alert, failure.entity_id), ()) if one < offset)
-        identity = incident_id(alert, failure.entity_id, max((failure.after, *by_hand)))
-        openings_by_incident[identity].append(Opening(identity, alert, failure))
-    first = (min(many, key=_place) for many in openings_by_incident.values())
-    return sorted(first, key=_place)
+        stored = incidents_by_asset.get(failure.entity_id, ())
+        incident = _stored_incident(failure, stored)
+        identity = _new_id(failure, stored) if incident is None else incident.id
+        watchers[identity].setdefault(alert, offset)
+        known_offset = None if incident is None else incident.opened_offset
+        openings.setdefault(identity, Opening(identity, failure, watchers[identity], known_offset))
+    return list(openings.values())
 
 
-def _place(opening: Opening) -> tuple[int, str]:
-    return opening.first.log_offset, opening.subscription_id
+def _stored_incident(failure: Failure, stored: Sequence[KnownIncident]) -> KnownIncident | None:
+    """Return the incident that lasts at the place of a failure, else the next before a success: it begins earlier."""
+    offset = failure.log_offset
+    until = failure.until or inf
+    same_time = [incident for incident in stored if failure.after < incident.opened_offset < until]
+    lasting = [each for each in same_time if each.opened_offset <= offset < (each.ended_offset or inf)]
+    later = [each for each in same_time if each.opened_offset > offset]
+    return min(lasting or later, key=lambda incident: incident.opened_offset, default=None)
+
+
+def _new_id(failure: Failure, stored: Sequence[KnownIncident]) -> str:
+    """Return the id of an incident that begins after the last success, or after a person resolved another one."""
+    ended = (one.ended_offset for one in stored if one.ended_offset and one.ended_offset < failure.log_offset)
+    return incident_id(failure.entity_id, max((failure.after, *ended)))

@@ -1,4 +1,4 @@
-"""Incidents of alerts: who sees one, who may change it, and JSON with the names that the caller may see.
+"""Incidents: who sees one, who may change it, and JSON with the names that the caller may see.
 
 Next: ``server/routes/alerts/alert_incidents.py``.
 """
@@ -10,29 +10,54 @@ from typing import NamedTuple
 
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
+from tocsin.model.alert_incident import (
+    AlertIncident,
+    AlertIncidentStep,
+    IncidentName,
+    IncidentStatus,
+    StepKind,
+    name_of,
+)
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.permissions import require
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import ID, OPEN, TIME, either, nullable
+from tocsin.server.http.json_schema import ID, OPEN, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
 
 ROW = ENTITY_TYPES["eventsubscription"]
+NAME: Document = {"type": "string", "examples": ["INC-7"]}
 _SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
 
 
-def subjects_of(incident: AlertIncident) -> tuple[Document, Document]:
-    """Return references, by id and type, to the alert and the asset of an incident."""
-    alert = {"id": incident.subscription_id, "type": "eventsubscription"}
-    return alert, {"id": incident.entity_id, "type": incident.entity_type}
+def asset_of(incident: AlertIncident) -> Document:
+    """Return the reference, by id and type, to the asset of an incident."""
+    return {"id": incident.entity_id, "type": incident.entity_type}
+
+
+def alert_reference(alert_id: str) -> Document:
+    """Return the reference, by id and type, to an alert."""
+    return {"id": alert_id, "type": "eventsubscription"}
 
 
 def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[Document]:
-    """Return incidents for an answer."""
+    """Return incidents for an answer, with those of the alerts that watch them which the caller may see."""
+    by_incident = caller.parts.alert_stores.incidents.watchers({one.lead_id for one in incidents})
+    watchers = [alert_reference(one) for one in sorted({alert for many in by_incident.values() for alert in many})]
+    visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
-    references = _with_names([*(each for one in incidents for each in subjects_of(one)), *assignees], caller)
-    return [json_of(INCIDENT, NamedIncident(one, references)) for one in incidents]
+    references = _with_names([*map(asset_of, incidents), *watchers, *assignees], caller)
+    return [
+        json_of(
+            INCIDENT,
+            NamedIncident(
+                incident,
+                references,
+                [references[alert] for alert in by_incident[incident.lead_id] if alert in visible_ids],
+            ),
+        )
+        for incident in incidents
+    ]
 
 
 def timeline(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
@@ -61,10 +86,11 @@ def _moment(kind: StepKind, at_ms: int, event_id: str | None) -> Document:
 
 
 class NamedIncident(NamedTuple):
-    """An incident, and the references, by id, that it names."""
+    """An incident, the references, by id, that it names, and those to its watchers."""
 
     incident: AlertIncident
     references: Mapping[str, Document]
+    watchers: Sequence[Document]
 
     def reference(self, reference: Document | None) -> Document | None:
         """Return a reference with the names that may be seen."""
@@ -73,10 +99,11 @@ class NamedIncident(NamedTuple):
 
 INCIDENT: Shape[NamedIncident] = {
     "id": (ID, lambda named: named.incident.id),
-    "name": ({"type": "string", "examples": ["INC-7"]}, lambda named: named.incident.name),
+    "name": (NAME, lambda named: named.incident.name),
     "status": (either(*IncidentStatus), lambda named: named.incident.status.value),
-    "alert": (OPEN, lambda named: named.reference(subjects_of(named.incident)[0])),
-    "entity": (OPEN, lambda named: named.reference(subjects_of(named.incident)[1])),
+    "alert": (nullable(OPEN), lambda named: next(iter(named.watchers), None)),
+    "watchers": (array(OPEN), lambda named: list(named.watchers)),
+    "entity": (OPEN, lambda named: named.reference(asset_of(named.incident))),
     "assignee": (nullable(OPEN), lambda named: named.reference(named.incident.assignee)),
     "openedAt": (TIME, lambda named: named.incident.opened_at_ms),
     "resolvedAt": (nullable(TIME), lambda named: named.incident.resolved_at_ms),
@@ -85,8 +112,16 @@ INCIDENT: Shape[NamedIncident] = {
         lambda named: None if named.incident.is_open else _ending_of(named.incident).value,
     ),
     "updatedAt": (TIME, lambda named: named.incident.updated_at_ms),
+    "mergedInto": (
+        nullable(exact_object({"id": ID, "name": NAME})),
+        lambda named: _name_json(named.incident.merged_into),
+    ),
 }
-"""An incident of an alert, without its timeline."""
+"""An incident, without its timeline. ``alert`` is the first of ``watchers``."""
+
+
+def _name_json(incident: IncidentName | None) -> Document | None:
+    return None if incident is None else {"id": incident.id, "name": name_of(incident.number)}
 
 
 def _ending_of(incident: AlertIncident) -> StepKind:
@@ -107,7 +142,7 @@ def _with_names(references: Sequence[Document], caller: Caller) -> dict[str, Doc
 
 
 def found_incident(name: str, caller: Caller) -> AlertIncident:
-    """Return an incident whose alert and asset the caller may see; to others it does not exist.
+    """Return an incident whose asset the caller may see; to others it does not exist.
 
     Raises
     ------
@@ -121,13 +156,13 @@ def found_incident(name: str, caller: Caller) -> AlertIncident:
 
 
 def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
-    """Return each of these incidents whose alert and asset the caller may see."""
-    visible_ids = caller.visibility.sees(reference for one in incidents for reference in subjects_of(one))
-    return [one if all(each["id"] in visible_ids for each in subjects_of(one)) else None for one in incidents]
+    """Return each of these incidents whose asset the caller may see."""
+    visible_ids = caller.visibility.sees(map(asset_of, incidents))
+    return [one if one.entity_id in visible_ids else None for one in incidents]
 
 
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:
-    """Refuse who is neither assigned to it nor may edit its alert or asset; who made an alert is one of its owners.
+    """Refuse who is neither assigned to it nor may edit its asset: to edit an alert that watches it is not enough.
 
     Raises
     ------
@@ -136,15 +171,6 @@ def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     permissions, assignee = caller.permissions, incident.assignee
     if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
         return
-    documents = caller.parts.access.standing.of([incident.subscription_id, incident.entity_id])
-    maker = caller.parts.alert_stores.events.creator_of(incident.subscription_id)
-    for entity_id, operations in (
-        (incident.subscription_id, (Operation.EDIT_ALL,)),
-        (incident.entity_id, (Operation.EDIT_ALL, Operation.EDIT_TESTS)),
-    ):
-        kind, document = documents.get(entity_id, ("", {}))
-        if maker and entity_id == incident.subscription_id:
-            document = {**document, "owners": [*(document.get("owners") or ()), {"id": maker, "type": "user"}]}
-        if any(permissions.may(operation, kind, document) for operation in operations):
-            return
-    raise Forbidden(f"Only the assignee of {incident.name} and editors of its alert or asset may change it.")
+    kind, document = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id, ("", {}))
+    if not any(permissions.may(operation, kind, document) for operation in (Operation.EDIT_ALL, Operation.EDIT_TESTS)):
+        raise Forbidden(f"Only the assignee of {incident.name} and editors of its asset may change it.")

@@ -25,10 +25,11 @@ GONE = "This link is invalid or expired, or its subject was deleted."
 
 
 class IncidentButton(NamedTuple):
-    """A button of a message: the notification in it, and the incident that its failure belongs to."""
+    """A button of a message: the notification in it, the incident that its failure belongs to, and who watches that."""
 
     notification: Notification
     incident: AlertIncident
+    watchers: frozenset[str]
 
 
 def button_of(token: str, parts: Parts) -> IncidentButton:
@@ -42,17 +43,23 @@ def button_of(token: str, parts: Parts) -> IncidentButton:
     request = request_of(token, stores.unsubscribe_key, parts.clock.now_ms())
     record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
     incident = stores.incidents.find(name_of(request.incident_number)) if request else None
-    if record is None or incident is None or not _belongs(incident, record.notification, parts):
+    if record is None or incident is None:
         raise NotFound(GONE)
-    return IncidentButton(record.notification, incident)
+    watchers = frozenset(stores.incidents.watchers([incident.lead_id])[incident.lead_id])
+    button = IncidentButton(record.notification, incident, watchers)
+    if not _belongs(button, parts):
+        raise NotFound(GONE)
+    return button
 
 
-def _belongs(incident: AlertIncident, notification: Notification, parts: Parts) -> bool:
+def _belongs(button: IncidentButton, parts: Parts) -> bool:
     """Return whether a failure belongs to an incident: numbers may mean others in a store that was restored."""
+    notification, incident = button.notification, button.incident
     logged = parts.log.find(notification.event_id)
     alerts = {reason.subscription_id for reason in notification.reasons}
     is_of_asset = logged is not None and logged.event.entity_id == incident.entity_id
-    return is_of_asset and incident.subscription_id in alerts and incident.opened_offset <= notification.log_offset
+    is_watched = not button.watchers.isdisjoint(alerts)
+    return is_of_asset and is_watched and incident.opened_offset <= notification.log_offset
 
 
 def person_of(user_id: str | None, parts: Parts) -> Actor | None:

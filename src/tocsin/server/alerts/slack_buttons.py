@@ -119,7 +119,8 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
     if isinstance(link, MuteLink):
         caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
         return effect_of(link)
-    incident = button_of(button.token, caller.parts).incident
-    if incident.subscription_id not in button.alerts:
-        raise Forbidden(f"{incident.name} is of an alert that does not use this bot; open it in Tocsin.")
-    return acknowledge(incident.name, caller)
+    of_message = button_of(button.token, caller.parts)
+    name = of_message.incident.name
+    if of_message.watchers.isdisjoint(button.alerts):
+        raise Forbidden(f"No alert that uses this bot watches {name}; open it in Tocsin.")
+    return acknowledge(name, caller)

@@ -11,7 +11,6 @@ alert_incident = Table(
     METADATA,
     Column("id", ID, primary_key=True),
     Column("number", BigInteger, nullable=False, unique=True),
-    Column("subscription_id", ID, nullable=False),
     Column("entity_id", ID, nullable=False),
     Column("entity_type", String(40), nullable=False),
     Column("status", String(20), nullable=False),
@@ -24,14 +23,26 @@ alert_incident = Table(
     Column("recovered_event_id", ID),
     Column("resolved_at_ms", BigInteger),
     Column("updated_at_ms", BigInteger, nullable=False),
+    Column("merged_into", ID),
     Index(None, "entity_id", "status"),
-    Index(None, "subscription_id", "number"),
+    Index(None, "merged_into"),
     Index(None, "status", "number"),
 )
-"""One row per incident: of an alert and an asset, from a failure (``opened_…``) to a success (``recovered_…``).
+"""One row per incident: of an asset, from a failure (``opened_…``) to a success (``recovered_…``).
 
-``resolved_at_ms`` without a success: a person resolved it. Not those of test cases (``incident_status``).
+``resolved_at_ms`` without a success: a person resolved it. ``merged_into`` is the incident that stands for this one:
+then only the number of this row counts. Not those of test cases (``incident_status``).
 """
+
+incident_watcher = Table(
+    "incident_watcher",
+    METADATA,
+    Column("incident_id", ID, primary_key=True),
+    Column("subscription_id", ID, primary_key=True),
+    Column("opened_offset", BigInteger, nullable=False),
+    Index(None, "subscription_id", "incident_id"),
+)
+"""One row per (incident, alert that matched a failure of it), with the place of the first such failure in the log."""
 
 alert_incident_step = Table(
     "alert_incident_step",

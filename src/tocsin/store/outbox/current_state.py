@@ -18,12 +18,12 @@ from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
-from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
 _OWNERS = "owners"
-_ROW = alert_incident.c
+_ROW, _WATCHER = alert_incident.c, incident_watcher.c
 Opened = tuple[int, OpenIncident]
 """An incident, and the place of its first failure in the log."""
 
@@ -40,30 +40,38 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     if not failing:
         return list(dispatches)
     opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
-    incidents_by_notification = {entry.notification_id: _incidents_of(entry, opened) for entry in failing}
+    incident_by_notification = {entry.notification_id: _incident_of(entry, opened) for entry in failing}
 
-    def with_own_incidents(entry: Entry) -> Entry:
-        return replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
+    def with_own_incident(entry: Entry) -> Entry:
+        return replace(entry, incident=incident_by_notification.get(entry.notification_id))
 
-    return [replace(dispatch, entries=tuple(map(with_own_incidents, dispatch.entries))) for dispatch in dispatches]
+    return [replace(dispatch, entries=tuple(map(with_own_incident, dispatch.entries))) for dispatch in dispatches]
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
     """Return the open incidents of these assets, the oldest first."""
-    query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.subscription_id)
-    query = query.where(_ROW.status == IncidentStatus.OPEN.value).order_by(_ROW.number)
+    query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _WATCHER.subscription_id)
+    query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id)
+    query = query.where(_ROW.status == IncidentStatus.OPEN.value)
+    watchers: dict[tuple[str, int, int], set[str]] = defaultdict(set)
+    for entity_id, offset, number, alert in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+        watchers[entity_id, offset, number].add(alert)
     opened: dict[str, list[Opened]] = defaultdict(list)
-    for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
-        opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
+    for (entity_id, offset, number), alerts in sorted(watchers.items()):
+        opened[entity_id].append((offset, OpenIncident(number, frozenset(alerts))))
     return opened
 
 
-def _incidents_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> tuple[OpenIncident, ...]:
+def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
+    """Return the incident that the failure of a notification belongs to, if one of its alerts watches it."""
     alerts = {reason.subscription_id for reason in entry.reasons}
-    return tuple(
-        incident
-        for offset, incident in opened.get(entry.event.entity_id, ())
-        if offset <= entry.log_offset and incident.subscription_id in alerts
+    return next(
+        (
+            incident
+            for offset, incident in opened.get(entry.event.entity_id, ())
+            if offset <= entry.log_offset and not incident.watchers.isdisjoint(alerts)
+        ),
+        None,
     )
 
 

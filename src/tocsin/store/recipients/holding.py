@@ -15,12 +15,12 @@ from sqlalchemy import Connection, Engine, func, or_, select
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.withholding import AlertAssets
-from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
+from tocsin.model.alert_incident import PREFIX, IncidentStatus
 from tocsin.model.match_result import Pair
-from tocsin.store.database.alert_tables import alert_held_back, alert_incident, alert_incident_step
+from tocsin.store.catalogue.alerts.incidents import ended_offset
+from tocsin.store.database.alert_tables import alert_held_back, alert_incident, incident_watcher
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import change_event
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
@@ -30,11 +30,11 @@ MOST_HOPS = 20
 Reached = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 """By asset, from which incidents' assets it is made, and between which offsets."""
 
-_ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
+_ROW, _HELD, _WATCHER = alert_incident.c, alert_held_back.c, incident_watcher.c
 
 
 class Incident(NamedTuple):
-    """An incident with its asset, and between which offsets it holds back."""
+    """An incident with its asset and an alert that watches it, and between which offsets it holds back for that one."""
 
     id: str
     number: int
@@ -77,13 +77,13 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     upstream = {one for each in waiting for one in each.depends_on}
     offsets = [one.log_offset for one in waiting]
     first, last = min(offsets, default=0), max(offsets, default=0)
-    by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
-    by_hand = by_hand.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.RESOLVED.value)
-    ended = func.coalesce(_ROW.recovered_offset, by_hand.scalar_subquery())
-    query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
-    query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
-    ordered = rows_by_key(connection, query.order_by(_ROW.opened_offset, _ROW.number), _ROW.subscription_id, upstream)
-    return [Incident(*row[:5], NO_END if row[5] is None else row[5]) for row in ordered]
+    since, ended = _WATCHER.opened_offset, ended_offset()
+    until = func.coalesce(ended, NO_END)
+    query = select(_ROW.id, _ROW.number, _WATCHER.subscription_id, _ROW.entity_id, since, until)
+    query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id)
+    query = query.where(since < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
+    ordered = rows_by_key(connection, query.order_by(since, _ROW.number), _WATCHER.subscription_id, upstream)
+    return [Incident(*row) for row in ordered]
 
 
 def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:

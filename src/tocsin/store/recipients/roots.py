@@ -1,4 +1,4 @@
-"""Lineage roots of failures: the most upstream asset with an open incident of the same alert.
+"""Lineage roots of failures: the most upstream asset with an open incident that the same alert watches.
 
 Incidents and lineage count as they were at the event's place in the log, so asking again later gives the same root as
 long as no earlier failure becomes known. Next: ``flow/schedule/roots.py``.

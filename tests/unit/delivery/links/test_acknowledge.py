@@ -12,7 +12,6 @@ from tests.unit.delivery.events import NOW_MS, OWNER, dispatch
 from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.acknowledge import (
-    MOST_BUTTONS,
     VALID_FOR_MS,
     AcknowledgeLink,
     LinkSigner,
@@ -27,9 +26,18 @@ ASKED = AcknowledgeLink("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", 7, 1_000)
 LINKS = LinkSigner("https://t.example", b"key")
 
 
-def failing(recipient_id: str | None, *incidents: OpenIncident) -> Dispatch:
+def failing(recipient_id: str | None, *incidents: OpenIncident | None) -> Dispatch:
+    """A message with a failure of each of these incidents."""
     message = dispatch()
-    return replace(message, entries=(replace(message.first, recipient_id=recipient_id, incidents=incidents),))
+    entries = [
+        replace(message.first, notification_id="n" * number, recipient_id=recipient_id, incident=incident)
+        for number, incident in enumerate(incidents, start=1)
+    ]
+    return replace(message, entries=tuple(entries))
+
+
+def incident_of(number: int, *watchers: str) -> OpenIncident:
+    return OpenIncident(number, frozenset(watchers))
 
 
 def test_a_token_says_what_is_asked_until_it_is_over() -> None:
@@ -64,7 +72,7 @@ def test_no_other_text_is_a_token(text: str) -> None:
 
 
 def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -> None:
-    incident = OpenIncident(7, "s")
+    incident = incident_of(7, "s")
     ((button,),) = buttons_of(failing("u", incident), LINKS, now_ms=NOW_MS).values()
     assert button.text == "Acknowledge INC-7"
     assert button.address == f"https://t.example/api/v1/acknowledge/{button.token}"
@@ -73,17 +81,24 @@ def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -
     assert in_channel.address == "https://t.example/#/incidents/INC-7"
 
 
-@pytest.mark.parametrize(("open_count", "button_count"), [(0, 0), (2, 2), (9, MOST_BUTTONS)])
-def test_there_is_a_button_for_each_open_incident_up_to_a_limit(open_count: int, button_count: int) -> None:
-    buttons = buttons_of(failing("u", *(OpenIncident(one, "s") for one in range(open_count))), LINKS, now_ms=0)
-    assert sum(len(one) for one in buttons.values()) == button_count
+def test_a_message_has_one_button_for_each_open_incident() -> None:
+    first, second = incident_of(7, "s", "t"), incident_of(8, "s")
+    buttons = buttons_of(failing("u", None, first, first, second), LINKS, now_ms=0)
+    assert {entry: [one.text for one in many] for entry, many in buttons.items()} == {
+        "nn": ["Acknowledge INC-7"],
+        "nnnn": ["Acknowledge INC-8"],
+    }
+    assert buttons_of(failing("u", None), LINKS, now_ms=0) == {}
 
 
-def test_an_incident_goes_with_the_reasons_of_its_alert() -> None:
+@pytest.mark.parametrize(("watchers", "is_offered"), [(("s",), False), (("s", "t"), True), (("t",), True)])
+def test_an_incident_goes_with_the_reasons_of_the_alerts_that_watch_it(
+    watchers: tuple[str, ...], is_offered: bool
+) -> None:
     other_reason = OWNER.model_copy(update={"subscription_id": "t"})
-    message = failing("u", OpenIncident(7, "s"), OpenIncident(8, "t"))
+    message = failing("u", incident_of(7, *watchers))
     both = replace(message, entries=(replace(message.first, reasons=(OWNER, other_reason)),))
 
     narrowed, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
     assert narrowed is not None
-    assert narrowed.first.incidents == (OpenIncident(8, "t"),)
+    assert (narrowed.first.incident is not None) is is_offered

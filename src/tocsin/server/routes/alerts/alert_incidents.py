@@ -1,4 +1,4 @@
-"""Routes of incidents of alerts: list, read, acknowledge, assign, resolve.
+"""Routes of incidents of what fails: list, read, acknowledge, assign, resolve.
 
 Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``alerts/incidents.py``.
 """
@@ -18,7 +18,15 @@ from tocsin.model.entity import Document
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.access.similar_names import named_id
-from tocsin.server.alerts.incidents import ROW, as_shown, check_may_change, found_incident, incidents_json, timeline
+from tocsin.server.alerts.incidents import (
+    ROW,
+    alert_reference,
+    as_shown,
+    check_may_change,
+    found_incident,
+    incidents_json,
+    timeline,
+)
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, OptionalBody, PathText, QueryParameters, answer
@@ -36,7 +44,7 @@ class AlertIncidentQuery(QueryParameters):
     """Filters of the list; ``alert``, ``asset`` and ``assignee`` are ids or full names."""
 
     status: Literal["open", "acknowledged", "resolved", "unresolved"] | None = None
-    alert: _Name = Field(default=None, description="Id or name of an alert.")
+    alert: _Name = Field(default=None, description="Id or name of an alert that watches them.")
     asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
     assignee: _Name = Field(default=None, description="Id or name of a user or team.")
     limit: int = Field(default=50, ge=1, le=500)
@@ -47,16 +55,23 @@ class AlertIncidentQuery(QueryParameters):
         is_status = self.status not in (None, "unresolved")
         return AlertIncidentFilter(
             status=IncidentStatus(self.status) if is_status and self.status else None,
-            subscription_id=self.alert and named_id(self.alert, ("eventsubscription",), caller),
+            subscription_id=self._alert_id(caller),
             entity_id=self.asset and named_id(self.asset, _REPORTING, caller),
             assignee_id=self.assignee and named_id(self.assignee, ("user", "team"), caller),
             unresolved=self.status == "unresolved",
         )
 
+    def _alert_id(self, caller: Caller) -> str | None:
+        """Return the id of the alert; that of none where the caller may not see it, as if it watched nothing."""
+        if self.alert is None:
+            return None
+        alert_id = named_id(self.alert, ("eventsubscription",), caller)
+        return alert_id if alert_id in caller.visibility.sees([alert_reference(alert_id)]) else ""
+
 
 @router.get("", openapi_extra=answers("AlertIncidentPage", refuses="404"))
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
-    """Return incidents of alerts, newest first."""
+    """Return incidents, newest first; those that were merged into others only by their number or id."""
     require(caller, Operation.VIEW_BASIC, ROW)
     incident_filter, start = query.filter(caller), _number(query.after)
 
@@ -104,7 +119,7 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
 
 def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     (document,) = incidents_json([incident], caller)
-    steps = caller.parts.alert_stores.incidents.steps(incident.id)
+    steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
     return answer(document | {"timeline": timeline(incident, steps, caller)})
 
 

@@ -63,13 +63,12 @@ class SqlEntityStates:
         return references
 
     def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
-        """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
+        """Return a reference to the asset of each of these incidents; an unknown one has no entry."""
         numbers = {int(name.removeprefix(PREFIX)): name for name in names}
         references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
             for row in rows_by_key(connection, select(alert_incident), alert_incident.c.number, numbers):
-                alert = {"id": row.subscription_id, "type": "eventsubscription"}
-                references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
+                references[numbers[row.number]] = [{"id": row.entity_id, "type": row.entity_type}]
         return references
 
     def as_asked(

@@ -1,4 +1,4 @@
-"""Incidents of alerts in the store: opened and resolved with the notifications, changed by people, and read.
+"""Incidents in the store: opened and resolved with the notifications, changed by people, and read.
 
 Whether a failure opens one follows from the reports in the log (``flow/track/alert_incidents.py``), so writing the same
 matches again changes nothing. Numbers have no gaps: writers that open some take turns.
@@ -10,39 +10,38 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, insert, or_, select, text, update
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
-from tocsin.flow.track.alert_incidents import Failure, IncidentWork, Opening, Subject, incidents_to_open
+from tocsin.flow.track.alert_incidents import Failure, IncidentWork, KnownIncident, Opening, incidents_to_open
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.status import SUCCESS, is_failure
-from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
-from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite
+from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
+from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.tables import change_event
 
-_ROW, _STEP, _EVENT = alert_incident.c, alert_incident_step.c, change_event.c
+_ROW, _STEP, _WATCHER, _EVENT = alert_incident.c, alert_incident_step.c, incident_watcher.c, change_event.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin incidents'))")
 _NAMED_ALIKE = tuple(
     name
     for name in AlertIncident.__dataclass_fields__
-    if name in alert_incident.columns and name not in ("status", "assignee")
+    if name in alert_incident.columns and name not in ("status", "assignee", "merged_into")
 )
 
 
 def open_and_resolve(connection: Connection, work: IncidentWork) -> None:
     """Open and resolve the incidents that some matches mean, in the transaction of their notifications."""
     if work.failing:
-        failures = _failures(connection, {offset for offset, _ in work.failing})
-        by_hand = _resolved_by_hand(connection, {one.entity_id for one in failures.values()})
-        _open(connection, incidents_to_open(work.failing, failures, by_hand), work.now_ms)
+        _open(connection, work, _failures(connection, {offset for offset, _ in work.failing}))
     if work.recovering:
         _recover(connection, work.recovering, work.now_ms)
 
@@ -82,45 +81,76 @@ def _is_out_of_order(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQ
     return exists(query.correlate(report))
 
 
-def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> dict[Subject, list[int]]:
-    """Return where in the log a person resolved incidents of these assets."""
-    offsets: dict[Subject, list[int]] = defaultdict(list)
-    query = select(_ROW.subscription_id, _ROW.entity_id, _EVENT.log_offset)
-    query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id).join(
-        change_event, _EVENT.id == _STEP.event_id
-    )
-    query = query.where(_STEP.kind == StepKind.RESOLVED.value)
-    for alert, entity_id, offset in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
-        offsets[alert, entity_id].append(offset)
-    return offsets
+def ended_offset() -> ColumnElement[int]:
+    """Return where in the log an incident ended: at a success, or where a person resolved it; null while it lasts."""
+    by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
+    by_hand = by_hand.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.RESOLVED.value)
+    return func.coalesce(_ROW.recovered_offset, by_hand.correlate(alert_incident).scalar_subquery())
 
 
-def _open(connection: Connection, openings: Sequence[Opening], now_ms: int) -> None:
-    opened_offsets = _opening_offsets(connection, openings)
-    if any(opening.id not in opened_offsets for opening in openings):
+def _incidents_by_asset(connection: Connection, failures: Iterable[Failure]) -> dict[str, list[KnownIncident]]:
+    """Return the incidents of the assets of these failures that were not over before the first of them."""
+    first_offsets = dict[str, int]()
+    for failure in failures:
+        offset = failure.log_offset
+        first_offsets[failure.entity_id] = min(offset, first_offsets.get(failure.entity_id, offset))
+    if not first_offsets:
+        return {}
+    query = select(_ROW.entity_id, _ROW.id, _ROW.opened_offset, ended_offset()).where(_ROW.merged_into.is_(None))
+    is_recent = or_(_ROW.recovered_offset.is_(None), _ROW.recovered_offset > min(first_offsets.values()))
+    incidents_by_asset: dict[str, list[KnownIncident]] = defaultdict(list)
+    for entity_id, *columns in rows_by_key(connection, query.where(is_recent), _ROW.entity_id, first_offsets):
+        incidents_by_asset[entity_id].append(KnownIncident(*columns))
+    return incidents_by_asset
+
+
+def _open(connection: Connection, work: IncidentWork, failures: dict[int, Failure]) -> None:
+    openings = incidents_to_open(work.failing, failures, _incidents_by_asset(connection, failures.values()))
+    if any(opening.known_offset is None for opening in openings):
         if not is_sqlite(connection):  # SQLite has one writer
-            connection.execute(_TURN)
-            opened_offsets = _opening_offsets(connection, openings)
-        last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
-        new = [opening for opening in openings if opening.id not in opened_offsets]
-        moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
-        incidents = [
-            _new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)
-        ]
-        if incidents:  # another writer may have had its turn meanwhile
-            connection.execute(insert(alert_incident), incidents)
-    for opening in openings:
+            connection.execute(_TURN)  # another writer may have had its turn meanwhile
+            openings = incidents_to_open(work.failing, failures, _incidents_by_asset(connection, failures.values()))
+        _insert(connection, [opening for opening in openings if opening.known_offset is None], work.now_ms)
+    for opening in sorted(openings):
+        known_offset, first = opening.known_offset, opening.first
         if (
-            opened_offsets.get(opening.id, 0) > opening.first.log_offset
-        ):  # another task or query has found a later failure first
-            connection.execute(update(alert_incident).where(_ROW.id == opening.id).values(_first(opening.first)))
+            known_offset is not None and first.log_offset < known_offset
+        ):  # another task or query found a later one first
+            connection.execute(update(alert_incident).where(_ROW.id == opening.id).values(_first(first)))
+    _watch(connection, openings)
 
 
-def _opening_offsets(connection: Connection, openings: Sequence[Opening]) -> dict[str, int]:
-    """Return where those of these incidents that are known were opened."""
-    query = select(_ROW.id, _ROW.opened_offset)
-    opening_rows = rows_by_key(connection, query, _ROW.id, {one.id for one in openings})
-    return {row.id: row.opened_offset for row in opening_rows}
+def _insert(connection: Connection, new: Sequence[Opening], now_ms: int) -> None:
+    if not new:
+        return
+    last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
+    moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
+    incidents = [_new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)]
+    connection.execute(insert(alert_incident), incidents)
+
+
+def _watch(connection: Connection, openings: Sequence[Opening]) -> None:
+    """Store which alerts watch these incidents, and since which failure."""
+    query = select(incident_watcher)
+    stored_rows = rows_by_key(connection, query, _WATCHER.incident_id, {opening.id for opening in openings})
+    stored = {(row.incident_id, row.subscription_id): row.opened_offset for row in stored_rows}
+    watchers = [
+        {"incident_id": opening.id, "subscription_id": alert, "opened_offset": offset}
+        for opening in openings
+        for alert, offset in opening.watchers.items()
+        if offset < stored.get((opening.id, alert), offset + 1)
+    ]
+    if not watchers:
+        return
+    statement = insert_into(connection, incident_watcher)
+    earlier = statement.excluded.opened_offset
+    statement = statement.on_conflict_do_update(
+        index_elements=[_WATCHER.incident_id, _WATCHER.subscription_id],
+        set_={"opened_offset": earlier},
+        where=earlier < _WATCHER.opened_offset,
+    )
+    # In one order, so that two writers never wait for each other.
+    connection.execute(statement, sorted(watchers, key=itemgetter("incident_id", "subscription_id")))
 
 
 def _first(failure: Failure) -> Document:
@@ -137,7 +167,6 @@ def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]],
     return {
         "id": opening.id,
         "number": number,
-        "subscription_id": opening.subscription_id,
         "entity_id": opening.first.entity_id,
         "entity_type": opening.first.entity_type,
         "status": (IncidentStatus.OPEN if until is None else IncidentStatus.RESOLVED).value,
@@ -161,7 +190,7 @@ def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -
     report = status_report.alias("of")
     until = _success(report, is_before=False).label("until")
     query = select(_ROW.id, until).join(report, report.c.log_offset == _ROW.opened_offset)
-    query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
+    query = query.where(_ROW.status != IncidentStatus.RESOLVED.value, _ROW.merged_into.is_(None))
     for chunk in chunks_of(sorted(entity_ids)):
         incidents = connection.execute(query.where(_ROW.entity_id.in_(chunk)).order_by(_ROW.id)).all()
         moments = _moments(connection, [row.until for row in incidents if row.until is not None])
@@ -187,14 +216,16 @@ def assignees_at(connection: Connection, entity_ids: Collection[str], from_offse
 
 
 class SqlAlertIncidents:
-    """Incidents of alerts on the connection of a transaction (``flow/capture/ports.AlertIncidents``)."""
+    """Incidents on the connection of a transaction (``flow/capture/ports.AlertIncidents``)."""
 
     def __init__(self, connection: Connection) -> None:
         self._run = connection.execute
 
     def hold(self, identity: str) -> AlertIncident | None:
-        """Return an incident and hold it; None if there is none."""
-        row = self._run(select(alert_incident).where(_ROW.id == identity).with_for_update()).one_or_none()
+        """Return an incident, or the one into which it was merged, and hold it; None if there is none."""
+        lead_id = select(func.coalesce(_ROW.merged_into, _ROW.id)).where(_ROW.id == identity)
+        lead = select(alert_incident).where(_ROW.id == self._run(lead_id).scalar_one_or_none())
+        row = self._run(lead.with_for_update()).one_or_none()
         return None if row is None else incident_of(row)
 
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
@@ -238,7 +269,10 @@ def _assignee(row: Row[Any]) -> Document | None:  # Any: as above
 
 @dataclass(frozen=True)
 class AlertIncidentFilter:
-    """Filters of incidents; None is no filter. ``unresolved`` leaves out those that are over."""
+    """Filters of incidents; None is no filter. ``unresolved`` leaves out those that are over.
+
+    ``subscription_id`` is an alert that watches them.
+    """
 
     status: IncidentStatus | None = None
     subscription_id: str | None = None
@@ -248,17 +282,32 @@ class AlertIncidentFilter:
 
 
 class AlertIncidentLog:
-    """The incidents of the alerts of one store."""
+    """The incidents of one store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def find(self, name: str) -> AlertIncident | None:
-        """Return the incident with that number (``INC-7``) or id."""
+        """Return the incident with that number (``INC-7``) or id.
+
+        One that was merged is returned as that into which it was, under its own number and id.
+        """
         number = number_in(name)
         condition = _ROW.id == name if number is None else _ROW.number == number
         row = fetch_first(self._engine, select(alert_incident).where(condition))
-        return None if row is None else incident_of(row)
+        if row is None or row.merged_into is None:
+            return None if row is None else incident_of(row)
+        lead = fetch_first(self._engine, select(alert_incident).where(_ROW.id == row.merged_into))
+        return None if lead is None else incident_of(row).as_part(incident_of(lead))
+
+    def watchers(self, incident_ids: Collection[str]) -> dict[str, list[str]]:
+        """Return the ids of the alerts that watch each of these incidents, in the order of their first failures."""
+        alerts: dict[str, list[str]] = {one: [] for one in incident_ids}
+        query = select(incident_watcher).order_by(_WATCHER.opened_offset, _WATCHER.subscription_id)
+        with reading(self._engine) as connection:
+            for row in rows_by_key(connection, query, _WATCHER.incident_id, incident_ids):
+                alerts[row.incident_id].append(row.subscription_id)
+        return alerts
 
     def page(
         self, criteria: AlertIncidentFilter, *, limit: int, before: int | None = None
@@ -266,11 +315,14 @@ class AlertIncidentLog:
         """Return at most ``limit`` incidents, newest first, with numbers below ``before``."""
         comparisons = (
             (_ROW.status, criteria.status and criteria.status.value),
-            (_ROW.subscription_id, criteria.subscription_id),
             (_ROW.entity_id, criteria.entity_id),
             (_ROW.assignee_id, criteria.assignee_id),
         )
         query = select(alert_incident).where(*(column == value for column, value in comparisons if value is not None))
+        query = query.where(_ROW.merged_into.is_(None))
+        if criteria.subscription_id is not None:
+            watched = select(_WATCHER.incident_id).where(_WATCHER.subscription_id == criteria.subscription_id)
+            query = query.where(_ROW.id.in_(watched))
         if criteria.unresolved:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:
@@ -279,7 +331,7 @@ class AlertIncidentLog:
         return BoundedList(map(incident_of, incidents))
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
-        """Return what was done to an incident, in order."""
-        step = alert_incident_step.c
-        query = select(alert_incident_step).where(step.incident_id == incident_id).order_by(step.at_ms, step.id)
+        """Return what was done to an incident and to those that were merged into it, in order."""
+        parts = select(_ROW.id).where(or_(_ROW.id == incident_id, _ROW.merged_into == incident_id))
+        query = select(alert_incident_step).where(_STEP.incident_id.in_(parts)).order_by(_STEP.at_ms, _STEP.id)
         return steps_of(fetch_rows(self._engine, query))

@@ -158,7 +158,8 @@ class Subscriptions:
     def has_open_incidents(self) -> bool:
         """Return whether an incident of an alert is not resolved."""
         row = alert_incident.c
-        query = select(row.id).where(row.status != IncidentStatus.RESOLVED.value).limit(1)
+        lasts = (row.status != IncidentStatus.RESOLVED.value, row.merged_into.is_(None))
+        query = select(row.id).where(*lasts).limit(1)
         return fetch_first(self._engine, query) is not None
 
     def marks(self) -> dict[str, int]:

@@ -108,6 +108,81 @@ def test_an_incident_names_the_watching_alerts_that_the_caller_may_see(
         assert mallory.get("/incidents", params={"alert": watcher["id"]}).json()["data"] == []
 
 
+_STATUSES = f"{_CASES}/testCaseIncidentStatus"
+
+
+def latest_step(client: httpx.Client) -> Json:
+    (step,) = client.get(_STATUSES, params={"latest": "true"}).json()["data"]
+    return dict(step)
+
+
+def test_what_is_done_to_an_incident_is_done_to_that_of_the_test_case(
+    administrator: httpx.Client, case: Json, person: Person
+) -> None:
+    ann_id, _ = person("ann")
+    state_id = latest_step(administrator)["stateId"]
+    assert administrator.get("/incidents/INC-1").json()["stateId"] == state_id
+    for _ in range(2):
+        assert administrator.put("/incidents/INC-1/acknowledge").is_success
+    assert latest_step(administrator)["testCaseResolutionStatusType"] == "Ack"
+    assert administrator.put("/incidents/INC-1/assign", json={"assignee": {"type": "user", "name": "ann"}}).is_success
+    step = latest_step(administrator)
+    assert step["testCaseResolutionStatusDetails"]["assignee"]["id"] == ann_id
+    body = {"reason": "MissingData", "comment": "the feed was late"}
+    resolved = administrator.put("/incidents/INC-1/resolve", json=body).json()
+    assert (resolved["stateId"], resolved["timeline"][-1]["reason"]) == (None, "MissingData")
+    step = latest_step(administrator)
+    details = step["testCaseResolutionStatusDetails"]
+    assert (step["testCaseResolutionStatusType"], step["stateId"]) == ("Resolved", state_id)
+    assert (details["testCaseFailureReason"], details["testCaseFailureComment"]) == tuple(body.values())
+    assert details["resolvedBy"]["name"] == "admin"
+    assert len(administrator.get(f"{_STATUSES}/stateId/{state_id}").json()["data"]) == 4
+    assert "incidentId" not in administrator.get(f"{_CASES}/{case['id']}?fields=*").json()
+    events = administrator.get("/events?eventType=alertIncidentUpdated").json()["data"]
+    fields = [{one["name"] for one in event["changeDescription"]["fieldsUpdated"]} for event in events]
+    assert fields == [{"alertIncident", "incidentStatus"}] * 3
+    wrong = administrator.put("/incidents/INC-1/resolve", json={"reason": "Bored"})
+    assert (wrong.status_code, wrong.json()["message"].startswith("reason")) == (400, True)
+
+
+def test_a_step_of_the_test_case_is_one_of_the_incident(
+    administrator: httpx.Client, case: Json, person: Person
+) -> None:
+    ann_id, _ = person("ann")
+
+    def take(status: str, **details: object) -> None:
+        step: Json = {"testCaseReference": case["fullyQualifiedName"], "testCaseResolutionStatusType": status}
+        step |= {"testCaseResolutionStatusDetails": details} if details else {}
+        assert administrator.post(_STATUSES, json=step).is_success
+
+    def incident() -> Json:
+        return dict(administrator.get("/incidents/INC-1").json())
+
+    take("Ack")
+    take("Ack")
+    assert incident()["status"] == "acknowledged"
+    take("Assigned", assignee={"id": ann_id, "type": "user"})
+    assert incident()["assignee"]["name"] == "ann"
+    take("Resolved", testCaseFailureReason="FalsePositive", testCaseFailureComment="as it should be")
+    assert (incident()["status"], incident()["resolvedBy"]) == ("resolved", "resolved")
+    assert [(one["kind"], one.get("reason"), one.get("comment")) for one in incident()["timeline"]] == [
+        ("opened", None, None),
+        ("acknowledged", None, None),
+        ("assigned", None, None),
+        ("resolved", "FalsePositive", "as it should be"),
+    ]
+    assert len(administrator.get(f"{_STATUSES}/stateId/{latest_step(administrator)['stateId']}").json()["data"]) == 4
+
+
+def test_a_success_resolves_the_incident_and_not_that_of_the_test_case(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
+    notify_all(sqlite_engine)
+    assert administrator.get("/incidents/INC-1").json()["status"] == "resolved"
+    assert latest_step(administrator)["testCaseResolutionStatusType"] == "New"
+
+
 def test_who_edits_an_alert_and_not_the_asset_may_only_look(
     administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
 ) -> None:

@@ -1,7 +1,8 @@
 """What people do to incidents: acknowledge, assign, resolve, once for all alerts that watch them.
 
 Each is stored as a step and makes an event of the asset, ``alertIncidentUpdated``, in the field ``alertIncident``, and
-no version. What an incident is already changes nothing. Incidents of test cases: ``catalogue/quality/incidents.py``.
+no version. What an incident is already changes nothing. The incident of a test case in OpenMetadata's sense goes the
+same way (``catalogue/quality/incidents.py``), whichever of the two a person handles.
 Next: ``server/routes/alerts/alert_incidents.py``.
 """
 
@@ -10,24 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tocsin.catalogue.quality import incidents as quality_incidents
+from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
+from tocsin.model.alert_incident import REASONS, AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.change import ALERT_INCIDENT, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Written
+from tocsin.model.stored import Key, Stored, Written
 
 _LONGEST_COMMENT = 4_000
 _PEOPLE = ("user", "team")
+_KEYS = {StepKind.ASSIGNED: ("assignee",), StepKind.RESOLVED: ("reason",)}
+"""Keys of requests besides the comment."""
+
+_KINDS_BY_STATUS = {"Ack": StepKind.ACKNOWLEDGED, "Assigned": StepKind.ASSIGNED, "Resolved": StepKind.RESOLVED}
 
 
 @dataclass(frozen=True)
 class Handling:
-    """What a person does to an incident: the kind of step, a comment, and whom it is assigned to."""
+    """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed."""
 
     kind: StepKind
     comment: str | None = None
     assignee: Document | None = None
+    reason: str | None = None
 
 
 def handling_of(kind: StepKind, request: Document) -> Handling:
@@ -37,7 +45,7 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
     ------
     InvalidInput : it has an unknown key, or a value of the wrong form
     """
-    valid_keys = {"comment", "assignee"} if kind is StepKind.ASSIGNED else {"comment"}
+    valid_keys = {"comment", *_KEYS.get(kind, ())}
     for key in sorted(request.keys() - valid_keys):
         raise InvalidInput(f"unknown key; valid are {', '.join(sorted(valid_keys))}", field=key)
     comment, assignee = request.get("comment"), request.get("assignee")
@@ -47,7 +55,10 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
         is_person = isinstance(assignee, dict) and assignee.get("type", "user") in _PEOPLE
         if not is_person:
             raise InvalidInput("must be a reference to a user or a team: its type and its id or name", field="assignee")
-    return Handling(kind, comment, assignee)
+    reason = request.get("reason")
+    if reason is not None and reason not in REASONS:
+        raise InvalidInput(f"must be one of {', '.join(REASONS)}", field="reason")
+    return Handling(kind, comment, assignee, reason)
 
 
 def handle(record: Record, incident_id: str, handling: Handling) -> Written:
@@ -58,7 +69,11 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     NotFound : there is no such incident, or nobody by the name of the assignee
     Conflict : it is resolved
     """
-    before = record.transaction.alert_incidents.hold(incident_id)
+    incidents = record.transaction.alert_incidents
+    place = incidents.asset_of(incident_id)
+    # The asset is held before the incident, as by who handles the incident of a test case.
+    asset = record.transaction.find(place[0], Key.by_id(place[1])) if place else None
+    before = incidents.hold(incident_id)
     if before is None:
         raise NotFound(f"incident {incident_id} not found")
     after = _CHANGES[handling.kind](record, before, handling)
@@ -67,7 +82,7 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     if not before.is_open:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
     after = replace(after, updated_at_ms=record.at_ms)
-    event = _note_event(record, before, after, handling.comment)
+    event = _note_event(record, asset, (before, after), handling) if asset else None
     step = AlertIncidentStep(
         id=record.ids.entity(),
         incident_id=before.id,
@@ -77,10 +92,30 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
         user_name=record.actor.name,
         event_id=event.id if event else None,
         comment=handling.comment,
+        reason=handling.reason,
         assignee=after.assignee,
     )
-    record.transaction.alert_incidents.take(after, step)
+    incidents.take(after, step)
     return Written({}, event)
+
+
+def take_step_for_all(record: Record, case: Stored, request: Document) -> Written:
+    """Bring a test case's incident to a status, and the incident that alerts watch with it.
+
+    Raises
+    ------
+    InvalidInput : the details are not those of the status
+    NotFound : nobody is there by the name of the assignee
+    """
+    written = quality_incidents.take_step(record, case, request)
+    kind = _KINDS_BY_STATUS.get(request[quality_incidents.KIND])
+    incident = record.transaction.alert_incidents.hold_unresolved(case.id) if written.event and kind else None
+    if incident is not None and kind is not None:
+        details = request.get(quality_incidents.DETAILS) or {}
+        comment = details.get("testCaseFailureComment") or None
+        handling = Handling(kind, comment, details.get("assignee"), details.get("testCaseFailureReason"))
+        handle(record, incident.id, handling)
+    return written
 
 
 def _acknowledge(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
@@ -106,18 +141,42 @@ _CHANGES: dict[StepKind, Callable[[Record, AlertIncident, Handling], AlertIncide
 }
 
 
-def _note_event(record: Record, before: AlertIncident, after: AlertIncident, comment: str | None) -> ChangeEvent | None:
-    """Add the event of the asset; none if it is deleted for good."""
-    asset = record.transaction.find(before.entity_type, Key.by_id(before.entity_id))
-    if asset is None:
-        return None
-    old, new = _event_value(record, before, None), _event_value(record, after, comment)
-    change = FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)
-    description = ChangeDescription(fields_updated=(change,))
-    return record.note(asset, description, event_type=EventType.ALERT_INCIDENT_UPDATED).event
+def _note_event(
+    record: Record, asset: Stored, incidents: tuple[AlertIncident, AlertIncident], handling: Handling
+) -> ChangeEvent | None:
+    """Add the event of the asset; of a test case, its own incident goes the same way."""
+    before, after = incidents
+    old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(handling)
+    changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
+    if asset.entity_type == TEST_CASE:
+        status, details = _test_case_step(handling, after)
+        if advance := quality_incidents.advance_incident(record, asset, status, details):
+            changes.append(advance.change)
+            document = advance.document
+    description = ChangeDescription().with_changes(*changes)
+    return record.note(asset, description, event_type=EventType.ALERT_INCIDENT_UPDATED, document=document).event
 
 
-def _event_value(record: Record, incident: AlertIncident, comment: str | None) -> Document:
+def _test_case_step(handling: Handling, after: AlertIncident) -> tuple[str, Document | None]:
+    """Return status and details of OpenMetadata's that say the same."""
+    match handling.kind:
+        case StepKind.ASSIGNED:
+            return "Assigned", {"assignee": after.assignee}
+        case StepKind.RESOLVED:
+            comment = handling.comment or f"{after.name} was resolved"
+            return "Resolved", {"testCaseFailureReason": handling.reason or "Other", "testCaseFailureComment": comment}
+        case _:
+            return "Ack", None
+
+
+def _remarks_of(handling: Handling) -> Document:
+    return {
+        **({"comment": handling.comment} if handling.comment else {}),
+        **({"reason": handling.reason} if handling.reason else {}),
+    }
+
+
+def _event_value(record: Record, incident: AlertIncident) -> Document:
     """Return an incident as the event shows it."""
     assignee_key = incident.assignee
     assignee = assignee_key and record.transaction.reference(assignee_key["type"], Key.by_id(assignee_key["id"]))
@@ -126,5 +185,4 @@ def _event_value(record: Record, incident: AlertIncident, comment: str | None) -
         "name": incident.name,
         "status": incident.status.value,
         **({"assignee": assignee} if assignee else {}),
-        **({"comment": comment} if comment else {}),
     }

@@ -9,6 +9,7 @@ import typer
 
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
 from tocsin.client import Client
+from tocsin.model.alert_incident import REASONS
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="List, assign and resolve incidents.", no_args_is_help=True)
@@ -79,10 +80,19 @@ def assign(
 
 
 @app.command()
-def resolve(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None:
-    """Resolve an incident by hand; the next failure opens a new one."""
+def resolve(
+    name: Name,
+    *,
+    reason: Annotated[str | None, typer.Option(help=f"Why it failed: {', '.join(REASONS)}.")] = None,
+    comment: Comment = None,
+    as_json: AsJson = False,
+) -> None:
+    """Resolve an incident by hand; the next failure opens a new one.
+
+    Example: tocsin incidents resolve INC-7 --reason FalsePositive
+    """
     with Client() as client:
-        incident = client.resolve_incident(name, comment=comment)
+        incident = client.resolve_incident(name, comment=comment, reason=reason)
     _say(incident, "is resolved", as_json=as_json)
 
 
@@ -105,4 +115,5 @@ def _moment(step: Document) -> Document:
     who = (step.get("user") or {}).get("name")
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
     event = f"{step['kind']}{assigned}"
-    return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": step.get("comment")}
+    remark = ": ".join(step[key] for key in ("reason", "comment") if key in step)
+    return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}

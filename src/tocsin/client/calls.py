@@ -300,9 +300,9 @@ def assign_incident(name: str, assignee: Document, *, comment: str | None = None
     return _incident(name, "assign", comment, assignee=assignee)
 
 
-def resolve_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
-    """Resolve an incident by hand."""
-    return _incident(name, "resolve", comment)
+def resolve_incident(name: str, *, comment: str | None = None, reason: str | None = None) -> ApiCall[Document]:
+    """Resolve an incident by hand; ``reason`` is one of OpenMetadata's, e.g. ``FalsePositive``."""
+    return _incident(name, "resolve", comment, **({"reason": reason} if reason else {}))
 
 
 def start_backtest(
@@ -458,7 +458,7 @@ def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Ent
     return ApiCall("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
 
 
-def _incident(name: str, action: str, comment: str | None, **fields: Document) -> ApiCall[Document]:
+def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:
     body = {**fields, **({"comment": comment} if comment else {})}
     return ApiCall("PUT", f"incidents/{_quote(name)}/{action}", _document, body=body)
 

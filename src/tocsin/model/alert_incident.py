@@ -17,6 +17,9 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 
 PREFIX = "INC-"
+
+REASONS = ("FalsePositive", "MissingData", "Duplicates", "OutOfBounds", "Other")
+"""Why something failed. *Source:* OpenMetadata's ``tests/resolved.json``, ``testCaseFailureReasonType``."""
 _NAME = re.compile(r"INC-([1-9]\d{0,17})", re.ASCII | re.IGNORECASE)
 
 
@@ -116,6 +119,7 @@ class AlertIncidentStep:
     event_id: str | None = None
     comment: str | None = None
     assignee: Document | None = None
+    reason: str | None = None
 
 
 def incident_id(entity_id: str, after_offset: int) -> str:

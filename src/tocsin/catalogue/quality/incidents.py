@@ -1,7 +1,8 @@
 """Incidents of failed tests and their states: New, Ack, Assigned, Resolved.
 
 Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens an
-incident unless one is open; the first failure after a resolution opens a new one.
+incident unless one is open; the first failure after a resolution opens a new one. What people do to it and to the
+incident that alerts watch is one act (``alerts/incidents.py``).
 Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/catalogue/quality/incidents.py``.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tocsin.catalogue.observations.field_checks import checked_document, mapping, name, shape_of
 from tocsin.catalogue.observations.profiles import place_of
@@ -24,16 +26,23 @@ from tocsin.model.stored import Key, Stored, Written
 
 FIELD = "incidentStatus"
 STATUSES = ("New", "Ack", "Assigned", "Resolved")
-_KIND = "testCaseResolutionStatusType"
-_DETAILS = "testCaseResolutionStatusDetails"
-_REQUEST = shape_of("createTestCaseResolutionStatus", {"testCaseReference": name, _DETAILS: mapping})
+KIND = "testCaseResolutionStatusType"
+DETAILS = "testCaseResolutionStatusDetails"
+_REQUEST = shape_of("createTestCaseResolutionStatus", {"testCaseReference": name, DETAILS: mapping})
 _RESOLVED = shape_of("resolved")
 _STEP = shape_of(
     "testCaseResolutionStatus",
-    {_DETAILS: mapping, "metrics": None},
-    required=("id", "stateId", "timestamp", _KIND),
+    {DETAILS: mapping, "metrics": None},
+    required=("id", "stateId", "timestamp", KIND),
 )
 _CHANGEABLE = frozenset({"severity", "updatedAt", "updatedBy"})
+
+
+class Advance(NamedTuple):
+    """What a step changes: the field of the event, and the document of the test case."""
+
+    change: FieldChange
+    document: Document
 
 
 def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None]:
@@ -41,7 +50,7 @@ def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and latest.is_open:
         return latest.state_id, None
-    step = _add_step(record, case, latest, {_KIND: "New"})
+    step = _add_step(record, case, latest, {KIND: "New"})
     return step.state_id, _change(case, latest, step)
 
 
@@ -54,15 +63,29 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     NotFound : nobody is there by the name of the assignee.
     """
     fields = {key: value for key, value in checked_document(_REQUEST, request).items() if key != "testCaseReference"}
-    details = _details(record, fields[_KIND], fields.pop(_DETAILS, None))
-    fields |= {_DETAILS: details} if details else {}
+    details = _details(record, fields[KIND], fields.pop(DETAILS, None))
+    fields |= {DETAILS: details} if details else {}
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and _says_nothing_new(latest, fields):
         return Written(with_test_case(latest.document, reference_to(case)), None)
     step = _add_step(record, case, latest, fields)
-    new_case = {key: value for key, value in case.document.items() if key != "incidentId"}
-    new_case |= {"incidentId": step.state_id} if step.is_open else {}
-    return _note_step(record, case, (latest, step), new_case)
+    return _note_step(record, case, (latest, step), _document_after(case, step))
+
+
+def advance_incident(record: Record, case: Stored, status: str, details: Document | None) -> Advance | None:
+    """Bring the open incident of a test case to a status, and leave the event to the caller.
+
+    None: no incident is open, or it is that far. What is assigned is not acknowledged afterwards.
+    """
+    latest = record.transaction.incidents.latest(case.id)
+    if latest is None or not latest.is_open:
+        return None
+    full_details = _details(record, status, details)
+    fields = {KIND: status} | ({DETAILS: full_details} if full_details else {})
+    if _says_nothing_new(latest, fields) or (status, latest.document[KIND]) == ("Ack", "Assigned"):
+        return None
+    step = _add_step(record, case, latest, fields)
+    return Advance(_change(case, latest, step), _document_after(case, step))
 
 
 def resolve_open_incident(record: Record, case: Stored, details: Document) -> Document | None:
@@ -70,8 +93,8 @@ def resolve_open_incident(record: Record, case: Stored, details: Document) -> Do
     latest = record.transaction.incidents.latest(case.id)
     if latest is None or not latest.is_open:
         return None
-    resolved = _add_step(record, case, latest, {_KIND: "Resolved", _DETAILS: _details(record, "Resolved", details)})
-    new_case = {key: value for key, value in case.document.items() if key != "incidentId"}
+    resolved = _add_step(record, case, latest, {KIND: "Resolved", DETAILS: _details(record, "Resolved", details)})
+    new_case = _document_after(case, resolved)
     _note_step(record, case, (latest, resolved), new_case)
     return new_case
 
@@ -107,8 +130,14 @@ def with_test_case(document: Document, case: Document) -> Document:
     return document | {"testCaseReference": case}
 
 
+def _document_after(case: Stored, step: IncidentStep) -> Document:
+    """Return a test case's document, which names its incident as long as that is open."""
+    new_case = {key: value for key, value in case.document.items() if key != "incidentId"}
+    return new_case | ({"incidentId": step.state_id} if step.is_open else {})
+
+
 def _add_step(record: Record, case: Stored, latest: IncidentStep | None, request: Document) -> IncidentStep:
-    goes_on = latest is not None and (latest.is_open or request[_KIND] == "Resolved")
+    goes_on = latest is not None and (latest.is_open or request[KIND] == "Resolved")
     state_id = latest.state_id if latest and goes_on else record.ids.entity()
     at_ms = max(record.at_ms, latest.at_ms + 1) if latest else record.at_ms
     inherited = (
@@ -116,14 +145,14 @@ def _add_step(record: Record, case: Stored, latest: IncidentStep | None, request
     )
     step_id = record.ids.entity()
     document = inherited | request | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
-    assignee = document.get(_DETAILS, {}).get("assignee")
+    assignee = document.get(DETAILS, {}).get("assignee")
     step = IncidentStep(
         step_id,
         state_id,
         case.id,
         _tested_table_id(record, case),
         at_ms,
-        request[_KIND],
+        request[KIND],
         document,
         assignee and assignee["id"],
     )
@@ -142,7 +171,7 @@ def _details(record: Record, status: str, details: Document | None) -> Document 
     if status == "Assigned":
         assignee = (details or {}).get("assignee")
         if not assignee or set(details or {}) - {"assignee"}:
-            raise InvalidInput(f"{_DETAILS} must contain assignee, a reference to a user or team", field=_DETAILS)
+            raise InvalidInput(f"{DETAILS} must contain assignee, a reference to a user or team", field=DETAILS)
         return {"assignee": _person(record, assignee)}
     if status == "Resolved":
         resolved = checked_document(_RESOLVED, details or {})
@@ -154,7 +183,7 @@ def _details(record: Record, status: str, details: Document | None) -> Document 
 def _person(record: Record, reference: object) -> Document:
     entity_type = reference.get("type", "user") if isinstance(reference, dict) else "user"
     if entity_type not in ("user", "team"):
-        raise InvalidInput("the assignee of an incident must be a user or a team", field=_DETAILS)
+        raise InvalidInput("the assignee of an incident must be a user or a team", field=DETAILS)
     return record.resolver().one(entity_type, reference)
 
 
@@ -168,10 +197,10 @@ def _stamp(record: Record) -> Document:
 
 
 def _says_nothing_new(latest: IncidentStep, request: Document) -> bool:
-    if request[_KIND] == "New":
+    if request[KIND] == "New":
         return latest.is_open
     return all(is_same(latest.document.get(key), value) for key, value in request.items()) and (
-        is_same(latest.document.get(_DETAILS), request.get(_DETAILS))
+        is_same(latest.document.get(DETAILS), request.get(DETAILS))
     )
 
 

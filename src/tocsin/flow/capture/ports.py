@@ -158,8 +158,14 @@ class Incidents(Protocol):
 class AlertIncidents(Protocol):
     """Reads and writes the incidents of alerts."""
 
+    def asset_of(self, identity: str) -> tuple[str, str] | None:
+        """Return type and id of an incident's asset; None if there is no such incident."""
+
     def hold(self, identity: str) -> AlertIncident | None:
-        """Return an incident and hold it; None if there is none."""
+        """Return an incident, or the one into which it was merged, and hold it; None if there is none."""
+
+    def hold_unresolved(self, entity_id: str) -> AlertIncident | None:
+        """Return the incident of an asset that is not resolved, and hold it; None if there is none."""
 
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""

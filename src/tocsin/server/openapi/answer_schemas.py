@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tocsin.catalogue.ingest.writes import IngestState
 from tocsin.model.alert_editor import ViewExtent
-from tocsin.model.alert_incident import StepKind
+from tocsin.model.alert_incident import REASONS, StepKind
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -448,7 +448,7 @@ ANSWERS: dict[str, Document] = {
             "timeline": array(
                 exact_object(
                     {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
-                    {"user": OPEN, "assignee": OPEN, "comment": TEXT},
+                    {"user": OPEN, "assignee": OPEN, "comment": TEXT, "reason": either(*REASONS)},
                 )
             ),
         }

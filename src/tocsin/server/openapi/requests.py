@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from tocsin.model.alert_incident import REASONS
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
@@ -150,6 +151,7 @@ REQUESTS: dict[str, Document] = {
     "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     "IncidentComment": closed_object({"comment": TEXT}),
+    "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),
     "IncidentAssignment": closed_object({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
     "TrialRequest": closed_object({"destination": ref("DestinationRequest")}, required=["destination"]),
     "TrialsRequest": closed_object(

@@ -57,9 +57,13 @@ alert_incident_step = Table(
     Column("comment", Text),
     Column("assignee_id", ID),
     Column("assignee_type", String(10)),
+    Column("reason", String(20)),
     Index(None, "incident_id"),
 )
-"""One row per thing that a person did to an incident, with the event of the asset that says so; its assignee then."""
+"""One row per thing that a person did to an incident, with the event of the asset that says so; its assignee then.
+
+``reason`` is why it had failed, one of OpenMetadata's words, if the person who resolved it said so.
+"""
 
 alert_editor = Table(
     "alert_editor",

@@ -103,9 +103,9 @@ def assign(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     return _handle_incident(incident, StepKind.ASSIGNED, body, caller)
 
 
-@router.put("/{incident}/resolve", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentComment"))
+@router.put("/{incident}/resolve", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentResolution"))
 def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
-    """Resolve an incident by hand (``comment``); the next failure opens a new one."""
+    """Resolve an incident by hand (``reason``, ``comment``); the next failure opens a new one."""
     return _handle_incident(incident, StepKind.RESOLVED, body, caller)
 
 

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.catalogue.quality.incidents import STATUSES, correct_step, take_step
+from tocsin.alerts.incidents import take_step_for_all
+from tocsin.catalogue.quality.incidents import STATUSES, correct_step
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -40,7 +41,7 @@ class IncidentStateQuery(QueryParameters):
 def take(body: DocumentBody, caller: Asked) -> Response:
     """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
     fqn = value_in(body, "testCaseReference", str, "must be the fully qualified name of a test case")
-    return _write(Key.by_name(fqn), caller, partial(take_step, request=body))
+    return _write(Key.by_name(fqn), caller, partial(take_step_for_all, request=body))
 
 
 @router.get("", openapi_extra=answers("TestCaseResolutionStatusPage"))

@@ -221,11 +221,23 @@ class SqlAlertIncidents:
     def __init__(self, connection: Connection) -> None:
         self._run = connection.execute
 
+    def asset_of(self, identity: str) -> tuple[str, str] | None:
+        """Return type and id of an incident's asset; None if there is no such incident."""
+        row = self._run(select(_ROW.entity_type, _ROW.entity_id).where(_ROW.id == identity)).one_or_none()
+        return None if row is None else (row.entity_type, row.entity_id)
+
     def hold(self, identity: str) -> AlertIncident | None:
         """Return an incident, or the one into which it was merged, and hold it; None if there is none."""
         lead_id = select(func.coalesce(_ROW.merged_into, _ROW.id)).where(_ROW.id == identity)
         lead = select(alert_incident).where(_ROW.id == self._run(lead_id).scalar_one_or_none())
         row = self._run(lead.with_for_update()).one_or_none()
+        return None if row is None else incident_of(row)
+
+    def hold_unresolved(self, entity_id: str) -> AlertIncident | None:
+        """Return the incident of an asset that is not resolved, and hold it; None if there is none."""
+        lasts = (_ROW.status != IncidentStatus.RESOLVED.value, _ROW.merged_into.is_(None))
+        query = select(alert_incident).where(_ROW.entity_id == entity_id, *lasts).order_by(_ROW.number).limit(1)
+        row = self._run(query.with_for_update()).one_or_none()
         return None if row is None else incident_of(row)
 
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
@@ -254,7 +266,7 @@ def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of c
 
 def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
     """Return the steps in these rows."""
-    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment")
+    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment", "reason")
     return [
         AlertIncidentStep(
             kind=StepKind(row.kind), assignee=_assignee(row), **{name: getattr(row, name) for name in alike}

@@ -69,6 +69,7 @@ def upgrade() -> None:
         sa.Column("opened_offset", sa.BigInteger, nullable=False),
     )
     op.add_column("alert_incident", sa.Column("merged_into", _ID))
+    op.add_column("alert_incident_step", sa.Column("reason", sa.String(20)))
     op.create_index("ix_alert_incident_merged_into", "alert_incident", ["merged_into"])
     for statement in (_MERGE, _WATCH, _GATHER, _HOLD_BACK, _FORGET_PARTS):
         op.execute(statement)

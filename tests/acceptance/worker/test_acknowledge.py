@@ -93,7 +93,8 @@ async def test_in_slack_a_person_is_known_and_a_channel_is_led_to_the_page(
     ):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
     (post,) = workspace.posts
-    (last,) = [one for one in post["blocks"] if "Open in Tocsin" in json.dumps(one)]
+    (beside_the_bar,) = post["attachments"]
+    (last,) = [one for one in beside_the_bar["blocks"] if "Open in Tocsin" in json.dumps(one)]
     address, _, text = last["elements"][1]["text"].strip("<>").partition("|")
     assert text == "Acknowledge INC-1"
     assert (bool(TOKEN.fullmatch(address)), address == PAGE) == (is_known, not is_known)

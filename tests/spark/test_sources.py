@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
-from importlib.machinery import ModuleSpec
 from random import Random
-from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,7 +15,6 @@ from tests.store.large import words
 
 from tocsin.conditions.fields import STORED
 from tocsin.errors import LogDiverged
-from tocsin.spark import sources
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange, patience_s
@@ -225,30 +220,6 @@ def test_one_spark_reads_the_log_in_as_many_sessions_as_there_are_queries(spark:
     for session in (spark, spark.newSession(), spark, spark.newSession()):
         register_source(session, LogSource)
         assert session.readStream.format(LOG_FORMAT).options(url="sqlite:////nowhere.db").load().schema == EVENTS
-
-
-def test_a_reader_whose_driver_has_ended_prints_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    for error in (BrokenPipeError(32, "Broken pipe"), ConnectionResetError(104, "reset")):
-        sources._unless_nobody_listens(type(error), error, None)
-    assert capsys.readouterr().err == ""
-    sources._unless_nobody_listens(ValueError, ValueError("a bug"), None)
-    assert "a bug" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("error", "is_printed"), [(BrokenPipeError(32, "pipe"), False), (ValueError("a bug"), True)])
-def test_a_planning_process_prints_no_traceback_for_a_driver_that_has_ended(
-    error: Exception, is_printed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    daemon = ModuleType("__main__")
-    daemon.__spec__ = ModuleSpec("pyspark.daemon", None)
-    monkeypatch.setitem(sys.modules, "__main__", daemon)
-    LogSource({}).schema()
-    with suppress(BrokenPipeError, ValueError):
-        try:
-            raise error
-        finally:
-            vars(daemon)["traceback"].print_exc()
-    assert ("a bug" in capsys.readouterr().err) is is_printed
 
 
 def test_planning_becomes_patient_when_nothing_comes_for_ten_seconds() -> None:

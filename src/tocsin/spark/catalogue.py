@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tocsin.spark.planning import end_quietly
 from tocsin.spark.schema import NUMBER, TEXT, record_batch, struct_of
 from tocsin.spark.sources import connect, is_sqlite
 
@@ -50,10 +51,12 @@ class CatalogueSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of ``STORED``."""
+        end_quietly()
         return STORED
 
     def reader(self, schema: StructType) -> CatalogueReader:
         """Return a reader of the ranges asked for."""
+        end_quietly()
         return CatalogueReader(dict(self.options))
 
 

@@ -26,6 +26,7 @@ from pyspark.sql.types import StructType
 from tocsin.errors import Unavailable
 from tocsin.lake_files.address import bucket_at
 from tocsin.lake_files.port import S3Access, SegmentFile
+from tocsin.spark.planning import end_quietly
 from tocsin.spark.schema import EVENTS
 
 if TYPE_CHECKING:  # see above
@@ -95,10 +96,12 @@ class LakeSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of ``EVENTS``."""
+        end_quietly()
         return EVENTS
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of the files."""
+        end_quietly()
         return _ObjectReader(dict(self.options))
 
 

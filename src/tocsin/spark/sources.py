@@ -9,14 +9,11 @@ far a reader may go. Next: ``spark/match.py``.
 from __future__ import annotations
 
 import re
-import sys
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from types import SimpleNamespace, TracebackType
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -31,6 +28,7 @@ from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
 from tocsin.spark.commits import CommitWatch, commit_watch
 from tocsin.spark.log_columns import LogRow, to_arrow
+from tocsin.spark.planning import end_quietly
 from tocsin.spark.schema import EVENTS
 
 LOG_FORMAT = "tocsin_log"
@@ -66,12 +64,6 @@ _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
 _LOGIN = re.compile(r"^(?P<scheme>\w+://)(?P<user>[^:/@]*)(?::(?P<password>[^@]*))?@")
 """The login of an address as SQLAlchemy takes it: any sign but an at sign may be in a password."""
 
-_READERS_PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
-"""What Spark runs a stream's reader in, beside the driver."""
-
-_PLANNING_PROGRAM = "pyspark.daemon"
-"""What forks the processes that make a source and plan its tasks; it prints what ends them."""
-
 
 @dataclass(frozen=True)
 class OffsetRange(InputPartition):
@@ -98,40 +90,19 @@ class LogSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of ``EVENTS``."""
-        _end_quietly()
+        end_quietly()
         return EVENTS
 
     def reader(self, schema: StructType) -> PartReader:
         """Return the reader of one part."""
-        _end_quietly()
+        end_quietly()
         return PartReader(dict(self.options))
 
     def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802  # Spark's name
         """Return the reader of one streaming query."""
-        _end_quietly()
+        end_quietly()
         options = dict(self.options)
         return ReportReader(options) if options.get("only") == "reports" else LogReader(options)
-
-
-def _end_quietly() -> None:
-    """Let a process that plans beside the driver end without a traceback when its driver ends while it answers."""
-    main = sys.modules["__main__"]
-    program = getattr(main, "__spec__", None)
-    if program is not None and program.name == _READERS_PROGRAM:
-        sys.excepthook = _unless_nobody_listens
-    elif program is not None and program.name == _PLANNING_PROGRAM:  # it prints by this name, whatever the settings
-        vars(main)["traceback"] = SimpleNamespace(format_exc=traceback.format_exc, print_exc=_print_error)
-
-
-def _print_error() -> None:
-    kind, error, trace = sys.exc_info()
-    if kind is not None and error is not None:
-        _unless_nobody_listens(kind, error, trace)
-
-
-def _unless_nobody_listens(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, BrokenPipeError | ConnectionResetError):
-        sys.__excepthook__(kind, error, trace)
 
 
 class LogReader(DataSourceStreamReader):

@@ -6,7 +6,6 @@ Next: ``server/app.py``, ``jobs/pipeline.py``, ``delivery/worker/deliver.py``, `
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import structlog
@@ -17,6 +16,7 @@ from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java, java_program
 from tocsin.cli.ports import LOOPBACK, any_free_port, check_free
+from tocsin.cli.progress import megabytes_so_far
 from tocsin.errors import InvalidInput
 from tocsin.settings import RelaySettings
 
@@ -152,18 +152,16 @@ def broker(*, port: Annotated[int, typer.Option(help="Port for clients.")] = KAF
     check_java()
     settings = settings_of()
     with needing("spark"):
-        from tocsin.relay.kafka.dev_broker import VERSION, DevBroker, fetch
+        from tocsin.relay.kafka.dev_broker import FETCHED_MB, VERSION, DevBroker, fetch
     check_free(LOOPBACK, port, option="--port")
     folder = settings.data_dir.absolute() / "kafka"
-    files = folder / VERSION
+    files, java = folder / VERSION, java_program() or "java"
     if not files.is_dir():
-        typer.echo(f"Fetching Kafka {VERSION}")
-    java = java_program() or "java"
-    with needing("spark"):
-        dev_broker = DevBroker(fetch(files, java=java), folder, port, any_free_port(), java)
+        with needing("spark"), megabytes_so_far(f"Fetching Kafka {VERSION}", FETCHED_MB) as report:
+            fetch(files, java=java, report=report)
+    dev_broker = DevBroker(files, folder, port, any_free_port(), java)
     dev_broker.prepare()
-    command = dev_broker.command()
-    os.execvp(command[0], command)  # noqa: S606  # the program is Java, its arguments are ours
+    dev_broker.run(lambda: typer.echo(f"Kafka {VERSION} is ready at {LOOPBACK}:{port}"))
 
 
 def receive(

@@ -46,6 +46,8 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
     chatter: tuple[str, ...] = ()
     """How lines begin that say nothing to anybody, and are not shown."""
+    after: Part | None = None
+    """The part that must be ready before this one is started."""
 
 
 async def supervise(
@@ -99,6 +101,8 @@ class _ProcessWatch:
         self._was_ready = True
 
     async def keep_running(self) -> None:
+        if self._part.after is not None:
+            await self._wait_for(self._part.after)
         wait_s, start_count = self._first_wait_s, 0
         while True:
             started, start_count = time.monotonic(), start_count + 1
@@ -110,6 +114,12 @@ class _ProcessWatch:
             self._say(self._part.name, f"exited {_how(code)}; restarting in {wait_s:g} s")
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    async def _wait_for(self, earlier: Part) -> None:
+        if not await earlier.is_ready():
+            self._say(self._part.name, f"starts once the {earlier.name} is ready")
+        while not await earlier.is_ready():
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _run_once(self) -> int:
         process = await _start(self._part)

@@ -67,11 +67,11 @@ def up(
         check_relay(settings)
     check_alone(settings.checkpoint_dir())
     dev_receiver = dev_receiver_of(settings)
-    settings, brokers = with_broker(with_dev_receiver(settings, dev_receiver), is_wanted=kafka)
+    settings, dev_broker = with_broker(with_dev_receiver(settings, dev_receiver), is_wanted=kafka)
     prepare = partial(_prepare, settings, dev_receiver, with_sample=sample)
     with preparing(prepare) as preparation:
         welcome = cast(Welcome, preparation.result())
-        parts = (*brokers, *parts_of(settings, dev_receiver, preparation.is_over))
+        parts = parts_of(settings, dev_receiver, preparation.is_over, dev_broker)
         asyncio.run(_run(parts, welcome))
 
 
@@ -189,7 +189,7 @@ def with_dev_receiver(settings: Settings, dev_receiver: DevReceiver | None) -> S
     return settings.model_copy(update={"egress_allow": (*settings.egress_allow, receiver)})
 
 
-def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, tuple[Part, ...]]:
+def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, Part | None]:
     """Return the settings of a relay to a development broker, and the broker, if one is wanted.
 
     Raises
@@ -197,25 +197,26 @@ def with_broker(settings: Settings, *, is_wanted: bool) -> tuple[Settings, tuple
     InvalidInput : another broker is set
     """
     if not is_wanted:
-        return settings, ()
+        return settings, None
     if address := settings.kafka_servers or settings.pulsar_url:
         raise InvalidInput(f"Events go to {address} already, by the settings", field="--kafka")
     port = free_port(KAFKA_PORT)
     command, data_dir = tocsin("broker", "--port", str(port)), str(settings.data_dir.absolute())
     broker = Part("broker", command, takes_connections(port), {"TOCSIN_DATA_DIR": data_dir})
     plain = {"kafka_servers": f"{LOOPBACK}:{port}", "kafka_security": "plaintext"}
-    return settings.model_copy(update=plain), (broker,)
+    return settings.model_copy(update=plain), broker
 
 
-def _relay_parts(settings: Settings, shared: dict[str, str]) -> tuple[Part, ...]:
+def _relay_parts(settings: Settings, shared: dict[str, str], dev_broker: Part | None) -> tuple[Part, ...]:
     if not has_broker(settings):
         return ()
     kafka = {"TOCSIN_KAFKA_SERVERS": settings.kafka_servers, "TOCSIN_KAFKA_SECURITY": settings.kafka_security}
     environment = {**shared, **{name: value for name, value in kafka.items() if value and settings.kafka_servers}}
-    relay = Part("relay", tocsin("relay"), has_started(), environment)
+    relay = Part("relay", tocsin("relay"), has_started(), environment, after=dev_broker)
+    parts = (relay,) if dev_broker is None else (dev_broker, relay)
     if not (settings.kafka_servers and settings.ingest_topic):
-        return (relay,)
-    return relay, Part("ingest", tocsin("ingest"), has_started(), environment)
+        return parts
+    return *parts, Part("ingest", tocsin("ingest"), has_started(), environment, after=dev_broker)
 
 
 def local_url(settings: Settings) -> str:
@@ -228,7 +229,12 @@ def tocsin(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "tocsin", *arguments)
 
 
-def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
+def parts_of(
+    settings: Settings,
+    dev_receiver: DevReceiver | None,
+    pipeline_is_ready: Question,
+    dev_broker: Part | None = None,
+) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
     shared = {
         "TOCSIN_PORT": str(settings.port),
@@ -239,7 +245,7 @@ def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_r
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, {**shared, **smtp})  # it sends tests of destinations
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
-    relay = _relay_parts(settings, shared)
+    relay = _relay_parts(settings, shared, dev_broker)
     if dev_receiver is None:
         return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared), *relay
     ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))

@@ -24,9 +24,9 @@ from tocsin.errors import InternalError, InvalidInput, InvalidSetting, TocsinErr
 from tocsin.flow.capture.ports import Collision
 from tocsin.ingest.records import RefusedRecord, TopicRecord, read_event
 from tocsin.model.people import Actor
+from tocsin.relay.waits import BrokerWaits
 from tocsin.store.database.faults import UNKNOWN, fault_of
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
 POLL_S = 0.5
 BATCH = 50
 """Records of one transaction: other writers get their turn between two of them."""
@@ -61,9 +61,9 @@ class IngestParts:
 class TopicIngest:
     """One process of the group; ``connect`` opens a new connection."""
 
-    def __init__(self, parts: IngestParts, connect: Callable[[], Topic]) -> None:
+    def __init__(self, parts: IngestParts, connect: Callable[[], Topic], waits: BrokerWaits | None = None) -> None:
         self._parts, self._connect = parts, connect
-        self._wait_s = FIRST_WAIT_S
+        self._waits = waits or BrokerWaits("ingest.waits")
 
     def run(self, stop: threading.Event) -> None:
         """Apply events until ``stop`` is set; wait out what passes.
@@ -79,10 +79,7 @@ class TopicIngest:
             except InvalidSetting:
                 raise
             except (TocsinError, SQLAlchemyError, OSError) as error:
-                reason = str(error).partition("\n")[0]
-                _log.warning("ingest.waits", reason=reason, again_in_s=self._wait_s)
-                stop.wait(self._wait_s)
-                self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
+                self._waits.wait(error, stop)
 
     def _consume(self, topic: Topic, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -90,7 +87,7 @@ class TopicIngest:
             records = topic.read(BATCH, POLL_S)
             if records:
                 topic.finish(records, self._apply(records, actor))
-                self._wait_s = FIRST_WAIT_S
+                self._waits.end()
 
     def _apply(self, records: Sequence[TopicRecord], actor: Actor) -> list[RefusedRecord]:
         """Apply records, and return those that are refused.

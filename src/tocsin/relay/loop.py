@@ -24,6 +24,7 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.relay.reader import TopicReader
 from tocsin.relay.records import BrokerRecord, RecordForm, records_of
 from tocsin.relay.target import BrokerUnavailable, Fenced, Target
+from tocsin.relay.waits import BrokerWaits
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.startup import may_pass
 from tocsin.store.eventlog.log import EventLog
@@ -33,7 +34,6 @@ from tocsin.store.outbox.notifications import Notifications
 END = "end"
 """The place behind the last event of the log."""
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
 AFTER_FENCING_S = 3 * SIGN_EVERY_S
 """Seconds in which the relay that took over takes the lock, too."""
 
@@ -88,7 +88,7 @@ class Relay:
 
     def __init__(self, parts: RelayParts, connect: Callable[[], Target]) -> None:
         self._parts, self._connect = parts, connect
-        self._wait_s = FIRST_WAIT_S
+        self._waits = BrokerWaits("relay.waits")
         self._noted_offset, self._noted_at_ms = -1, 0
 
     def run(self, stop: threading.Event) -> None:
@@ -153,7 +153,7 @@ class Relay:
         position = self._check(target.begin() or self._lost_position(target))
         if (unfinished := target.unfinished_end()) is not None:
             self._check(unfinished)
-        _log.info("relay.leads", relay=self._parts.reader_name, offset=position.offset)
+        _log.info("relay.leads", topic=self._parts.form.topic, offset=position.offset, relay=self._parts.reader_name)
         with ThreadPoolExecutor(1, "relay-writer") as writer:
             written_offset, portion = position.offset, self._portion_after(position)
             while not stop.is_set():
@@ -173,7 +173,7 @@ class Relay:
         writing = writer.submit(target.publish, portion.records, portion.end)
         next_portion = self._portion_after(portion.end)
         writing.result()
-        self._wait_s = FIRST_WAIT_S
+        self._waits.end()
         self._record_progress(portion.end, is_written=True)
         if self._parts.steady() - next_portion.read_s > _RIGHTS_HOLD_S:
             return self._portion_after(portion.end)
@@ -223,7 +223,4 @@ class Relay:
         fault = None if isinstance(error, BrokerUnavailable) else fault_of(error)
         if fault is not None and not may_pass(fault):
             raise error
-        reason = str(error).partition("\n")[0]
-        _log.warning("relay.waits", relay=self._parts.reader_name, reason=reason, again_in_s=self._wait_s)
-        stop.wait(self._wait_s)
-        self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
+        self._waits.wait(error, stop)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -138,6 +139,22 @@ async def test_lines_that_say_nothing_are_not_shown() -> None:
     async with asyncio.timeout(WITHIN_S):
         await supervise([talker], say=heard, on_ready=lambda: None, stop=stop)
     assert heard.lines == [("talker", "notified")]
+
+
+async def test_a_part_is_started_once_the_one_before_it_is_ready() -> None:
+    heard, stop, is_open = Heard(), asyncio.Event(), asyncio.Event()
+
+    async def is_ready() -> bool:
+        return is_open.is_set()
+
+    broker = part("broker", SLEEP, is_ready)
+    relay = replace(part("relay", "print('writes', flush=True); " + SLEEP), after=broker)
+    heard.on("starts once", lambda: asyncio.get_running_loop().call_later(0.3, is_open.set))
+    heard.on("writes", stop.set)
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([relay, broker], say=heard, on_ready=lambda: None, stop=stop)
+    assert [line for name, line in heard.lines if name == "relay"][:2] == ["starts once the broker is ready", "writes"]
+    assert heard.lines.index(("broker", "here")) < heard.lines.index(("relay", "writes"))
 
 
 async def test_at_the_end_tracebacks_of_those_who_answer_nobody_are_not_shown() -> None:

@@ -58,10 +58,19 @@ def test_a_relay_is_started_if_a_broker_is_set_or_started_too() -> None:
     settings = Settings(kafka_servers="kafka:9092")
     (relay,) = (part for part in parts_of(settings, None, has_started()) if part.name == "relay")
     assert relay.environment["TOCSIN_KAFKA_SERVERS"] == "kafka:9092"
-    assert with_broker(SETTINGS, is_wanted=False) == (SETTINGS, ())
-    settings, (broker,) = with_broker(SETTINGS, is_wanted=True)
+    assert relay.after is None
+    assert with_broker(SETTINGS, is_wanted=False) == (SETTINGS, None)
+    settings, broker = with_broker(SETTINGS, is_wanted=True)
+    assert broker
     assert broker.command[-3:-1] == ("broker", "--port")
     assert settings.kafka_servers == f"127.0.0.1:{broker.command[-1]}"
+
+
+def test_what_uses_the_development_broker_starts_once_it_is_ready() -> None:
+    settings, broker = with_broker(SETTINGS.model_copy(update={"ingest_topic": "feed"}), is_wanted=True)
+    parts = parts_of(settings, None, has_started(), broker)
+    assert {part.name for part in parts if part.after == broker} == {"relay", "ingest"}
+    assert broker in parts
 
 
 def test_events_of_a_topic_are_applied_if_topic_and_broker_are_set() -> None:

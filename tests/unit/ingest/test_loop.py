@@ -19,6 +19,7 @@ from tocsin.flow.capture.ports import Collision
 from tocsin.ingest.loop import IngestParts, TopicIngest
 from tocsin.ingest.records import RefusedRecord, TopicRecord
 from tocsin.model.people import Actor
+from tocsin.relay.waits import BrokerWaits
 
 BOT = Actor("b", "bot", is_bot=True)
 
@@ -78,9 +79,7 @@ def run(faults: dict[str, Any], count: int = 5) -> tuple[FakeTopic, FakeWrites]:
     values = [orjson.dumps({"id": str(number), "eventType": "x"}) for number in range(count)]
     topic = FakeTopic([TopicRecord("t", 0, number, 0, None, value) for number, value in enumerate(values)], stop)
     writes = FakeWrites(faults)
-    topic_ingest = TopicIngest(parts_of(topic, writes), lambda: topic)
-    topic_ingest._wait_s = 0.001
-    topic_ingest.run(stop)
+    TopicIngest(parts_of(topic, writes), lambda: topic, BrokerWaits("ingest.waits", first_s=0.001)).run(stop)
     return topic, writes
 
 

@@ -5,6 +5,7 @@ Next: ``relay/kafka/topics.py``, ``relay/kafka/tail.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,9 @@ TIMEOUT_S = 15.0
 
 METADATA_TIMEOUT_S = 5.0
 """Seconds for the first request of a connection; a relay that is told to stop waits so long at most."""
+
+_TIMES = re.compile(r" \(after \d+ms in state .*\)$")
+"""What the client adds to an error, and what makes two lines of the same one."""
 
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 
@@ -66,9 +70,10 @@ class Connection:
             return Fenced("another relay took over, or the transaction took too long")
         if cause.code() == KafkaError._INVALID_ARG:
             return InvalidSetting(f"Kafka's client refuses its settings: {cause.str()}")
-        reported = f"; {self._last_error}" if self._last_error and cause.code() == KafkaError._TRANSPORT else ""
-        return BrokerUnavailable(f"{doing} at {self._servers}: {cause.str()} ({cause.name()}){reported}")
+        if self._last_error and cause.code() == KafkaError._TRANSPORT:  # which says no more than that it failed
+            return BrokerUnavailable(f"{doing} at {self._servers}: {self._last_error}")
+        return BrokerUnavailable(f"{doing} at {self._servers}: {cause.str()} ({cause.name()})")
 
     def _note(self, error: KafkaError) -> None:
         if error.code() != KafkaError._ALL_BROKERS_DOWN:  # says less than what was reported before
-            self._last_error = error.str()
+            self._last_error = _TIMES.sub("", error.str())

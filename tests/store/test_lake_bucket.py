@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
 import socketserver
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +30,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import Unavailable
 from tocsin.flow.eventlog.lake import Segment
 from tocsin.lake_files.address import bucket_at, copy_segment, lake_files_of
-from tocsin.lake_files.bucket import BucketFiles
+from tocsin.lake_files.bucket import BucketFiles, is_amazon
 from tocsin.lake_files.folder import FolderFiles
 from tocsin.settings import Settings
 from tocsin.store.eventlog.lake import Lake
@@ -61,6 +65,78 @@ def test_a_segment_counts_once_its_list_is_there(files: BucketFiles) -> None:
     assert (listed.path, listed.date, listed.row_count) == (f"{DAY}/part-1.parquet", "2026-01-01", 2)
     assert (listed.first_offset, listed.last_offset, listed.first_ms, listed.last_ms) == (1, 2, 10, 20)
     assert files.is_complete("a")
+
+
+class _EarlierServer(BaseHTTPRequestHandler):
+    """Takes objects as servers did before 2025: of a stated length, and as they come."""
+
+    def do_PUT(self) -> None:
+        length = self.headers.get("Content-Length")
+        if length is not None:
+            cast("_Objects", self.server).contents.append(self.rfile.read(int(length)))
+        self.send_response(411 if length is None else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        self.close_connection = length is None
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+class _Objects(ThreadingHTTPServer):
+    """What such a server has taken."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _EarlierServer)
+        self.contents: list[bytes] = []
+
+
+@contextmanager
+def earlier_server() -> Iterator[_Objects]:
+    with _Objects() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+_WRITE = """
+import io, sys
+from tocsin.lake_files.address import bucket_at
+from tocsin.lake_files.port import S3Access
+files = bucket_at("s3://bucket/lake", S3Access(sys.argv[1], "us-east-1", "key", "secret"))
+files.write("object", io.BytesIO(b"content"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "contents"), [({}, [b"content"]), ({"AWS_REQUEST_CHECKSUM_CALCULATION": "when_supported"}, [])]
+)
+def test_a_server_that_knows_no_checksums_behind_objects_gets_none_unless_the_environment_says_so(
+    environment: dict[str, str], contents: list[bytes]
+) -> None:
+    with earlier_server() as server:  # called from this process, it would wait for Arrow, which keeps Python's lock
+        command = [sys.executable, "-c", _WRITE, f"http://127.0.0.1:{server.server_port}"]
+        run = subprocess.run(command, env=os.environ | environment, check=False, capture_output=True, text=True)
+    assert server.contents == contents, run.stderr
+    assert ("Unavailable" in run.stderr and "411" in run.stderr) is (not contents)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "is_one"),
+    [
+        (None, True),
+        ("https://s3.eu-central-1.amazonaws.com", True),
+        ("https://bucket.vpce-1.s3.cn-north-1.vpce.amazonaws.com.cn:443/", True),
+        ("https://minio.example.com:9000", False),
+        ("https://s3.amazonaws.com.example.com", False),
+    ],
+)
+def test_addresses_of_amazon_are_known(endpoint: str | None, is_one: bool) -> None:
+    assert is_amazon(endpoint) is is_one
 
 
 def test_what_a_list_does_not_name_is_no_part_of_its_segment_and_can_be_removed(

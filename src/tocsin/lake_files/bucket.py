@@ -8,12 +8,14 @@ and the list of a segment's files comes last: what it does not name is read by n
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 from pyarrow import fs
@@ -30,6 +32,9 @@ ROOT_MARK = "_tocsin_lake"
 _CHUNK = 2**20
 _CONNECTS_WITHIN_S, _ANSWERS_WITHIN_S = 5, 20
 """Arrow tries three times; other background jobs wait meanwhile."""
+_CHECKSUMS = "AWS_REQUEST_CHECKSUM_CALCULATION"
+"""Variable that Amazon's library reads when a client is made: whether objects are sent with checksums behind them."""
+_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 _WAYS_OUT = (
     (("NO_SUCH_BUCKET", "NoSuchBucket"), "Create the bucket, or correct lake_dir."),
     (
@@ -201,8 +206,16 @@ class BucketFiles:
             stream.write(content)
 
 
+def is_amazon(endpoint: str | None) -> bool:
+    """Return whether an address is one of Amazon's S3; None is."""
+    return endpoint is None or (urlsplit(endpoint).hostname or "").endswith(_AMAZON)
+
+
 @lru_cache(maxsize=4)
 def _client_of(access: S3Access) -> fs.S3FileSystem:
+    if not is_amazon(access.endpoint):
+        # Other servers may refuse checksums behind an object, or store them in it. The signature or TLS protects it.
+        os.environ.setdefault(_CHECKSUMS, "when_required")
     scheme, _, host = (access.endpoint or "https://").rstrip("/").partition("://")
     return fs.S3FileSystem(
         access_key=access.key_id,

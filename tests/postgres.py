@@ -104,7 +104,7 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     password, file = secrets.token_hex(16), folder / "password"
     file.touch(0o600)
     file.write_text(password)
-    shutil.chown(file, *_owner_of(folder))
+    shutil.chown(file, *owner_of(folder))
     run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "scram-sha-256"]
     _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
     port = any_free_port()
@@ -121,7 +121,8 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _owner_of(folder: Path) -> tuple[int, int]:
+def owner_of(folder: Path) -> tuple[int, int]:
+    """Return the ids of the user and the group that a folder belongs to."""
     status = folder.stat()
     return status.st_uid, status.st_gid
 

@@ -17,6 +17,7 @@ from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, event
 from tests.company import SmallCompany
+from tests.fulldisk import SmallDisk, postgres_disk
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.soak import SOAK
 from tests.spark.test_match_stream import (
@@ -36,6 +37,8 @@ from tocsin.jobs.supervision import QueryEnvironment, keep_running
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.eventlog.outages import Waits
+
+__all__ = ["postgres_disk"]
 
 ENDS = ("stop", "kill", "stop_fast") if SOAK else ("kill",)
 """How PostgreSQL ends."""
@@ -213,3 +216,27 @@ def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path:
     assert len({row[0] for row in stored_notifications(engine).values()}) == EDITS[fault]
     engine.dispose()
     pipelines.dispose()
+
+
+@pytest.mark.postgres
+@pytest.mark.timeout(600)
+def test_the_disk_of_what_the_pipeline_writes_is_full(
+    spark: SparkSession, postgres_disk: SmallDisk, tmp_path: Path
+) -> None:
+    """Fault scenario 74."""
+    engine = open_engine(postgres_disk.url)
+    migrate(engine)
+    company = company_in(engine)
+    postgres_disk.take(engine, "notification", "message", "match_result")
+    with keep_main_query(spark, engine, tmp_path / "match_stream") as heard:
+        until(lambda: has_caught_up(engine), within_s=60)
+        postgres_disk.fill()
+        for number in range(EDITS["disk_full"]):
+            company.describe("orders", f"while it is full {number}", by="dia")
+        until(lambda: "disk_full" in heard.begun, within_s=120)
+        postgres_disk.clear()
+        until(lambda: has_caught_up(engine), within_s=120)
+        until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)
+    assert stored_notifications(engine) == expected_notifications(company)
+    assert len({row[0] for row in stored_notifications(engine).values()}) == EDITS["disk_full"]
+    engine.dispose()

@@ -36,6 +36,7 @@ from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
+from tocsin.store.database.faults import fault_of
 from tocsin.store.database.startup import wait_for
 from tocsin.store.outbox.pauses import Pauses
 from tocsin.store.outbox.status import Key
@@ -427,8 +428,11 @@ async def _steadily(call: Callable[[], T]) -> T:
     while True:
         try:
             return await asyncio.to_thread(call)
-        except Exception:  # noqa: BLE001  the worker loop's boundary: logged, then asked again
-            _log.exception("worker.store_unavailable", again_in_s=PAUSE_S)
+        except Exception as error:  # noqa: BLE001  the worker loop's boundary: logged, then asked again
+            if (fault := fault_of(error)) is None:
+                _log.exception("worker.store_unavailable", again_in_s=PAUSE_S)
+            else:
+                _log.warning("worker.store_unavailable", fault=fault.name, says=fault.sentence, again_in_s=PAUSE_S)
         await asyncio.sleep(PAUSE_S)
 
 

@@ -116,3 +116,34 @@ def test_filters_by_the_name_of_what_may_not_be_seen(served: Served, administrat
             counts = [one.get(f"/tables?{query}").json()["paging"]["total"] for one in (administrator, client)]
             assert counts == [1, 0], query
         assert [one.get("/users?team=lawyers").json()["paging"]["total"] for one in (administrator, client)] == [0, 0]
+
+
+def test_the_condition_of_an_alert_is_read_by_those_who_may_view_the_alert_and_by_nobody_else(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    """``docs/security.md``: the names in it are its author's words, whatever its readers may view."""
+    rules = {
+        "resources": ["table"],
+        "rules": [{"effect": "include", "condition": f"entityFullyQualifiedName == '{orders['fullyQualifiedName']}'"}],
+    }
+    alert = create_entity(
+        administrator,
+        "/events/subscriptions",
+        name="OfOrders",
+        alertType="Notification",
+        filteringRules=rules,
+        destinations=[{"category": "Followers", "type": "ActivityFeed"}],
+    )
+    is_readable = dict.fromkeys(("table", "eventsubscription"), False)
+    for hidden in is_readable:
+        user_id, client = served.person(f"without-{hidden}")
+        restrict(administrator, user_id, {"effect": "deny", "resources": ["table", hidden], "operations": ["ViewAll"]})
+        with client:
+            assert client.get(f"/tables/{orders['id']}").status_code == 403
+            answers = [
+                client.get(f"/events/subscriptions/{alert['id']}"),
+                client.get("/events/subscriptions", params={"limit": 100}),
+                client.get("/events", params={"timestamp": 0, "limit": 1_000}),
+            ]
+            is_readable[hidden] = {orders["fullyQualifiedName"] in answer.text for answer in answers}
+    assert is_readable == {"table": {True}, "eventsubscription": {False}}

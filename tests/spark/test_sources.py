@@ -12,6 +12,7 @@ from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 from tests.losing import lose
 from tests.store.large import words
+from tests.waiting import until
 
 from tocsin.conditions.fields import STORED
 from tocsin.errors import LogDiverged
@@ -220,6 +221,17 @@ def test_one_spark_reads_the_log_in_as_many_sessions_as_there_are_queries(spark:
     for session in (spark, spark.newSession(), spark, spark.newSession()):
         register_source(session, LogSource)
         assert session.readStream.format(LOG_FORMAT).options(url="sqlite:////nowhere.db").load().schema == EVENTS
+
+
+def test_what_looked_for_data_sources_has_ended(spark: SparkSession) -> None:
+    """It would print a traceback when Spark closes its connection, a minute later or at the end of a command."""
+    register_source(spark.newSession(), LogSource)
+    java = spark.sparkContext._gateway.jvm.java.lang.ProcessHandle.current()
+
+    def commands() -> list[str]:
+        return [process.info().commandLine().orElse("") for process in java.children().toList()]
+
+    until(lambda: not any("lookup_data_sources" in command for command in commands()))
 
 
 def test_planning_becomes_patient_when_nothing_comes_for_ten_seconds() -> None:

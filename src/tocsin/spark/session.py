@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
+from typing import cast
 
+from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -99,6 +101,7 @@ _ON_THIS_MACHINE = ("local", "local-cluster")
 _PATH_OF_EXECUTORS = "spark.executorEnv.PYTHONPATH"
 _SECRET_BYTES = 32
 _ENDED = "stopped SparkContext"
+_LOOKUP = "pyspark.sql.worker.lookup_data_sources"
 
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """A JVM that has run out of memory goes on with threads that have ended; a new process resumes from the checkpoint."""
@@ -280,3 +283,15 @@ def register_source(session: SparkSession, source: type[DataSource]) -> None:
     """
     session.createDataFrame([], StructType())
     session.dataSource.register(source)
+    _end_lookup(session)
+
+
+def _end_lookup(session: SparkSession) -> None:
+    """End the processes in which Spark has looked for data sources in Python's path; it does so once, before the first.
+
+    They would wait for more until Spark closes their connection, and print a traceback then.
+    """
+    java = cast(JVMView, session.sparkContext._jvm)
+    for process in java.java.lang.ProcessHandle.current().children().toList():
+        if _LOOKUP in process.info().commandLine().orElse(""):
+            process.destroy()

@@ -91,6 +91,10 @@ _WHOLE = {
     EventType.USER_LOGIN: "logged in",
     EventType.USER_LOGOUT: "logged out",
 }
+_MEANS = {
+    EventType.ENTITY_SOFT_DELETED: "it can be restored until somebody deletes it permanently",
+    EventType.ENTITY_DELETED: "it cannot be restored",
+}
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
 _FATES = {"created": "created", "softDeleted": "deleted", "deleted": "permanently deleted", "restored": "restored"}
@@ -134,7 +138,8 @@ def event_text(
         lines = _change_lines(described, event.entity or {}, zone)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or _headline(event, asset, lines)
-    lines = [*lines, *failure_lines(failure, zone)] if failure else lines
+    lines = _whole_lines(event, lines)
+    lines = sorted((*lines, *failure_lines(failure, zone)), key=_rank_of) if failure else lines
     return EventText(asset, headline, lines, why_text(event, reasons))
 
 
@@ -149,6 +154,13 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
         return report_text(asset, summary)
     more_count = sum(not line.label for line in lines) - 1
     return f"{asset.name}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
+
+
+def _whole_lines(event: ChangeEvent, lines: list[ChangeLine]) -> list[ChangeLine]:
+    """Return the lines below a headline: without a report's own, where facts follow it; with what a deletion means."""
+    if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label:
+        return lines[1:]
+    return [*lines, ChangeLine(_MEANS[event.event_type])] if event.event_type in _MEANS else lines
 
 
 def _rank_of(line: ChangeLine) -> Rank:

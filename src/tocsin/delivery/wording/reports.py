@@ -16,7 +16,7 @@ from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
-from tocsin.model.change import ALERT_INCIDENT, DESTINATION, LAG, SUITE_SUMMARY, VIOLATION, ChangeEvent
+from tocsin.model.change import ALERT_INCIDENT, DESTINATION, LAG, SILENCE, SUITE_SUMMARY, VIOLATION, ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
@@ -25,7 +25,7 @@ RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
-_FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, VIOLATION})
+_FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, SILENCE, VIOLATION})
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
@@ -162,6 +162,14 @@ def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> 
     if (took_ms := took_ms_of(new)) is not None:
         yield from _fact("took", span_text(took_ms))
     yield from _earlier_lines(old, "executionStatus", zone)
+
+
+def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield for how long an entity has reported no success, and since when."""
+    for asked_ms in _moments(silence.get("withoutSuccess")):
+        yield ChangeLine(f"no success for {span_text(asked_ms)}", rank=Rank.REPORTED)
+    for since_ms in _moments(silence.get("since")):
+        yield from _fact("since", moment_text(since_ms, zone))
 
 
 def took_ms_of(run: Document) -> int | None:
@@ -322,6 +330,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     ALERT_INCIDENT: _single_line(_alert_incident_line),
     DESTINATION: _destination_lines,
     LAG: _single_line(_lag_line),
+    SILENCE: _silence_lines,
     VIOLATION: _single_line(_violation_line),
 }
 """What says a report in words, by the field that holds it."""

@@ -106,9 +106,9 @@ def _signature(section: Section, members: Members) -> Block:
     mentioned = [members.get(one.user_id or "") for one in section.owners]
     elements = [_text(section.byline, TEXT_LIMIT), _moment(section)]
     if not any(mentioned):
-        elements += [_text(section.owned_by.removeprefix("; "), TEXT_LIMIT)] if section.owned_by else []
+        elements += [_text(f"· {section.owned_by.removeprefix('; ')}", TEXT_LIMIT)] if section.owned_by else []
         return {"type": "context", "elements": elements}
-    elements.append(_text(OWNED_BY.strip("; "), TEXT_LIMIT))
+    elements.append(_text(f"· {OWNED_BY.strip('; ')}", TEXT_LIMIT))
     for owner, member in zip(section.owners, mentioned, strict=True):
         mention = {"type": "mrkdwn", "text": f"<@{member}>", "verbatim": True}
         elements.append(mention if member else _text(owner.text, TEXT_LIMIT))

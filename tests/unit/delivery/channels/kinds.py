@@ -1,0 +1,175 @@
+"""The kinds of event that people get messages about, one event of each, for golden messages and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.delivery.channels.samples import EVENTS, OWNERS, PASSED, TEST
+from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
+from tests.unit.delivery.wording.test_threads import POSTED, task
+from tests.unit.delivery.wording.test_threads import event as thread_event
+
+from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN
+from tocsin.model.change import (
+    ALERT_INCIDENT,
+    DESTINATION,
+    LAG,
+    SILENCE,
+    SUITE_SUMMARY,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
+
+AT_MS = 1_760_000_000_000
+ORDERS = {
+    "id": TEST["id"],
+    "name": "orders",
+    "owners": OWNERS,
+    "columns": [
+        {"name": "status", "dataType": "INT", "dataTypeDisplay": "int"},
+        {"name": "total", "dataType": "DECIMAL", "precision": 12, "scale": 2},
+    ],
+}
+PIPELINE = {"id": TEST["id"], "name": "load_orders", "owners": OWNERS}
+RAN = {"executionStatus": "Successful", "timestamp": AT_MS - 86_400_000, "endTime": AT_MS - 86_400_000 + 600_000}
+BROKE = {
+    "executionStatus": "Failed",
+    "timestamp": AT_MS,
+    "endTime": AT_MS + 2_400_000,
+    "error": {"message": "could not connect to warehouse"},
+    "taskStatus": [{"name": "extract", "executionStatus": "Successful"}, {"name": "load", "executionStatus": "Failed"}],
+}
+LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
+
+
+def _of_orders(described: ChangeDescription | None, **fields: Any) -> ChangeEvent:
+    return change_event(described, entity=ORDERS, **fields)
+
+
+def _of_test(described: ChangeDescription) -> ChangeEvent:
+    fqn = "acme.shop.public.orders.email.email_not_null"
+    return change_event(described, entity_type="testCase", entity_fully_qualified_name=fqn, entity=TEST)
+
+
+def _of_run(described: ChangeDescription) -> ChangeEvent:
+    return change_event(
+        described, entity_type="pipeline", entity_fully_qualified_name="airflow.load_orders", entity=PIPELINE
+    )
+
+
+def _both(*changes: tuple[str, object, object]) -> ChangeDescription:
+    return ChangeDescription(
+        fields_updated=tuple(FieldChange(name=name, old_value=old, new_value=new) for name, old, new in changes)
+    )
+
+
+KINDS: dict[str, ChangeEvent] = {
+    "failed_test": EVENTS["test_failure"],
+    "aborted_test": _of_test(
+        update_of(RESULT, PASSED, {"testCaseStatus": "Aborted", "timestamp": AT_MS, "result": "timed out"})
+    ),
+    "first_result": _of_test(addition_of(RESULT, PASSED)),
+    "recovered_test": EVENTS["recovery"],
+    "failed_run": _of_run(update_of(RUN, RAN, BROKE)),
+    "recovered_run": _of_run(update_of(RUN, BROKE, RAN | {"timestamp": AT_MS + 3_600_000})),
+    "failed_suite": _of_orders(
+        addition_of(
+            SUITE_SUMMARY,
+            {
+                "status": "Failed",
+                "failed": 1,
+                "success": 9,
+                "testCaseResultSummary": [
+                    {"status": "Failed", "testCase": {"name": "email_not_null"}, "table": {"name": "orders"}}
+                ],
+            },
+        ),
+        event_type=EventType.TEST_SUITE_RUN_COMPLETED,
+    ),
+    "test_incident": _of_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
+    "alert_incident": _of_orders(
+        addition_of(
+            ALERT_INCIDENT,
+            {"name": "INC-7", "status": "acknowledged", "alert": {"name": "Quality"}, "comment": "looking"},
+        ),
+        event_type=EventType.ALERT_INCIDENT_UPDATED,
+    ),
+    "stale": _of_orders(
+        addition_of(SILENCE, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
+        event_type=EventType.SLA_VIOLATION,
+    ),
+    "freshness": _of_orders(None, event_type=EventType.FRESHNESS_VIOLATION),
+    "deleted": _of_orders(update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED),
+    "permanently_deleted": _of_orders(None, event_type=EventType.ENTITY_DELETED),
+    "restored": _of_orders(update_of("deleted", True, False), event_type=EventType.ENTITY_RESTORED),
+    "created": _of_orders(None, event_type=EventType.ENTITY_CREATED),
+    "column_removed": _of_orders(deletion_of("columns", [{"name": "cart_id", "dataType": "BIGINT"}])),
+    "column_retyped": _of_orders(
+        _both(
+            ("columns.status.dataType", "VARCHAR", "INT"),
+            ("columns.status.dataLength", 16, None),
+            ("columns.status.dataTypeDisplay", "varchar(16)", "int"),
+        )
+    ),
+    "precision_raised": _of_orders(update_of("columns.total.precision", 10, 12)),
+    "column_added": _of_orders(addition_of("columns", [{"name": "gift_note", "dataType": "TEXT"}])),
+    "constraint": _of_orders(update_of("columns.status.constraint", "NULL", "NOT_NULL")),
+    "many_changes": _of_orders(
+        ChangeDescription(
+            fields_added=(FieldChange(name="columns", new_value=[{"name": "gift_note", "dataType": "TEXT"}]),),
+            fields_updated=(
+                FieldChange(name="description", old_value="Orders.", new_value="Every order placed in the shop."),
+                FieldChange(name="columns.status.dataType", old_value="VARCHAR", new_value="INT"),
+            ),
+            fields_deleted=(FieldChange(name="columns", old_value=[{"name": "cart_id", "dataType": "BIGINT"}]),),
+        )
+    ),
+    "renamed": _of_orders(update_of("name", "orders_old", "orders")),
+    "display_name": _of_orders(addition_of("displayName", "Orders of the shop")),
+    "owner_added": _of_orders(addition_of("owners", [OWNERS[0]])),
+    "owner_removed": _of_orders(deletion_of("owners", [OWNERS[1]])),
+    "tag_added": _of_orders(addition_of("columns.status.tags", [LABEL])),
+    "tier": _of_orders(
+        ChangeDescription(
+            fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "Tier.Tier1"}]),),
+            fields_deleted=(FieldChange(name="tags", old_value=[{"tagFQN": "Tier.Tier3"}]),),
+        )
+    ),
+    "domain": _of_orders(addition_of("domains", [{"type": "domain", "name": "Shop", "fullyQualifiedName": "Shop"}])),
+    "description": _of_orders(update_of("description", "Orders.", "Every order placed in the shop.")),
+    "column_description": _of_orders(addition_of("columns.status.description", "placed, paid, sent, returned")),
+    "custom_property": _of_orders(update_of("extension.costCenter", "A-1", "B-2")),
+    "deprecated": _of_orders(addition_of("entityStatus", "Deprecated")),
+    "retention": _of_orders(update_of("retentionPeriod", "P30D", "P90D")),
+    "structured_value": _of_orders(
+        update_of("tablePartition", None, {"columns": [{"columnName": "day", "intervalType": "TIME-UNIT"}]})
+    ),
+    "refused_access": EVENTS["policy_violation"],
+    "conversation": thread_event("threadCreated"),
+    "reply": thread_event("postCreated", POSTED),
+    "task": EVENTS["task"],
+    "task_resolved": thread_event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]')),
+    "announcement": thread_event(
+        "threadCreated", announcement={"description": "Moves on Friday.", "startTime": AT_MS, "endTime": AT_MS + 60_000}
+    ),
+    "failing_destination": change_event(
+        addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 3, "percent": 50}),
+        event_type=EventType.DESTINATION_FAILING,
+        entity_type="eventsubscription",
+        entity_fully_qualified_name="Orders",
+        entity={"id": TEST["id"], "name": "Orders"},
+    ),
+    "lag": change_event(
+        addition_of(LAG, {"reader": "queue a", "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}),
+        event_type=EventType.LAG_EXCEEDED,
+        entity_type="eventsubscription",
+        entity_fully_qualified_name="EventLag",
+        entity={"id": TEST["id"], "name": "EventLag"},
+    ),
+    "log_in": change_event(
+        None, event_type=EventType.USER_LOGIN, entity_type="user", entity={"id": TEST["id"], "name": "jane.smith"}
+    ),
+}
+"""By a name of each kind."""

@@ -16,6 +16,7 @@ from tests.contract.standards import ROOT, SCHEMAS
 from tests.serving import Json
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE
+from tocsin.model.breaking import BreakingKind
 from tocsin.model.change import EventType
 from tocsin.model.channels import WORDED
 
@@ -176,7 +177,19 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
     texts = dict.fromkeys(("category", "operation", "target", "text"), "text")
     shapes["semanticChange"] = {"fields": {**texts, "value": "any"}, "required": list(texts)}
     semantic_changes = {"list": {"use": "semanticChange"}}
-    shapes["changeEvent"]["fields"] |= {"userId": "text", "idempotencyKey": "text", "semanticChanges": semantic_changes}
+    values = dict.fromkeys(("field", "before", "after", "text"), "text")
+    shapes["breakingReason"] = {
+        "fields": {"kind": {"enum": sorted(BreakingKind)}, **values},
+        "required": ["kind", "text"],
+    }
+    shapes["changeEvent"]["fields"] |= {
+        "userId": "text",
+        "idempotencyKey": "text",
+        "semanticChanges": semantic_changes,
+        "breaking": "boolean",
+        "breakingReasons": {"list": {"use": "breakingReason"}},
+    }
+    shapes["entityHistory"]["fields"]["breaking"] = {"list": {"list": {"use": "breakingReason"}}}
     shapes["entityHistory"]["fields"]["words"] = {"list": {"list": "text"}}
     shapes["createPersonalToken"]["fields"]["password"] = "text"
     shapes["personalAccessToken"]["fields"] |= {

@@ -29,6 +29,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.ingest.records import RefusedRecord, TopicRecord
+from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Outcome
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
@@ -140,7 +141,7 @@ def test_the_example_of_each_message_is_one(messages: Messages) -> None:
 
 @pytest.fixture
 def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> list[LoggedEvent]:
-    """The events of a first start, a table, a change of it and its deletion, and one of every type besides."""
+    """The events of a first start, a table, a change of it and its deletion, one of every type and others besides."""
     patch = [{"op": "add", "path": "/description", "value": "Text"}]
     patch_type = {"Content-Type": "application/json-patch+json"}
     administrator.patch(f"/tables/{orders['id']}", json=patch, headers=patch_type).raise_for_status()
@@ -150,7 +151,9 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
     of_types = [LoggedEvent(9_000 + number, change_event(event_type=kind), {}) for number, kind in enumerate(EventType)]
     wide_event = change_event(entity={"name": "wide", "description": "x" * 300_000}, domains=("a", change_event().id))
     nobody_event = change_event(None, user_id="system", user_name=None, entity_fully_qualified_name=None, entity=None)
-    return [*events, *of_types, LoggedEvent(9_900, wide_event, {}), LoggedEvent(9_901, nobody_event, {})]
+    reasons = (BreakingReason(kind=BreakingKind.FIELD_REMOVED, field="columns.email"),)
+    further = [wide_event, nobody_event, change_event(breaking_reasons=reasons)]
+    return [*events, *of_types, *(LoggedEvent(9_900 + at, event, {}) for at, event in enumerate(further))]
 
 
 @pytest.mark.parametrize("payload_format", list(EVENT_FORMATS))
@@ -214,7 +217,7 @@ async def test_requests_of_webhooks_are_as_the_document_says(
 def test_headers_that_no_destination_can_set_are_in_the_document() -> None:
     of_http = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
     described = {name.lower() for name in (*WEBHOOK_HEADERS, *SIGNATURES)}
-    assert OWN_HEADERS - of_http == described | {"link", "content-encoding"}
+    assert OWN_HEADERS - of_http == described | {"link", "content-encoding", "x-tocsin-breaking"}
 
 
 async def test_challenges_are_as_the_document_says(messages: Messages) -> None:

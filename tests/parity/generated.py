@@ -108,7 +108,9 @@ _leaf = st.one_of(
     st.sampled_from(["olderThan('7s')", "firstFailure()", "resolved()", "noSuccessFor({'1s','7s'})"]),
     st.sampled_from(["matchStatusTransition('a','Failed')", "matchStatusInARow({'a','Failed'}, {1,7})"]),
     st.sampled_from(["user.follows(entity)", "user.isMemberOf('a')"]),
-    st.sampled_from(["isBot()", "isBot", "true", "false", "entity.extension.x", "entity.extension.x.contains(7)"]),
+    st.sampled_from(
+        ["isBot()", "isBot", "breaking()", "true", "false", "entity.extension.x", "entity.extension.x.contains(7)"]
+    ),
 )
 
 

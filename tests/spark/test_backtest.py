@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -481,3 +482,20 @@ def test_events_before_a_rename_match_what_is_called_otherwise_now(company: Smal
         matched.append(matches_in(ran(company, parts, stored_alert(company, "secret")))[0])
     company.describe("orders", "at last")
     assert [*matched, matches_in(ran(company, parts, stored_alert(company, "secret")))[0]] == [2, 3, 4]
+
+
+def test_breaking_changes_are_found_in_segments_that_an_earlier_release_wrote(
+    company: SmallCompany, parts: BacktestParts
+) -> None:
+    key = Key.by_id(company.ids["orders"])
+    company.writes.patch("table", key, [{"op": "remove", "path": "/columns/0"}], actor=SYSTEM)
+    company.alert("broken", [OWNERS_MAIL], "breaking()", resources=("table",))
+    alert = stored_alert(company, "broken")
+    of_log = ran(company, parts, alert)["matched"]
+    grow(parts.history)
+    as_written = ran(company, parts, alert)["matched"]
+    files = list(Path(parts.history.place.root).rglob("*.parquet"))
+    for file in files:
+        pq.write_table(pq.ParquetFile(file).read().drop_columns(["is_breaking"]), file)
+    assert files
+    assert (of_log, as_written, ran(company, parts, alert)["matched"]) == (1, 1, 1)

@@ -79,7 +79,12 @@ COMMANDS = (
         USE,
         "Explain who was notified of a change and why, or why not: rule by rule, person by person.",
     ),
-    Command("history", "history", USE, "List the versions of an entity, newest first: time, author, changes."),
+    Command(
+        "history",
+        "history",
+        USE,
+        "List the versions of an entity, newest first, and what breaks readers.",
+    ),
     Command("diff", "history", USE, "Show the differences between two versions, field by field."),
     Command(
         "rollback",

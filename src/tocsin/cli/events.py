@@ -41,6 +41,7 @@ def tail(
     *,
     since: Annotated[str, typer.Option(help="Where to begin: now, start, an offset, 2h ago, or a date.")] = "now",
     once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
+    breaking: Annotated[bool, typer.Option("--breaking", help="Only changes that break who reads the asset.")] = False,
     as_json: AsJson = False,
     rdf_format: Annotated[
         RdfFormat | None,
@@ -54,12 +55,14 @@ def tail(
     """
     if rdf_format is not None and as_json:
         raise InvalidInput("give either --json or --format", field="format")
+    if rdf_format is not None and breaking:
+        raise InvalidInput("give either --breaking or --format", field="format")
     with Client() as client:
         start = _start_of(client, since)
         if rdf_format is not None:
             _print_documents(client, start, rdf_format, once=once)
             return
-        for change in _changes(client, start, once=once):
+        for change in _changes(client, start, breaking=breaking, once=once):
             _show(change, as_json=as_json)
 
 
@@ -116,11 +119,11 @@ class _Start:
     since_ms: int | None = None
 
 
-def _changes(client: Client, start: _Start, *, once: bool) -> Iterator[Change]:
-    """Yield every change from ``start`` on; at the end of the log, stop or wait for more."""
+def _changes(client: Client, start: _Start, *, breaking: bool, once: bool) -> Iterator[Change]:
+    """Yield every change from ``start`` on, or every breaking one; at the end of the log, stop or wait for more."""
     offset = start.offset
     while True:
-        piece = client.read_log(offset, limit=_SLICE, timestamp=start.since_ms)
+        piece = client.read_log(offset, limit=_SLICE, timestamp=start.since_ms, breaking=breaking or None)
         yield from piece.changes
         if piece.end > offset:
             offset = piece.end
@@ -163,6 +166,8 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(f"{change.entity_type} ", style="cyan")
     line.append(change.entity_name, style="bold")
     line.append(f"  {change.change_type}")
+    if change.is_breaking:
+        line.append(f"  BREAKING: {'; '.join(change.breaking_reasons)}", style="yellow")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")
     console().print(line, soft_wrap=True)

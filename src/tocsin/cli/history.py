@@ -12,7 +12,7 @@ import typer
 
 from tocsin.cli.assets import OfType, find_entity
 from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
-from tocsin.client import Change, Client
+from tocsin.client import Change, Client, Entity
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -27,15 +27,19 @@ _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """List the versions of an entity, newest first: time, author, changes.
+    """List the versions of an entity, newest first, and what breaks readers.
 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
         stored = find_entity(client, entity, entity_type)
         versions = client.versions(stored.entity_type, stored.id)
-    documents = [version.document for version in versions]
-    show_rows(map(_row, documents), answer=documents, as_json=as_json)
+    is_any_breaking = any(version.breaking_reasons for version in versions)
+    show_rows(
+        (_row(version, shows_reasons=is_any_breaking) for version in versions),
+        answer=[version.document for version in versions],
+        as_json=as_json,
+    )
 
 
 def diff(
@@ -58,6 +62,8 @@ def diff(
         show_json(change)
     else:
         _show(change, is_full=full or not sys.stdout.isatty())
+        for reason in change["breakingReasons"]:
+            typer.echo(f"Breaking: {reason['text']}.")
 
 
 def rollback(
@@ -88,7 +94,8 @@ def rollback(
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
 
-def _row(document: Document) -> Document:
+def _row(version: Entity, *, shows_reasons: bool) -> Document:
+    document = version.document
     event_type = "entityUpdated" if document.get("changeDescription") else "entityCreated"
     change = Change({"eventType": event_type, "changeDescription": document.get("changeDescription")})
     return {
@@ -96,6 +103,7 @@ def _row(document: Document) -> Document:
         "when": moment_text(int(document["updatedAt"])),
         "who": document.get("updatedBy", ""),
         "what": change.change_type,
+        **({"breaking": "; ".join(version.breaking_reasons)} if shows_reasons else {}),
     }
 
 

@@ -6,7 +6,7 @@ Keys that a view does not name are available as attributes: ``table.columns``, `
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,10 +22,14 @@ _NAMED_MEMBERS = 3
 
 @dataclass(frozen=True)
 class Entity:
-    """A catalogued entity as the server described it."""
+    """A catalogued entity, or a version of it, as the server described it.
+
+    ``breaking_reasons`` say why a version breaks who relied on the one before.
+    """
 
     entity_type: str
     document: Document
+    breaking_reasons: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -52,6 +56,17 @@ class Entity:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+
+def reason_texts(reasons: Iterable[Document]) -> tuple[str, ...]:
+    """Return reasons in words."""
+    return tuple(str(reason["text"]) for reason in reasons)
+
+
+def versions_in(entity_type: str, texts: Sequence[str], reasons: Sequence[Iterable[Document]]) -> tuple[Entity, ...]:
+    """Return the versions in these texts, each with the reasons why it breaks who relied on the one before."""
+    versions = zip(texts, map(reason_texts, reasons), strict=True)
+    return tuple(Entity(entity_type, json.loads(text), words) for text, words in versions)
 
 
 @dataclass(frozen=True)
@@ -96,6 +111,16 @@ class Change:
             return _WORDS.get(self.event_type, self.event_type)
         unnamed_count = len(change_texts) - _NAMED_CHANGES
         return ", ".join(change_texts[:_NAMED_CHANGES]) + (f" and {unnamed_count} more" if unnamed_count > 0 else "")
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether it breaks who reads what changed."""
+        return self.event.get("breaking") is True
+
+    @property
+    def breaking_reasons(self) -> tuple[str, ...]:
+        """Why it does, in words."""
+        return reason_texts(self.event.get("breakingReasons") or ())
 
     @property
     def event_type(self) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice
+from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice, versions_in
 from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Pages, pages_of, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -87,9 +87,9 @@ def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return every version of an entity, newest first; of one that was deleted for good, too."""
 
     def read(answer: Document) -> tuple[Entity, ...]:
-        return tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"])
+        return versions_in(entity_type, answer["versions"], answer["breaking"])
 
-    return ApiCall("GET", _path(entity_type, entity_id, "versions"), read)
+    return ApiCall("GET", _path(entity_type, entity_id, "versions"), read, {"words": "true"})
 
 
 def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:

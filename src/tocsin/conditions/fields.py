@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents
+from tocsin.conditions.breaking import IS_BREAKING, reasons_of_event
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduce_change
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, suffixes, unquote
@@ -108,6 +109,7 @@ _ROWS = (
     Field("userName", Kind.TEXT, "name of the actor", _EVENT),
     Field("userId", Kind.TEXT, "id of the actor", _EVENT),
     Field("isBot", Kind.BOOLEAN, "whether the actor is a bot"),
+    Field(IS_BREAKING, Kind.BOOLEAN, "whether the change breaks who reads the asset"),
     Field("timestamp", Kind.NUMBER, "time of the event, epoch milliseconds UTC", _EVENT, stored_as="timestamp_ms"),
     Field("previousVersion", Kind.NUMBER, "version before the change", _EVENT, scale=1),
     Field("currentVersion", Kind.NUMBER, "version after the change", _EVENT, scale=1),
@@ -251,6 +253,8 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         return (float(logged.offset),)
     attribute = FIELDS[name].attribute
     value = getattr(logged.event, attribute) if attribute else logged.derived.get(name)
+    if value is None and name == IS_BREAKING:  # an event of an earlier release
+        value = bool(reasons_of_event(logged.event))
     if value is None:
         return ()
     if isinstance(value, list | tuple):
@@ -305,6 +309,7 @@ def derive(
         REPORTED_AT: reported_at_ms,
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
+        IS_BREAKING: bool(reasons_of_event(event)),
         "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
         "threadType": kind(event) if is_thread else None,

@@ -23,7 +23,10 @@ _KEYS_OF_FIELD = {
     "testSuites": ("testSuites",),
 }
 _WITHOUT_REFERENCES = frozenset(
-    "isBot tags tier testStatus pipelineStatus testedEntityFqn threadType mentions unchangedFor reportedAt".split()
+    (
+        "isBot isBreaking tags tier testStatus pipelineStatus testedEntityFqn threadType mentions unchangedFor "
+        "reportedAt"
+    ).split()
 ) | {PLACE}
 """Fields worked out from an event that say nothing of what it refers to."""
 _OF_CHANGES = frozenset(

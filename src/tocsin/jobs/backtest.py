@@ -36,7 +36,7 @@ from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription, alert_of
-from tocsin.spark.lake import part, status_events
+from tocsin.spark.lake import judged_events, part, status_events
 from tocsin.spark.match import Index, index_of, matches, one_row_per_pair, with_skipped_alerts
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -97,6 +97,8 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     report(done_count, total)
     for step in steps:
         events = part(history.session, history.place, step, run.window).coalesce(_cores(history.session))
+        if step.segments and run.asks_of_breaking:
+            events = judged_events(events)
         run.count(events, run.index, lambda: report(done_count, total))  # noqa: B023  called now
         done_count += step.event_count
         report(done_count, total)
@@ -152,6 +154,7 @@ class _Run:
         self.request, self.parts, self.viewer, self.tally = request, parts, viewer, BacktestTally()
         self.window = Window(request.since_ms, request.until_ms)
         self.index = index_of(between_reports([plan]))
+        self.asks_of_breaking = plan.asks_of_breaking
         self.at_reports = index_of(at_reports([plan])) if plan.asks_of_streaks else None
         self.alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
         self.held_back_matches = HeldBackMatches(parts.holding, self.alerts.facts.depending, self._hidden_assets)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import Field, PlainSerializer
 
+from tocsin.model.breaking import BreakingReason
 from tocsin.model.entity import Document, WireModel, version_to_wire
 
 Version = Annotated[Decimal, PlainSerializer(version_to_wire, return_type=float, when_used="json")]
@@ -75,6 +76,10 @@ OWN_FIELDS = frozenset(
     | {EDITOR_VIEW, LAG, ALERT_INCIDENT, SUITE_SUMMARY}
 )
 """Fields that only Tocsin's own events change, no document."""
+
+
+BREAKING_REASONS = "breakingReasons"
+"""The key under which the log keeps why an event breaks who reads its asset."""
 
 
 class EventType(StrEnum):
@@ -207,6 +212,8 @@ class ChangeEvent(WireModel):
 
     ``id`` is a UUIDv7. ``user_id`` is a UUID or the seed's literal ``system``. ``timestamp`` is epoch
     milliseconds UTC. ``entity`` is the whole document after the change (before it, for ``entityDeleted``).
+    ``breaking_reasons`` is ours: why the change breaks who reads the asset; None where it does not, or nobody has
+    judged it yet (``conditions/breaking.py``). Formats name the keys they have, and this one is only in ``tocsin``.
     """
 
     id: str
@@ -222,6 +229,7 @@ class ChangeEvent(WireModel):
     timestamp: int
     change_description: ChangeDescription | None = None
     entity: Document | None = Field(default=None)
+    breaking_reasons: tuple[BreakingReason, ...] | None = None
 
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
@@ -251,6 +259,8 @@ class ChangeEvent(WireModel):
             wire["changeDescription"] = self.change_description.as_wire()
         if self.entity is not None:
             wire["entity"] = self.entity
+        if self.breaking_reasons:
+            wire[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
         return wire
 
     def in_brief(self) -> ChangeEvent:

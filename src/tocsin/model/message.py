@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.model.alert_incident import OpenIncident
-from tocsin.model.change import ChangeEvent
+from tocsin.model.change import BREAKING_REASONS, ChangeEvent
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
@@ -146,6 +146,12 @@ class CarriedEvent:
     def event(self) -> ChangeEvent:
         """The event as a model."""
         return ChangeEvent.model_validate_json(self._text)
+
+    @property
+    def is_breaking(self) -> bool:
+        """Return whether the event was recorded as one that breaks who reads its asset."""
+        may_be = not self._text or f'"{BREAKING_REASONS}":' in self._text
+        return may_be and bool(self.event.breaking_reasons)
 
     def as_wire(self) -> Document:
         """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""

@@ -6,7 +6,7 @@ Next: ``flow/schedule/preferences.py`` applies them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,6 +36,9 @@ class Frequency(StrEnum):
     NEVER = "never"
 
 
+BREAKING = "breaking"
+"""The kind of changes that break who reads the asset, beside their categories."""
+
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
 
 
@@ -50,7 +53,8 @@ class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
     ``frequency`` is for changes of the categories that ``categories`` does not name
-    (``conditions/changes.KNOWN_CATEGORIES``). Digests come at ``digest_at``, weekly ones on Mondays.
+    (``conditions/changes.KNOWN_CATEGORIES``); ``BREAKING`` among them is of changes that break who reads the asset, of
+    whatever category, and alone decides about them. Digests come at ``digest_at``, weekly ones on Mondays.
     """
 
     timezone: str = "UTC"
@@ -59,9 +63,11 @@ class Preferences(WireModel):
     frequency: Frequency = Frequency.IMMEDIATE
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
 
-    def frequency_of(self, categories: Iterable[str]) -> Frequency:
+    def frequency_of(self, categories: Collection[str]) -> Frequency:
         """Return how often changes of these categories are notified: of several the soonest."""
-        frequencies = [self.categories.get(one, self.frequency) for one in categories]
+        if BREAKING in categories and BREAKING in self.categories:
+            return self.categories[BREAKING]
+        frequencies = [self.categories.get(one, self.frequency) for one in categories if one != BREAKING]
         return min(frequencies, key=_SOONEST_FIRST.__getitem__, default=self.frequency)
 
     def has(self, frequency: Frequency) -> bool:

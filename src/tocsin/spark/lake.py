@@ -7,22 +7,27 @@ Next: ``jobs/lake.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
+from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
 from tocsin.lake_files.address import files_at
 from tocsin.lake_files.port import LakeFiles, S3Access, segment_folder
+from tocsin.model.change import BREAKING_REASONS
 from tocsin.spark.lake_objects import Bucket, LakeSource, read_objects
+from tocsin.spark.log_columns import judge_breaking
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.spark.streaks import is_report, with_streak_facts
+from tocsin.spark.tasks import in_tasks
 
 VIEW = "change_events"
 """What the whole history is called in SQL."""
@@ -36,6 +41,7 @@ _CHANGE = "array<struct<name:string,oldValue:string,newValue:string>>"
 _DESCRIBED = (
     f"struct<fieldsAdded:{_CHANGE},fieldsUpdated:{_CHANGE},fieldsDeleted:{_CHANGE},previousVersion:decimal(10,1)>"
 )
+_REASONS = "array<struct<kind:string,field:string,before:string,after:string>>"
 _AS_THEY_ARE = (
     *("eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     *("previousVersion", "currentVersion", "userName", "userId"),
@@ -47,6 +53,8 @@ _VIEWED = {
     **{name: COLUMNS[name] for name in _AS_THEY_ARE},
     "timestamp": "timestamp_ms",
     "domains": "domains",
+    "isBreaking": COLUMNS[IS_BREAKING],
+    BREAKING_REASONS: "event",
     "changeDescription": "event",
     "entity": "event",
 }
@@ -152,6 +160,22 @@ def lake_events(
     return _within(events.select(*EVENTS.names), window)
 
 
+def judged_events(events: DataFrame) -> DataFrame:
+    """Return ``EVENTS`` with whether each breaks who reads its asset, also where an earlier release did not judge it.
+
+    One row per event, one task per partition; no shuffle. Takes what no other reader of the lake pays: Python looks at
+    every row.
+    """
+    return in_tasks(events, _judge_batches, EVENTS)
+
+
+def _judge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    place = EVENTS.names.index(COLUMNS[IS_BREAKING])
+    for batch in batches:
+        columns = dict(zip(EVENTS.names, batch.columns, strict=True))
+        yield batch.set_column(place, batch.schema.field(place), judge_breaking(batch.column(place), columns))
+
+
 def log_events(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of the log, as ``EVENTS``: one row per event."""
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("eventsPerPartition", _SHARE)
@@ -185,6 +209,8 @@ def _view_column(name: str) -> Column:
             return F.timestamp_millis("timestamp_ms")
         case "changeDescription":
             return F.from_json(F.get_json_object("event", "$.changeDescription"), _DESCRIBED)
+        case _ if name == BREAKING_REASONS:
+            return F.from_json(F.get_json_object("event", f"$.{BREAKING_REASONS}"), _REASONS)
         case "entity":
             return F.get_json_object("event", "$.entity")
         case _:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import json
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from tocsin.conditions.breaking import IS_BREAKING, MAY_BREAK, is_text_breaking
 from tocsin.conditions.fields import STORED, Field, Provenance
 from tocsin.spark.schema import EVENTS
 
@@ -24,6 +27,8 @@ LogRow = tuple[int, str, str]
 _ID = Field("id", STORED["entityId"].kind, "id of the event", Provenance.EVENT, stored_as="event_id")
 _OF_EVENT = (_ID, *(field for field in STORED.values() if field.provenance is Provenance.EVENT))
 _DERIVED = tuple(field for field in STORED.values() if field.provenance is not Provenance.EVENT)
+
+_BREAKING = STORED[IS_BREAKING].column
 
 _Columns = Mapping[str, pa.Array]
 
@@ -37,8 +42,28 @@ def to_arrow(log_rows: Sequence[LogRow]) -> pa.RecordBatch:
         **_columns_in(events, _OF_EVENT),
         **_columns_in(derived, _DERIVED),
     }
+    columns[_BREAKING] = judge_breaking(columns[_BREAKING], columns)
     schema = _schema()
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def judge_breaking(is_breaking: pa.Array, columns: Mapping[str, pa.Array]) -> pa.Array:
+    """Return whether events break who reads their assets; null is that of earlier releases, which did not judge it.
+
+    ``columns`` are those of ``EVENTS``, of the same events.
+    """
+    if not is_breaking.null_count:
+        return is_breaking
+    may_break = pc.and_(is_breaking.is_null(), pc.is_in(columns["entity_type"], _judged_types()))
+    texts = columns["event"].filter(may_break).to_pylist()
+    filled = pc.replace_with_mask(is_breaking, may_break, pa.array(map(is_text_breaking, texts), pa.bool_()))
+    return filled.fill_null(False)
+
+
+@cache
+def _judged_types() -> pa.Array:
+    """Return the types of entities whose changes are judged."""
+    return pa.array(sorted(set(chain.from_iterable(filter(None, MAY_BREAK.values())))), pa.string())
 
 
 def _columns_in(texts: Sequence[str], fields: Sequence[Field]) -> _Columns:

@@ -5,7 +5,7 @@ import { call } from "./api.js";
 
 const OFTEN = [["immediate", "at once"], ["daily", "once a day"], ["weekly", "on Mondays"], ["never", "never"]];
 const CATEGORIES = {
-  schema: "Schema", quality: "Tests and quality", run: "Pipeline runs", description: "Descriptions", tag: "Tags",
+  breaking: "Breaking changes", schema: "Schema", quality: "Tests and quality", run: "Pipeline runs", description: "Descriptions", tag: "Tags",
   owner: "Owners", usage: "Usage",
 };
 

@@ -17,6 +17,7 @@ CHANGE = {
     "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}, {"name": "note"}]}],
     "previousVersion": 0.1,
 }
+DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": []}
 VERSIONS = [
     {**ORDERS, "version": 0.2, "updatedAt": 1_700_000_000_000, "updatedBy": "ada", "changeDescription": CHANGE},
     {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
@@ -29,19 +30,28 @@ def orders(small_server: SmallServer) -> None:
 
 
 def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", f"{API}/t/versions", {"versions": [json.dumps(one) for one in VERSIONS]})
+    texts = [json.dumps(one) for one in VERSIONS]
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []]})
     lines = run("history", "a.orders").out.splitlines()
     assert [line.split()[:4] for line in lines[1:3]] == [
         ["0.2", "2023-11-14", "22:13:20", "ada"],
         ["0.1", "2020-09-13", "12:26:40", "bob"],
     ]
     assert lines[2].rstrip().endswith("created")
-    small_server.answer("GET", f"{API}/t/versions", {"versions": [json.dumps(one) for one in VERSIONS]})
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []]})
     assert json.loads(run("history", "a.orders", "--json").out) == VERSIONS
 
 
+def test_a_history_and_a_difference_say_what_breaks_readers(run: Run, small_server: SmallServer) -> None:
+    texts, reasons = [json.dumps(one) for one in VERSIONS], [{"kind": "fieldRemoved", "text": "column id removed"}]
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [reasons, []]})
+    assert "column id removed" in run("history", "a.orders").out
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"breaking": True, "breakingReasons": reasons})
+    assert "Breaking: column id removed." in run("diff", "a.orders", "0.1", "0.2").out
+
+
 def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", f"{API}/t/diff", CHANGE)
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE)
     output = run("diff", "a.orders", "0.1", "0.2").out
     assert small_server.requests[-1].query == {"from": "0.1", "to": "0.2"}
     for words in ("PII.Email", "id, note", "added", "removed", "…"):
@@ -49,7 +59,7 @@ def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -
 
 
 def test_what_is_too_long_for_a_line_is_shown_whole_where_it_is_piped(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", f"{API}/t/diff", CHANGE)
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE)
     lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
     at = lines.index("description changed:")
     assert lines[at : at + 3] == ["description changed:", "-a", f"+{'b' * 100}"]
@@ -60,7 +70,7 @@ def test_what_is_too_long_for_a_line_is_cut_on_a_terminal_unless_it_is_asked_for
     run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    small_server.answer("GET", f"{API}/t/diff", CHANGE, CHANGE)
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE, DIFFERENCE)
     cut = run("diff", "a.orders", "0.1", "0.2").out
     assert "b" * 100 not in cut
     assert "Long texts are shortened; use --full to see them in full." in cut

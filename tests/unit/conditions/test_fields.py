@@ -34,6 +34,7 @@ def test_every_derived_field_is_there_even_when_the_event_says_nothing() -> None
         "reportedAt": None,
         "testSuites": [],
         "isBot": False,
+        "isBreaking": False,
         "unchangedFor": None,
         "testedEntityFqn": None,
         "threadType": None,

@@ -41,6 +41,13 @@ def test_names_inside_the_document_and_the_changes_are_not_the_events() -> None:
     assert (columns["user_id"], columns["tags"], columns["domains"]) == ([None], [[]], [None])
 
 
+def test_events_of_earlier_releases_are_judged_and_others_taken_as_they_are() -> None:
+    removed = {"changeDescription": {"fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "a"}]}]}}
+    assert columns_of({}, removed, removed | {"entityType": "user"})["is_breaking"] == [False, True, False]
+    judged = json.dumps(DERIVED | {"isBreaking": False})
+    assert columns_of({}, removed, derived=judged)["is_breaking"] == [False, False]
+
+
 @pytest.mark.parametrize("version", [0.30000000000000004, 0.25, 12, 1e1])
 def test_versions_have_one_decimal_however_they_are_written(version: float) -> None:
     versions = columns_of({"previousVersion": version}, {})["previous_version"]

@@ -35,6 +35,7 @@ OWN_HEADERS = frozenset(
         "webhook-signature",
         "x-openmetadata-signature",
         "x-om-signature",
+        "x-tocsin-breaking",
         "x-tocsin-offset",
         "x-tocsin-reason",
     ]

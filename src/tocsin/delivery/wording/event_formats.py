@@ -15,9 +15,10 @@ from uuid import UUID
 import orjson
 
 from tocsin.clock import to_datetime
+from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import semantic_changes
 from tocsin.errors import InvalidInput
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
@@ -92,8 +93,15 @@ def as_default(event: Document, _source: str = "") -> Document:
 
 
 def as_tocsin(event: Document, _source: str = "") -> Document:
-    """Return the event in the default form and, as ``semanticChanges``, the meaning of each change."""
-    return {**as_default(event), "semanticChanges": semantic_changes(ChangeEvent.model_validate(event))}
+    """Return the event in the default form, the meaning of each change, and whether and why it breaks who reads it."""
+    change_event = ChangeEvent.model_validate(event)
+    return {**as_default(event), "semanticChanges": semantic_changes(change_event), **breaking_facts(change_event)}
+
+
+def breaking_facts(event: ChangeEvent) -> Document:
+    """Return whether an event breaks who reads its asset, and the reasons, each with its words."""
+    reasons = reasons_of_event(event)
+    return {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
 
 
 def as_upstream(event: Document, _source: str = "") -> Document:
@@ -120,7 +128,7 @@ def as_cloud_event(event: Document, source: str) -> Document:
 
 
 def cloud_attributes(event: Document, source: str) -> dict[str, str]:
-    """Return the attributes of the event as a CloudEvent 1.0."""
+    """Return the attributes of the event as a CloudEvent 1.0; one that breaks who reads the asset has another one."""
     return {
         "specversion": "1.0",
         "id": event["id"],
@@ -128,6 +136,7 @@ def cloud_attributes(event: Document, source: str) -> dict[str, str]:
         "type": f"org.open-metadata.{event['eventType']}",
         "subject": event.get("entityFullyQualifiedName") or event["entityId"],
         "time": to_datetime(event["timestamp"]).isoformat().replace("+00:00", "Z"),
+        **({BREAKING: "true"} if event.get(BREAKING_REASONS) else {}),
     }
 
 
@@ -147,6 +156,9 @@ def check_format(config: DestinationConfig, place: str) -> None:
         message = f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted"
         raise InvalidInput(message, field=f"{place}.payloadFormat")
 
+
+BREAKING = "breaking"
+"""The extension of CloudEvents that says that an event breaks who reads its asset."""
 
 FULL_EVENT, DATA_REFERENCE = "fullEvent", "dataref"
 """The keys of a thin event, and of a CloudEvent, that hold the address of the whole one."""

@@ -414,6 +414,12 @@ class Transaction(Protocol):
     def edges_of(self, entity_id: str) -> list[Edge]:
         """Return every lineage edge that leads from or to an entity, or whose data it moves."""
 
+    def read_by_others(self, entity_ids: Collection[str]) -> Collection[str]:
+        """Return the ids of those of these entities that something reads, or that move what something reads.
+
+        Readers that are deleted, or among these entities themselves, do not count.
+        """
+
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
 

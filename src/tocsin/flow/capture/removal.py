@@ -50,6 +50,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         record.transaction.remember_relations([entity.id for entity in (*affected, target)])
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))
+    record.read_ids = record.transaction.read_by_others([one.id for one in (target, *affected) if not one.is_deleted])
     deletion = record.ids.event()
     for entity in reversed(affected):
         _delete_one(record, entity, also_gone, deletion, hard=hard)

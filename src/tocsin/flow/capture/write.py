@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from tocsin.conditions.breaking import DELETED_WHILE_READ, breaking_reasons
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
@@ -20,7 +21,8 @@ from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hide_secrets
-from tocsin.flow.capture.version import is_breaking, next_version
+from tocsin.flow.capture.version import is_major_upstream, next_version
+from tocsin.model.breaking import BreakingReason
 from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_type import EntityType
@@ -107,7 +109,8 @@ class Rules:
 class Record:
     """What one actor writes at one moment in one transaction; ``events`` gathers what it makes, in order.
 
-    ``is_recorded``: the moment is one of a history, not now. ``origin``: the change was made elsewhere.
+    ``is_recorded``: the moment is one of a history, not now. ``origin``: the change was made elsewhere. ``read_ids``:
+    what is deleted although something reads it.
     """
 
     transaction: Transaction
@@ -120,6 +123,7 @@ class Record:
     events: list[CapturedEvent] = field(default_factory=list)
     is_recorded: bool = False
     origin: ChangeOrigin | None = None
+    read_ids: Collection[str] = ()
 
     @property
     def author(self) -> str:
@@ -166,7 +170,7 @@ class Record:
         followers; alone they make no version.
 
         ``since`` is the state from which the present version led here: the change then becomes part of that version,
-        unless it breaks consumers.
+        unless it is a major one.
         """
         size = self.bounds.check_size(fields, before=old.document)
         kind = ENTITY_TYPES[old.entity_type]
@@ -185,10 +189,13 @@ class Record:
             return self.note(old, beside) if beside else Written(old.document, None)
         if beside:
             difference = replace(difference, change=_join_changes(difference.change, beside))
-        breaking = is_breaking(old.entity_type, difference.change)
-        if since is not None and not breaking:
+        reasons = breaking_reasons(old.entity_type, difference.change, fields)
+        if event_type is EventType.ENTITY_SOFT_DELETED and old.id in self.read_ids:
+            reasons = (*reasons, DELETED_WHILE_READ)
+        is_major = bool(reasons) or is_major_upstream(old.entity_type, difference.change)
+        if since is not None and not is_major:
             return self._extend(old, fields, since, difference)
-        version = next_version(old.version, breaking=breaking)
+        version = next_version(old.version, is_major=is_major)
         description = difference.change.since(old.version)
         values, wire = _with_server_values(old, fields), description.to_wire()
         stamped = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
@@ -196,7 +203,7 @@ class Record:
         new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
         difference = Difference(description, difference.order)
-        return Written(stamped, self._event(event_type, old, new, difference))
+        return Written(stamped, self._event(event_type, old, new, difference, reasons))
 
     def _rearrange(self, old: Stored, fields: Document) -> Stored:
         """Store the members of an entity in another order, or its bookkeeping, which is no change."""
@@ -228,7 +235,7 @@ class Record:
 
     def revise(self, old: Stored, description: ChangeDescription) -> Written:
         """Make a version of what the document does not show, such as another secret."""
-        version = next_version(old.version, breaking=False)
+        version = next_version(old.version, is_major=False)
         description = description.since(old.version)
         fields = {key: value for key, value in old.document.items() if key != _INCREMENT}
         stamped = self._with_stamps(fields, version, changeDescription=description.to_wire())
@@ -241,7 +248,8 @@ class Record:
         self.transaction.erase(old)
         field_change = FieldChange(name="entity", old_value=_as_in_events(old.document))
         description = ChangeDescription(fields_deleted=(field_change,), previous_version=old.version)
-        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description)))
+        reasons = (DELETED_WHILE_READ,) if old.id in self.read_ids else ()
+        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description), reasons))
 
     def note(
         self,
@@ -273,7 +281,12 @@ class Record:
         }
 
     def _event(
-        self, event_type: EventType, old: Stored | None, new: Stored | None, difference: Difference
+        self,
+        event_type: EventType,
+        old: Stored | None,
+        new: Stored | None,
+        difference: Difference,
+        reasons: tuple[BreakingReason, ...] = (),
     ) -> ChangeEvent:
         subject = new or old
         assert subject is not None, "an event needs an entity"  # noqa: S101
@@ -292,6 +305,7 @@ class Record:
             timestamp=self.at_ms,
             change_description=difference.change,
             entity=_as_in_events(document),
+            breaking_reasons=reasons or None,
         )
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 
+from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import PLACE, has
 from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator, Present
 from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
-from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
+from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, fields_of, without_reports
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.actions import TYPES_NAMED, actions_by_resources
@@ -111,6 +112,11 @@ class Plan:
     def asks_of_streaks(self) -> bool:
         """Return whether it asks for something that depends on earlier reports (``flow/match/streak.py``)."""
         return self.node is not None and asks_of_streaks(self.node)
+
+    @property
+    def asks_of_breaking(self) -> bool:
+        """Return whether it asks whether the change breaks who reads the asset."""
+        return self.node is not None and any(IS_BREAKING in fields_of(leaf) for leaf in leaves(self.node))
 
     @property
     def opens_incidents(self) -> bool:

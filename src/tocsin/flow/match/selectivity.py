@@ -38,6 +38,7 @@ _BY_VALUE = {
     ("eventType", "entityCreated"): 0.1,
     ("entityType", "table"): 0.5,
     ("isBot", "true"): 0.5,
+    ("isBreaking", "false"): 0.98,
     ("isBot", "false"): 0.9,
 }
 _WORD = 1e-3

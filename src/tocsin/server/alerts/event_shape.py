@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
 from tocsin.delivery.wording.reasons import subject_of
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.thread import THREAD
@@ -45,6 +46,11 @@ _KEYS: Shape[EventView] = {
     "id": (TEXT, lambda entry: entry.event.id),
     "eventId": (TEXT, lambda entry: entry.event.id),
     "semanticChanges": (array(ref("SemanticChange")), lambda entry: semantic_changes(entry.event)),
+    "breaking": (FLAG, lambda entry: bool(reasons_of_event(entry.event))),
+    BREAKING_REASONS: (
+        array(ref("BreakingReason")),
+        lambda entry: [reason.as_json() for reason in reasons_of_event(entry.event)],
+    ),
     "eventType": (either(*EventType), lambda entry: entry.event.event_type.value),
     "entityType": (ENTITY_TYPE, lambda entry: entry.event.entity_type),
     "entityId": (TEXT, lambda entry: entry.event.entity_id),
@@ -52,6 +58,10 @@ _KEYS: Shape[EventView] = {
     "userName": (nullable(TEXT), lambda entry: entry.event.user_name),
     "timestamp": (TIME, lambda entry: entry.event.timestamp),
 }
+
+
+BREAKING_KEYS = ("breaking", BREAKING_REASONS)
+"""The keys that say whether, and why, an event breaks who reads its asset."""
 
 
 def event_shape(*keys: str) -> Shape[EventView]:
@@ -75,7 +85,7 @@ INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
     **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     **TITLE,
     **CHANGES,
-    **event_shape("semanticChanges"),
+    **event_shape("semanticChanges", *BREAKING_KEYS),
     "reasons": (array(ref("Reason")), lambda worded: [reason_json(one, worded.event) for one in worded.entry.reasons]),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),

@@ -23,7 +23,7 @@ from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
-from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
+from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, array, exact_object, nullable, ref
@@ -112,7 +112,7 @@ EVENT: Shape[Worded[LoggedEvent]] = {
     "offset": (COUNT, lambda worded: worded.entry.offset),
     **TITLE,
     **CHANGES,
-    **event_shape("semanticChanges", "eventType", "entityType", "entityId"),
+    **event_shape("semanticChanges", *BREAKING_KEYS, "eventType", "entityType", "entityId"),
     **event_shape("entityFullyQualifiedName", "userName", "timestamp"),
 }
 ALERT: Shape[AlertTrace] = {

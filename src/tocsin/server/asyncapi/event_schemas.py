@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tocsin.delivery.wording.event_formats import (
+    BREAKING,
     DATA_REFERENCE,
     DEFAULT_KEYS,
     FULL_EVENT,
@@ -19,7 +20,7 @@ from tocsin.delivery.wording.event_formats import (
 from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
+from tocsin.server.http.json_schema import FLAG, ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
 
 _ADDRESS: Document = {**URL, "description": "Address of the whole event, if it was too large; with a token."}
 _SCHEMAS: dict[str, Document] = {
@@ -41,6 +42,8 @@ _SCHEMAS: dict[str, Document] = {
     "idempotencyKey": {**ID, "description": "Id of the event: drop what you have seen."},
     "domains": array(ID),
     "semanticChanges": array(ref("SemanticChange")),
+    "breaking": {**FLAG, "description": "Whether the change breaks who reads the asset."},
+    "breakingReasons": array(ref("BreakingReason")),
     FULL_EVENT: _ADDRESS,
 }
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
@@ -63,20 +66,23 @@ _CLOUD_EVENT: Document = {
     "time": {"type": "string", "format": "date-time"},
 }
 
+BREAKING_ATTRIBUTE: Document = {"const": "true", "description": "The change breaks who reads the asset; else left out."}
+"""The attribute of a CloudEvent that breaks who reads the asset."""
+
 CLOUD_ATTRIBUTES = tuple(_CLOUD_EVENT)
 """The attributes that every event has as a CloudEvent."""
 
 EVENT_SCHEMAS: dict[str, Document] = {
     "default": _event([*DEFAULT_KEYS, "idempotencyKey", FULL_EVENT]),
     "seed": _event(SEED_KEYS, {"eventType": either(*sorted(SEED_TYPES)), "userId": ID}),
-    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", FULL_EVENT]),
+    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", "breaking", "breakingReasons", FULL_EVENT]),
     "openmetadata": _event(
         [*UPSTREAM_KEYS, "domains"],
         {"eventType": either(*_UPSTREAM_TYPES), "entity": {**TEXT, "description": "The entity as JSON."}},
     ),
     "cloudEvents": exact_object(
         {**_CLOUD_EVENT, "datacontenttype": {"const": "application/json"}, "data": ref("ChangeEvent.default")},
-        {DATA_REFERENCE: _ADDRESS},
+        {DATA_REFERENCE: _ADDRESS, BREAKING: BREAKING_ATTRIBUTE},
     ),
 }
 """Payloads by format, each in the same way as ``EVENT_FORMATS`` writes it."""

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import orjson
 
 from tocsin.delivery.wording.broker_headers import CLOUD_PREFIX, IDEMPOTENCY_HEADER, OFFSET_HEADER, RELAY_HEADER
-from tocsin.delivery.wording.event_formats import DATA_REFERENCE, EVENT_FORMATS, as_cloud_event
+from tocsin.delivery.wording.event_formats import BREAKING, DATA_REFERENCE, EVENT_FORMATS, as_cloud_event
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
-from tocsin.server.asyncapi.event_schemas import CLOUD_ATTRIBUTES
+from tocsin.server.asyncapi.event_schemas import BREAKING_ATTRIBUTE, CLOUD_ATTRIBUTES
 from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, exact_object, ref
 
 JSON = "application/json"
@@ -63,6 +63,7 @@ SIGNATURES: dict[str, Document] = {
 """Headers of a request to a destination with a secret."""
 
 _OTHER_HEADERS: dict[str, Document] = {
+    "X-Tocsin-Breaking": {"const": "true", "description": "An event in the body breaks who reads its asset."},
     "Content-Type": TEXT,
     "Content-Encoding": {"const": "gzip"},
     "Link": {**TEXT, "description": "Addresses of the whole events, where only parts of them are in the body."},
@@ -82,11 +83,12 @@ def broker_message(payload_format: str) -> Document:
         OFFSET_HEADER: {**_NUMBER_TEXT, "description": "Offset of the event in Tocsin's log; gaps are normal."},
         RELAY_HEADER: {**TEXT, "description": "Name of the relay."},
     }
-    thin = {} if is_cloud else {f"{CLOUD_PREFIX}{DATA_REFERENCE}": {**TEXT, "description": "The whole event."}}
+    optional = {DATA_REFERENCE: {**TEXT, "description": "The whole event."}, BREAKING: BREAKING_ATTRIBUTE}
+    further = {} if is_cloud else {f"{CLOUD_PREFIX}{name}": schema for name, schema in optional.items()}
     return {
         "title": f"Change event, format {payload_format}",
         "contentType": media,
-        "headers": exact_object(required, thin),
+        "headers": exact_object(required, further),
         "payload": ref(event_schema_name(payload_format)),
         "bindings": {"kafka": {"key": {"type": "string", "description": "Id of the entity.", "format": "uuid"}}},
         "examples": [{"payload": _example(payload_format)}],

@@ -94,6 +94,14 @@ ANSWERS: dict[str, Document] = {
         "description": "A change event, or, as `format` says, a CloudEvent with it.",
         "anyOf": [ref("ChangeEvent"), ref("CloudEvent")],
     },
+    "VersionDifference": exact_object(
+        {
+            **{key: array(ref("FieldChange")) for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")},
+            "previousVersion": NUMBER,
+            "breaking": FLAG,
+            "breakingReasons": array(ref("BreakingReason")),
+        }
+    ),
     "RolledBack": exact_object(
         {
             "dryRun": FLAG,
@@ -289,7 +297,13 @@ ANSWERS: dict[str, Document] = {
     "Taken": exact_object({}),
     "Unsubscribed": exact_object({"unsubscribed": array(TEXT)}),
     "Activity": exact_object(
-        {"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}
+        {
+            "event": ref("ChangeEvent"),
+            "title": TEXT,
+            "semanticChanges": array(ref("SemanticChange")),
+            "breaking": FLAG,
+            "breakingReasons": array(ref("BreakingReason")),
+        }
     ),
     "DestinationStatus": {
         "type": "object",

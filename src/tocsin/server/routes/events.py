@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
 from tocsin.clock import LATEST_MS
+from tocsin.conditions.breaking import MAY_BREAK, reasons_of_event
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_upstream
@@ -85,6 +86,7 @@ class EventQuery(QueryParameters):
     entity_types: _Csv = Field(default=None, description="Comma list of types of entities.")
     include_fields: _Csv = Field(default=None, description="Comma list of fields: only events that change one of them.")
     entity_id: UUID | None = Field(default=None, description="Id of an entity.")
+    breaking: bool | None = Field(default=None, description="Only events that break who reads the asset; or no such.")
     user_name: str | None = Field(default=None, max_length=300, description="Name of the person who made the changes.")
     after: int | None = Field(default=None, ge=0, le=2**62)
     offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = Field(
@@ -134,7 +136,7 @@ class EventQuery(QueryParameters):
     def _kinds(self) -> Kinds | None:
         kinds = self._upstream_kinds()
         events, entities = self._texts_of("event_type"), self._texts_of("entity_type")
-        if kinds is None and not events and not entities:
+        if kinds is None and not events and not entities and not self.breaking:
             return None
         kinds = dict.fromkeys(EventType) if kinds is None else kinds
         for name, text in events.items():
@@ -143,6 +145,8 @@ class EventQuery(QueryParameters):
         for name, text in entities.items():
             also = _types(text, name)
             kinds = {kind: _types_in_both(types, also) for kind, types in kinds.items()}
+        if self.breaking:
+            kinds = {kind: _types_in_both(types, MAY_BREAK[kind]) for kind, types in kinds.items() if kind in MAY_BREAK}
         return kinds
 
     def _texts_of(self, name: str) -> dict[str, str]:
@@ -178,7 +182,8 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
         return caller.parts.log.list_events(selection, limit=count, after=last.offset if last else start, through=end)
 
     def is_asked(entry: LoggedEvent) -> bool:
-        return _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
+        is_like_it = query.breaking is None or bool(reasons_of_event(entry.event)) == query.breaking
+        return is_like_it and _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
         visible = as_shown(caller.visibility, entries)

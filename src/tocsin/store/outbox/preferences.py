@@ -14,12 +14,13 @@ from typing import Any
 from sqlalchemy import Connection, Engine, exists, select, update
 
 from tocsin.chunks import chunks_of
+from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import Preferences
+from tocsin.model.preferences import BREAKING, Preferences
 from tocsin.model.subscription import Gathering
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
@@ -86,9 +87,13 @@ def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Itera
 
 
 def _categories(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the categories of the changes of each event."""
+    """Return the categories of the changes of each event, and ``BREAKING`` for one that breaks who reads the asset."""
     event_rows = rows_by_key(connection, select(_EVENT.id, _EVENT.derived), _EVENT.id, event_ids)
-    return {row.id: tuple(json.loads(row.derived).get("changeCategory") or ()) for row in event_rows}
+    derived = {row.id: json.loads(row.derived) for row in event_rows}
+    return {
+        event_id: (*(fields.get("changeCategory") or ()), *((BREAKING,) if fields.get(IS_BREAKING) else ()))
+        for event_id, fields in derived.items()
+    }
 
 
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:

@@ -14,13 +14,14 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
+from tocsin.conditions.breaking import reasons_of_event
 from tocsin.conditions.changes import changes_of
 from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.preferences import Frequency
+from tocsin.model.preferences import BREAKING, Frequency
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -128,6 +129,7 @@ class Permitted:
             if preferred is None or any(one.is_personal and one.subscription_id in critical for one in entry.reasons):
                 return None
             categories = sorted({one.category for one in changes_of(entry.event)})
+            categories += [BREAKING] if reasons_of_event(entry.event) else []
             if preferred.frequency_of(categories) is not Frequency.NEVER:
                 return None
             return OutcomeReason.MUTED, f"the recipient never wants changes of {', '.join(categories) or 'this kind'}"

@@ -13,6 +13,7 @@ from tests import seedschema
 from tests.unit.delivery.events import addition_of, change_event, dispatch
 
 from tocsin.delivery.channels.webhook.render import Body, bodies_of
+from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType
 
 SOURCE = "https://tocsin.acme.example"
@@ -65,6 +66,7 @@ def test_our_own_form_says_what_each_change_means() -> None:
     described = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
     body = rendered_body("tocsin", described=described)
     meanings = body.pop("semanticChanges")
+    assert (body.pop("breaking"), body.pop("breakingReasons")) == (False, [])
     assert body == rendered_body(described=described)
     assert meanings == [
         {
@@ -75,6 +77,30 @@ def test_our_own_form_says_what_each_change_means() -> None:
             "text": "tag PII.Sensitive added to column email",
         }
     ]
+
+
+BREAKING = (BreakingReason(kind=BreakingKind.TYPE_NARROWED, field="columns.a", before="TEXT", after="INT"),)
+
+
+def test_only_our_own_form_and_attributes_say_that_a_change_breaks_readers() -> None:
+    breaking = rendered_body("tocsin", breaking_reasons=BREAKING)
+    assert (breaking["breaking"], breaking["breakingReasons"]) == (
+        True,
+        [
+            {
+                "kind": "typeNarrowed",
+                "field": "columns.a",
+                "before": "TEXT",
+                "after": "INT",
+                "text": "column a narrowed: TEXT → INT",
+            }
+        ],
+    )
+    for payload_format in ("default", "seed", "openmetadata"):
+        assert rendered_body(payload_format, breaking_reasons=BREAKING) == rendered_body(payload_format)
+    cloud_event = rendered_body("cloudEvents", breaking_reasons=BREAKING)
+    assert cloud_event.pop("breaking") == "true"
+    assert cloud_event == rendered_body("cloudEvents")
 
 
 def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.version import is_breaking, next_version
+from tocsin.flow.capture.version import is_major_upstream, next_version
 from tocsin.model.entity import Document
 
 
@@ -24,22 +24,22 @@ def _struct_of(column: Document) -> Document:
     return _column("s", "STRUCT", children=[column])
 
 
-def _breaks(old: Document, new: Document, entity_type: str = "table") -> bool:
-    return is_breaking(entity_type, diff(entity_type, old, new))
+def _is_major(old: Document, new: Document, entity_type: str = "table") -> bool:
+    return is_major_upstream(entity_type, diff(entity_type, old, new))
 
 
 @pytest.mark.parametrize(
-    ("current", "breaking", "following"),
+    ("current", "is_major", "following"),
     [("0.1", False, "0.2"), ("0.9", False, "1.0"), ("0.2", True, "1.2"), ("1.9", True, "2.9"), ("16.1", False, "16.2")],
 )
-def test_the_minor_digit_is_kept_when_the_major_one_rises(current: str, breaking: bool, following: str) -> None:
-    assert next_version(Decimal(current), breaking=breaking) == Decimal(following)
+def test_the_minor_digit_is_kept_when_the_major_one_rises(current: str, is_major: bool, following: str) -> None:
+    assert next_version(Decimal(current), is_major=is_major) == Decimal(following)
 
 
 def test_versions_do_not_drift() -> None:
     version = Decimal("0.1")
     for _ in range(1000):
-        version = next_version(version, breaking=False)
+        version = next_version(version, is_major=False)
     assert version == Decimal("100.1")
 
 
@@ -56,9 +56,9 @@ def test_versions_do_not_drift() -> None:
 )
 def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document, new: Document | None) -> None:
     other_column = _column("rest")
-    assert _breaks(_table(old, other_column), _table(*([new] if new else []), other_column))
+    assert _is_major(_table(old, other_column), _table(*([new] if new else []), other_column))
     after = _column("s", "STRUCT", children=[*([new] if new else []), other_column])
-    assert _breaks(_table(_column("s", "STRUCT", children=[old, other_column])), _table(after))
+    assert _is_major(_table(_column("s", "STRUCT", children=[old, other_column])), _table(after))
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document,
 )
 def test_what_leaves_every_consumer_able_to_read_does_not_break(old: Document, new: Document) -> None:
     assert not diff("table", old, new).is_empty()
-    assert not _breaks(old, new)
+    assert not _is_major(old, new)
 
 
 def test_a_task_that_goes_breaks_nobody() -> None:
-    assert not _breaks({"tasks": [{"name": "a"}]}, {"tasks": []}, "pipeline")
+    assert not _is_major({"tasks": [{"name": "a"}]}, {"tasks": []}, "pipeline")
 
 
 def _topic(*fields: Document, **properties: Any) -> Document:
@@ -114,7 +114,7 @@ def _topic(*fields: Document, **properties: Any) -> Document:
     ],
 )
 def test_what_consumers_rely_on_breaks_them_when_it_goes(entity_type: str, old: Document, new: Document) -> None:
-    assert _breaks(old, new, entity_type)
+    assert _is_major(old, new, entity_type)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_what_consumers_rely_on_breaks_them_when_it_goes(entity_type: str, old: 
 )
 def test_what_consumers_do_not_rely_on_breaks_nobody(entity_type: str, old: Document, new: Document) -> None:
     assert not diff(entity_type, old, new).is_empty()
-    assert not _breaks(old, new, entity_type)
+    assert not _is_major(old, new, entity_type)

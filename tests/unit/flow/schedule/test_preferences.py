@@ -218,3 +218,13 @@ def test_any_combination_is_due_when_the_clocks_say(
     preferences = Preferences(timezone=zone, frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
     moment_ms = clock(zone).when(Clock.FIRST + timedelta(days=10), "00:00") + 60_000 * minute
     assert due_by_preference(preferences, moment_ms) == clock(zone).due_ms(preferences, moment_ms)
+
+
+def test_what_breaks_readers_is_a_kind_of_its_own_where_it_is_named() -> None:
+    plain = Preferences(frequency=Frequency.WEEKLY, categories={"schema": Frequency.DAILY})
+    at_once = plain.model_copy(update={"categories": {"schema": Frequency.DAILY, "breaking": Frequency.IMMEDIATE}})
+    muted = plain.model_copy(update={"categories": {"breaking": Frequency.NEVER, "schema": Frequency.IMMEDIATE}})
+    assert plain.frequency_of(("schema", "breaking")) is Frequency.DAILY
+    assert at_once.frequency_of(("schema", "breaking")) is Frequency.IMMEDIATE
+    assert at_once.frequency_of(("schema",)) is Frequency.DAILY
+    assert muted.frequency_of(("schema", "breaking")) is Frequency.NEVER

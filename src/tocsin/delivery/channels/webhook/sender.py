@@ -120,12 +120,17 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
     """Return the headers that say what is in a body."""
     first = body.entries[0]
     reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
+    is_breaking = any(entry.carried.is_breaking for entry in body.entries)
     links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
-    return {
-        "Idempotency-Key": body.id if is_array else first.carried.id,
-        "X-Tocsin-Offset": str(first.log_offset),
-        "X-Tocsin-Reason": _reason_line(reasons),
-    } | ({"Link": ", ".join(links)} if links else {})
+    return (
+        {
+            "Idempotency-Key": body.id if is_array else first.carried.id,
+            "X-Tocsin-Offset": str(first.log_offset),
+            "X-Tocsin-Reason": _reason_line(reasons),
+        }
+        | ({"X-Tocsin-Breaking": "true"} if is_breaking else {})
+        | ({"Link": ", ".join(links)} if links else {})
+    )
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

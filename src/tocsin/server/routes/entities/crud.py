@@ -7,6 +7,7 @@ in the other files of this package. Next: ``server/entities/response.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import orjson
 from fastapi import Query, Response
 
 from tocsin.clock import LATEST_MS
+from tocsin.conditions.breaking import reasons_of_version
 from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
@@ -145,17 +147,24 @@ def delete(
 def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
+    It also adds, as ``breaking``, why each version breaks who relied on the one before: no reasons where it does not.
+
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
     require_now(caller, kind, str(entity_id))
     all_versions = caller.parts.catalogue.versions(str(entity_id))
     versions = caller.visibility.visible_documents(all_versions)
     texts = [orjson.dumps(past(kind, one, caller)).decode() for one in versions]
-    descriptions = {"words": [version_lines(one) for one in versions]} if words else {}
+    descriptions = _descriptions_of(kind, versions) if words else {}
     return answer(
         {"entityType": kind.name, "versions": texts, **descriptions},
         headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
+
+
+def _descriptions_of(kind: EntityType, versions: Sequence[Document]) -> Document:
+    reasons = [[reason.as_json() for reason in reasons_of_version(kind.name, one)] for one in versions]
+    return {"words": [version_lines(one) for one in versions], "breaking": reasons}
 
 
 @router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}", is_linked=True))

@@ -12,12 +12,13 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Response
 
+from tocsin.conditions.breaking import breaking_reasons
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.access import Operation
-from tocsin.model.change import ChangeDescription
+from tocsin.model.change import BREAKING_REASONS, ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
@@ -82,9 +83,12 @@ def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_matc
     return answer(_account(kind, rolled_back, caller, dry_run=dry_run), headers=headers)
 
 
-@by_id_and_name(router.get, "/{entity_id}/diff", openapi_extra=answers("ChangeDescription"))
+@by_id_and_name(router.get, "/{entity_id}/diff", openapi_extra=answers("VersionDifference"))
 def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To = None) -> Response:
-    """Return the differences of versions ``from`` and ``to``; default: the newest two."""
+    """Return the differences of versions ``from`` and ``to``; default: the newest two.
+
+    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``.
+    """
     history = caller.parts.entities.history
     require_now(caller, kind, history.identify(kind.name, key))
     new = history.newest(kind.name, key) if to is None else history.version(kind.name, key, _number("to", to))
@@ -93,8 +97,11 @@ def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To =
     else:
         old = history.version(kind.name, key, _number("from", from_))
     old, new = caller.visibility.visible_documents([old, new])
-    change = diff(kind.name, old, new).since(Decimal(str(old["version"]))).to_wire()
-    return answer(change if may_edit(caller, kind, new) else change_without_secrets(change))
+    change = diff(kind.name, old, new).since(Decimal(str(old["version"])))
+    reasons = breaking_reasons(kind.name, change, new)
+    facts = {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
+    wire = change.to_wire()
+    return answer((wire if may_edit(caller, kind, new) else change_without_secrets(wire)) | facts)
 
 
 def _account(kind: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:

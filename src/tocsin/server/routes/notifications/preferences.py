@@ -12,12 +12,14 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import Preferences
+from tocsin.model.preferences import BREAKING, Preferences
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, answer
 from tocsin.server.routes.notifications.inbox import Owner
+
+_KINDS = (BREAKING, *KNOWN_CATEGORIES)
 
 router = DeclaredRoutes(prefix="/users/{user_id}/preferences", tags=["inbox"])
 
@@ -40,9 +42,8 @@ def _parse_preferences(body: Document) -> Preferences:
     preferences = parse_as(Preferences, body)
     check_zone(preferences.timezone, field="timezone")
     for name in preferences.categories:
-        if name not in KNOWN_CATEGORIES:
-            valid_categories = ", ".join(KNOWN_CATEGORIES)
-            message = f"{name!r} is not a category of changes ({valid_categories}){hint(name, KNOWN_CATEGORIES)}"
+        if name not in _KINDS:
+            message = f"{name!r} is not a category of changes ({', '.join(_KINDS)}){hint(name, _KINDS)}"
             raise InvalidInput(message, field=f"categories.{name}")
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:

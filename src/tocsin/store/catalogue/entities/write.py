@@ -319,6 +319,10 @@ class SqlTransaction:
         """Return every lineage edge that leads from or to an entity, or whose data it moves."""
         return edges.edges_touching(self._connection, entity_id)
 
+    def read_by_others(self, entity_ids: Collection[str]) -> Collection[str]:
+        """Return the ids of those of these entities that something reads, or that move what something reads."""
+        return edges.read_by_others(self._connection, entity_ids)
+
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
         if edges.put(self._connection, from_, to, details):

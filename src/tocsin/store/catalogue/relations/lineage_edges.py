@@ -16,6 +16,7 @@ from tocsin.model.lineage import Edge
 from tocsin.model.stored import Stored
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text, reference_of, to_text
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import lineage_carrier
 
 _EDGE, _CARRIER = tables.lineage_edge.c, lineage_carrier.c
@@ -73,6 +74,18 @@ def edges_touching(connection: Connection, entity_id: str) -> list[Edge]:
     ).subquery()
     query = EDGES.join(edge_keys, and_(edge_keys.c.from_id == _EDGE.from_id, edge_keys.c.to_id == _EDGE.to_id))
     return read(connection, query)
+
+
+def read_by_others(connection: Connection, entity_ids: Collection[str]) -> set[str]:
+    """Return the ids of those of these entities from which, or moved by which, data flows into what stays.
+
+    What is deleted, or among these entities, does not stay.
+    """
+    going, read_ids = set(entity_ids), set[str]()
+    for source, target in ((_EDGE.from_id, _EDGE.to_id), (_CARRIER.carrier_id, _CARRIER.to_id)):
+        flows = select(source, target).join(_TO, _TO.c.id == target).where(~_TO.c.deleted)
+        read_ids |= {one for one, reader in rows_by_key(connection, flows, source, going) if reader not in going}
+    return read_ids
 
 
 def read(connection: Connection, query: Select[Any]) -> list[Edge]:  # Any: SQLAlchemy's tuple of columns

@@ -130,6 +130,21 @@ def test_results_of_the_source_do_not_reach_tests_of_ours_that_are_not_mapped(mi
     assert mirror.end() > end
 
 
+def test_a_case_of_a_standard_test_comes_although_the_sources_definition_is_not_mapped(mirror: Mirrored) -> None:
+    name = "tableRowCountToEqual"
+    fields = {"entityType": "TABLE", "testPlatforms": ["OpenMetadata"], "description": "d"}
+    ours = mirror.catalogue.get("testDefinition", Key.by_name(name))
+    theirs = put(mirror, "dataQuality/testDefinitions", 80, name, **fields)
+    table = mirror.fake.lists["tables"][table_id(0)]
+    suite_fields = {"basic": True, "basicEntityReference": reference("table", table)}
+    suite = put(mirror, "dataQuality/testSuites", 81, f"{ORDERS}.testSuite", **suite_fields)
+    case_fields = {"fullyQualifiedName": f"{ORDERS}.rows", "entityLink": f"<#E::table::{ORDERS}>"}
+    case_fields |= {"testDefinition": reference("testDefinition", theirs), "testSuite": reference("testSuite", suite)}
+    put(mirror, "dataQuality/testCases", 82, "rows", **case_fields)
+    assert mirror.run(Mapping(("snow",))).errors == []
+    assert mirror.catalogue.get("testCase", Key.by_id(table_id(82)), "all")["testDefinition"]["id"] == ours["id"]
+
+
 def test_what_cannot_carry_a_mark_is_not_shown_after_its_mapping_is_taken_back(mirror: Mirrored) -> None:
     dia = mirror.user("dia")
     classification = put(mirror, "classifications", 64, "Care", description="d")

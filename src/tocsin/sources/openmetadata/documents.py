@@ -115,7 +115,8 @@ def check_id(source: SourceDocument) -> None:
 def request_of(source: SourceDocument, ids: Mapping[str, str], labels: Collection[str]) -> Document:
     """Return what a request for the same entity holds.
 
-    References to what is not mirrored, and labels whose tag or term is not here, are left out.
+    References to what is not mirrored, and labels whose tag or term is not here, are left out; where a definition of
+    tests is not mirrored, the one of its name here stands for it.
     """
     kind = source.kind
     left_out = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ()))
@@ -164,6 +165,8 @@ def _value_of(key: str, value: Any, ids: Mapping[str, str], labels: Collection[s
         members = value if isinstance(value, list) else []
         references = (_reference_of(member, ids) for member in members)
         return [reference for reference in references if reference is not None]
+    if key == "testDefinition" and isinstance(value, dict):  # both have the standard ones, whether mapped or not
+        return _reference_of(value, ids) or value.get("fullyQualifiedName")
     if key in REFERENCE_FIELDS and isinstance(value, dict):
         return _reference_of(value, ids)
     if key == "certification":

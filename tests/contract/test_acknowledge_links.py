@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from typing import NamedTuple
 
 import httpx
@@ -72,8 +75,11 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     with failing.served.client() as nobody:
         for _ in range(3):
             page = nobody.get(failing.link())
-            assert (page.status_code, "ann will acknowledge INC-1." in page.text) == (200, True)
-            assert "not_null" not in page.text
+            says = "ann will acknowledge INC-1, the failure of not_null of orders.email."
+            assert (page.status_code, says in page.text) == (200, True)
+            (style,) = re.findall("<style>(.*?)</style>", page.text)
+            digest = b64encode(sha256(style.encode()).digest()).decode()
+            assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
         assert steps(administrator) == [("opened", None)], "following the link changes nothing"
         clicked = nobody.post(failing.link())
         assert (clicked.status_code, "You have acknowledged INC-1." in clicked.text) == (200, True)
@@ -92,7 +98,10 @@ def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_sta
 ) -> None:
     add_merged_incident(failing.engine, 2)
     with failing.served.client() as nobody:
-        assert "ann will acknowledge INC-2." in nobody.get(failing.link(number=2)).text
+        assert (
+            "ann will acknowledge INC-2, the failure of not_null of orders.email."
+            in nobody.get(failing.link(number=2)).text
+        )
         assert "You have acknowledged INC-2." in nobody.post(failing.link(number=2)).text
         assert "INC-1 is already acknowledged." in nobody.post(failing.link()).text
     assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]

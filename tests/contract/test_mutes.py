@@ -84,7 +84,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms + 86_400_000), key)
     with client, served.client() as nobody:
         page = nobody.get(f"/mute/{link}")
-        assert (page.status_code, "until" in page.text, "orders" in page.text) == (200, True, False)
+        assert (page.status_code, "no notifications about orders until" in page.text) == (200, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         for _ in range(2):
             clicked = nobody.post(f"/mute/{link}")

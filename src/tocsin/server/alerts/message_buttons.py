@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.clock import to_datetime
 from tocsin.delivery.links.acknowledge import request_of
@@ -109,6 +110,21 @@ def state_of(incident: AlertIncident) -> str:
     return f"{incident.name} is already {incident.status.value}."
 
 
+def asset_name_of(notification: Notification, parts: Parts) -> str:
+    """Return what people call the asset of a notification, a test with what it checks.
+
+    Empty for a recipient who may not view it now, and where nobody knows it.
+    """
+    logged = parts.log.find(notification.event_id)
+    if logged is None or notification.recipient_id is None:
+        return ""
+    permissions = parts.access.permission_cache.now().of(notification.recipient_id)
+    if not Visibility(permissions, parts.access.standing).sees_event(logged.event):
+        return ""
+    asset = asset_of(logged.event)
+    return f"{asset.name} of {asset.checks}" if asset.checks else asset.name
+
+
 def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
     """Return the mute that a link asks for: of the asset of a notification, for its recipient.
 
@@ -123,7 +139,8 @@ def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
     return Mute(notification.recipient_id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=link.until_ms)
 
 
-def effect_of(link: MuteLink) -> str:
+def effect_of(link: MuteLink, asset_name: str) -> str:
     """Return what the mute that a link asks for means to the recipient."""
     until = to_datetime(link.until_ms).strftime("%Y-%m-%d %H:%M UTC")
-    return f"You will receive no notifications about the asset of this message until {until}, on any channel."
+    asset = asset_name or "the asset of this message"
+    return f"You will receive no notifications about {asset} until {until}, on any channel."

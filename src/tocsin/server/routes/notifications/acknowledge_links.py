@@ -17,7 +17,14 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.people import Actor
-from tocsin.server.alerts.message_buttons import acknowledge, button_of, incident_to_acknowledge, person_of, state_of
+from tocsin.server.alerts.message_buttons import (
+    acknowledge,
+    asset_name_of,
+    button_of,
+    incident_to_acknowledge,
+    person_of,
+    state_of,
+)
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -28,25 +35,28 @@ router = DeclaredRoutes(tags=["inbox"])
 
 
 class Clicked(NamedTuple):
-    """A button that was clicked: the incident's name, and the recipient of the message as the caller."""
+    """A button that was clicked: the incident's name, what failed, and the recipient of the message as the caller."""
 
     incident: str
+    asset_name: str
     caller: Caller
 
 
 async def click_of(token: Token, request: Request, parts: PartsHere) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
-    incident, actor = await run_in_threadpool(_recipient, token, parts)
+    incident, asset_name, actor = await run_in_threadpool(_recipient, token, parts)
     async with parts.traffic.shares.place_for(actor) as place:
-        yield Clicked(incident, Caller(actor, parts, parts.settings.public_url or address_of(request), place))
+        yield Clicked(
+            incident, asset_name, Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        )
 
 
-def _recipient(token: str, parts: Parts) -> tuple[str, Actor]:
+def _recipient(token: str, parts: Parts) -> tuple[str, str, Actor]:
     button = button_of(token, parts)
     actor = person_of(button.notification.recipient_id, parts)
     if actor is None:
         raise NotFound("This message went to nobody in particular, or its recipient was deleted.")
-    return button.incident.name, actor
+    return button.incident.name, asset_name_of(button.notification, parts), actor
 
 
 ClickedHere = Annotated[Clicked, Depends(click_of)]
@@ -62,7 +72,8 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     incident = incident_to_acknowledge(clicked.incident, clicked.caller)
     if incident.status is not IncidentStatus.OPEN:
         return link_page("Acknowledge", escape(state_of(incident)), asks=False)
-    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}."))
+    failure = f", the failure of {clicked.asset_name}" if clicked.asset_name else ""
+    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{failure}."))
 
 
 @router.post(

@@ -5,13 +5,15 @@ Following the link asks first, because programs follow links too. Next: ``delive
 
 from __future__ import annotations
 
+from html import escape
+
 from fastapi import Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
-from tocsin.model.mute import Mute
-from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
+from tocsin.model.notification import Notification
+from tocsin.server.alerts.message_buttons import GONE, asset_name_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -24,22 +26,23 @@ router = DeclaredRoutes(tags=["inbox"])
 @router.get("/mute/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
-    link, _ = _link_and_mute(token, parts)
-    return link_page("Mute", effect_of(link))
+    link, notification = _muting_asked(token, parts)
+    mute_of(link, notification, parts)
+    return link_page("Mute", escape(effect_of(link, asset_name_of(notification, parts))))
 
 
 @router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))
 def mute(token: Token, parts: PartsHere) -> Response:
     """Mute the asset of a message for its recipient, for a day from the message on."""
-    link, new_mute = _link_and_mute(token, parts)
-    parts.alert_stores.mutes.put(new_mute)
+    link, notification = _muting_asked(token, parts)
+    parts.alert_stores.mutes.put(mute_of(link, notification, parts))
     return answer({"muted": True, "until": link.until_ms})
 
 
-def _link_and_mute(token: str, parts: Parts) -> tuple[MuteLink, Mute]:
-    """Return what a token asks for, and the mute that does it."""
+def _muting_asked(token: str, parts: Parts) -> tuple[MuteLink, Notification]:
+    """Return what a token asks for, and the notification that it is about."""
     link = request_of(token, parts.alert_stores.unsubscribe_key, parts.clock.now_ms())
     record = parts.alert_stores.records.by_id([link.notification_id]).get(link.notification_id) if link else None
     if link is None or record is None:
         raise NotFound(GONE)
-    return link, mute_of(link, record.notification, parts)
+    return link, record.notification

@@ -6,6 +6,8 @@ Next: ``delivery/links/tokens.py``.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 from typing import Annotated
 
@@ -24,8 +26,18 @@ from tocsin.server.request import PartsHere, answer
 Token = Annotated[str, Path(max_length=200)]
 router = DeclaredRoutes(tags=["inbox"])
 
+_STYLE = (
+    ":root{color-scheme:light dark}body{max-width:32em;margin:3em auto;padding:0 1em;font:16px/1.5 Arial,sans-serif;"
+    "color:light-dark(#1a1d23,#e8eaee);background:light-dark(#fff,#14161a);overflow-wrap:anywhere}"
+    "h1{font-size:22px}button{font:inherit;padding:6px 16px;border:0;border-radius:6px;"
+    "color:light-dark(#fff,#14161a);background:light-dark(#3b5bdb,#8ea6ff)}"
+)
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _GUARDS = {
-    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; frame-ancestors 'none';"
+        " base-uri 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -33,7 +45,8 @@ _GUARDS = {
 """Headers of pages that a link with a token leads to."""
 
 _PAGE = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin: {title}</title></head>\n'
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<title>Tocsin: {title}</title><style>{style}</style></head>\n"
     "<body><h1>{verb}</h1>\n<p>{says}</p>\n{form}</body></html>\n"
 )
 
@@ -41,7 +54,9 @@ _PAGE = (
 def link_page(verb: str, says: str, *, asks: bool = True) -> Response:
     """Return the page that a link leads to: what it is about, as HTML, and a button that does what the verb says."""
     form = f'<form method="post"><button type="submit">{verb}</button></form>\n' if asks else ""
-    return HTMLResponse(_PAGE.format(title=verb.lower(), verb=verb, says=says, form=form), headers=_GUARDS)
+    return HTMLResponse(
+        _PAGE.format(title=verb.lower(), style=_STYLE, verb=verb, says=says, form=form), headers=_GUARDS
+    )
 
 
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))

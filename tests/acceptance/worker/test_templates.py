@@ -101,7 +101,7 @@ async def test_a_template_words_the_mail_and_the_slack_message(store_engine: Eng
     assert elements[:3] == [
         {"type": "text", "text": "See "},
         {"type": "link", "url": link, "text": "orders", "style": {"bold": True}},
-        {"type": "text", "text": " & \u2039b\u203anew\u2039/b\u203a"},
+        {"type": "text", "text": " & \u2039b\u203anew\u2039/b\u203a\n"},
     ]
     assert sent.errors() == ["", ""]
 

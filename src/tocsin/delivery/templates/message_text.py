@@ -85,7 +85,9 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
         "emailingEntity": PUBLISHER,
         "channel": place.channel.lower(),
         "headline": text.headline,
-        "changes": [{"text": line.labelled_text, "oldValue": line.old, "newValue": line.new} for line in text.lines],
+        "changes": [
+            {"text": line.labelled_text, "oldValue": line.old, "newValue": line.new} for line in text.all_lines
+        ],
         "reason": text.why,
         "link": place.base_url + text.asset.page,
     }

@@ -111,12 +111,21 @@ Value = Any  # Any: a JSON value of whatever field changed
 
 
 class EventText(NamedTuple):
-    """What messages say of an event: its asset, one line that says what changed, a line for each change, and why."""
+    """What messages say of an event: its asset, one line that says what changed, a line for each change, and why.
+
+    ``report`` is the line of a report that the headline says: it is not among the lines.
+    """
 
     asset: ChangedAsset
     headline: str
     lines: list[ChangeLine]
     why: str
+    report: ChangeLine | None = None
+
+    @property
+    def all_lines(self) -> list[ChangeLine]:
+        """Return the lines for who does not see the headline."""
+        return [*filter(None, (self.report,)), *self.lines]
 
 
 def event_text(
@@ -138,9 +147,10 @@ def event_text(
         lines = _change_lines(described, event.entity or {}, zone)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or _headline(event, asset, lines)
-    lines = _whole_lines(event, lines)
+    report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
+    lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
     lines = sorted((*lines, *failure_lines(failure, zone)), key=_rank_of) if failure else lines
-    return EventText(asset, headline, lines, why_text(event, reasons))
+    return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
@@ -156,11 +166,10 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
     return f"{asset.name}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
 
 
-def _whole_lines(event: ChangeEvent, lines: list[ChangeLine]) -> list[ChangeLine]:
-    """Return the lines below a headline: without a report's own, where facts follow it; with what a deletion means."""
-    if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label:
-        return lines[1:]
-    return [*lines, ChangeLine(_MEANS[event.event_type])] if event.event_type in _MEANS else lines
+def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
+    """Yield what a deletion means."""
+    if event.event_type in _MEANS:
+        yield ChangeLine(_MEANS[event.event_type])
 
 
 def _rank_of(line: ChangeLine) -> Rank:

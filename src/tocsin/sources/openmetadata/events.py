@@ -1,4 +1,4 @@
-"""Change events of an OpenMetadata: which of them are news, in their order, and what each says of its entity.
+"""Change events of an OpenMetadata: which of them are news, in their order, what each says, and the ids they give.
 
 Source: OpenMetadata's ``type/changeEvent.json``; its ``entity`` is a JSON string, its ``timestamp`` epoch milliseconds.
 Next: ``sources/openmetadata/mirror.py``.
@@ -6,12 +6,13 @@ Next: ``sources/openmetadata/mirror.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from tocsin.flow.capture.write import Ids
 from tocsin.model.entity import Document
 from tocsin.sources.openmetadata.documents import is_id, is_time
 from tocsin.sources.openmetadata.json_texts import parse_json
@@ -63,6 +64,16 @@ def events_in_order(events: Iterable[Document]) -> list[SourceEvent]:
     """Return the events by their times, each id once; what is no change event is left out."""
     by_id = {event.id: event for event in map(_event_of, events) if event is not None}
     return sorted(by_id.values(), key=lambda event: event.timestamp_ms)
+
+
+def ids_with(ids: Ids, *, entity_id: str | None = None, event_id: str | None = None, skipped: int = 0) -> Ids:
+    """Return the same sources of ids, which begin with the given ones; ``event_id`` follows after some others."""
+
+    def begin(first: str | None, later: Callable[[], str], skipped: int = 0) -> Callable[[], str]:
+        waiting = [first, *[None] * skipped]
+        return lambda: (waiting.pop() if waiting else None) or later()
+
+    return Ids(begin(entity_id, ids.entity), begin(event_id, ids.event, skipped))
 
 
 def _event_of(event: Document) -> SourceEvent | None:

@@ -37,7 +37,7 @@ from tocsin.sources.openmetadata.documents import (
     left_parents,
     request_of,
 )
-from tocsin.sources.openmetadata.event_ids import ids_with
+from tocsin.sources.openmetadata.events import ids_with
 from tocsin.sources.openmetadata.hiding import hide, hide_below
 from tocsin.sources.openmetadata.kinds import DELETED_UNMAPPED, MARKED, PEOPLE
 from tocsin.sources.openmetadata.mapping import MARK, Mapping, is_marked

@@ -1,11 +1,13 @@
-"""Linked data of entities: the answer that JSON would give, as a node of upstream's vocabulary.
+"""Linked data of entities and their lineage: the answer that JSON would give, as nodes of upstream's vocabulary.
 
 References are links, named members (columns, tasks) and labels are nodes of their own, and what has no vocabulary, such
-as a connection, is an ``rdf:JSON`` literal. Next: ``alerts.py``.
+as a connection, is an ``rdf:JSON`` literal. What an asset was derived from is said as PROV says it.
+Next: ``alerts.py``.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -99,6 +101,19 @@ def reference_node(reference: Document) -> Node:
         if isinstance(reference.get(key), str):
             node[key] = clean(reference[key])
     return node
+
+
+def lineage_nodes(graph: Document) -> list[Node]:
+    """Return a node for each asset of a lineage graph as it is answered."""
+    sources: dict[str, set[str]] = defaultdict(set)
+    for edge in (*graph["upstreamEdges"], *graph["downstreamEdges"]):
+        sources[edge["toEntity"]].add(iri_of(edge["fromEntity"]))
+    return [_derived_node(one, sorted(sources[one["id"]])) for one in (graph["entity"], *graph["nodes"])]
+
+
+def _derived_node(reference: Document, sources: list[str]) -> Node:
+    node = reference_node(reference)
+    return node | ({"wasDerivedFrom": sources, "upstream": sources} if sources else {})
 
 
 def _value(iri: str, key: str, value: object) -> Any:  # Any: literals, nodes and lists of them; None where none is

@@ -22,8 +22,8 @@ from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.rdf.answers import graph_answer, json_answer
+from tocsin.server.rdf.entities import lineage_nodes
 from tocsin.server.rdf.formats import AskedFormat, Format
-from tocsin.server.rdf.lineage import lineage_nodes
 from tocsin.server.rdf.vocabulary import ENTITY_CONTEXT
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, TypeName, answer
 

@@ -1,4 +1,4 @@
-"""Routes of destinations: the current address, and whether sending is allowed.
+"""Routes of destinations: the current address and template, and whether sending is allowed.
 
 Read shortly before sending, so that a disabled, deleted or removed destination receives nothing.
 Next: ``delivery/channels``.
@@ -6,17 +6,23 @@ Next: ``delivery/channels``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
+from tocsin.clock import Steady, steady_s
 from tocsin.delivery.dispatch import RenderingAccount, Route, Share
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_key_of
-from tocsin.model.template import Template
+from tocsin.model.template import NOTIFICATION_TEMPLATE, SYSTEM, Template
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, ForSending, Subscriptions, UnreadableError
-from tocsin.store.catalogue.alerts.templates import Templates
+from tocsin.store.database.engine import fetch_value, fetch_values
+from tocsin.store.database.tables import entity
+
+SYSTEM_AGE_S = 5.0
+"""System templates are read again when they are older than this."""
 
 
 class Routes:
@@ -24,7 +30,7 @@ class Routes:
 
     def __init__(self, engine: Engine) -> None:
         self._subscriptions = Subscriptions(engine)
-        self._templates = Templates(engine)
+        self._templates = _Templates(engine)
 
     def of(self, subscription_id: str) -> dict[str, Route]:
         """Return the routes of a subscription by destination id; none when it is gone.
@@ -104,6 +110,42 @@ class Routes:
             return self._subscriptions.with_secrets(subscription_id), None
         except (StaleSecrets, WrongKey) as unreadable:
             return self._subscriptions.find(subscription_id), unreadable.message
+
+
+class _Templates:
+    """The notification templates of one store, as workers read them: that of an alert, and the changed system ones."""
+
+    def __init__(self, engine: Engine, steady: Steady = steady_s) -> None:
+        self._engine, self._steady = engine, steady
+        self._system: tuple[float, dict[str, Template]] | None = None
+
+    def find(self, template_id: str) -> Template | None:
+        """Return a template by its id; None if it is gone."""
+        query = select(entity.c.document).where(entity.c.id == template_id, entity.c.deleted.is_(False))
+        text = fetch_value(self._engine, query)
+        return None if text is None else _template(json.loads(text))
+
+    def changed_system(self) -> dict[str, Template]:
+        """Return the system templates that a person has changed, by name."""
+        now_s = self._steady()
+        if self._system is None or now_s - self._system[0] > SYSTEM_AGE_S:
+            self._system = (now_s, self._read_system())
+        return self._system[1]
+
+    def _read_system(self) -> dict[str, Template]:
+        query = select(entity.c.document).where(
+            entity.c.entity_type == NOTIFICATION_TEMPLATE, entity.c.deleted.is_(False)
+        )
+        documents = [json.loads(text) for text in fetch_values(self._engine, query)]
+        return {
+            document["name"]: _template(document)
+            for document in documents
+            if document.get("provider") == SYSTEM and document.get("isModifiedFromDefault")
+        }
+
+
+def _template(document: dict[str, str]) -> Template:
+    return Template(document["name"], document["templateSubject"], document["templateBody"])
 
 
 def _share(subscription: EventSubscription) -> Share:

@@ -21,9 +21,8 @@ from tocsin.flow.capture.bounds import Bounds
 from tocsin.flow.eventlog.lag import LagLimits
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
-from tocsin.server.http.ingest_rate import IngestRate
 from tocsin.server.http.request_slots import Shares
-from tocsin.server.http.write_quotas import PersonalWriteCounts
+from tocsin.server.http.write_quotas import IngestRate, PersonalWriteCounts
 from tocsin.server.inbox.streams import StreamLimits, Streams
 from tocsin.server.login.openid import OpenIdConnect
 from tocsin.server.login.sessions import LoginSessions

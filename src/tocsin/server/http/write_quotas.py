@@ -1,7 +1,8 @@
-"""Ledger of what each person has written in the current hour: events, and their bytes.
+"""Limits of what is written: by each person per hour, and by each bot per minute as events of other systems.
 
-What is used up is answered 429 until the next hour; one write is never cut in two. Kept by each process for itself, as
-nothing is written for it. Administrators and bots write as much as they like. Next: ``flow/capture/bounds.py``.
+What is used up is answered 429 until the next hour or minute; one write is never cut in two. Each process counts for
+itself, so that counting writes nothing. Administrators and bots write as much as they like by requests.
+Next: ``flow/capture/bounds.py``, ``server/routes/ingest.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tocsin.model.people import Actor
 from tocsin.model.stored import CapturedEvent
 
 _HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
 _MINUTE_S = 60
 
 
@@ -69,3 +71,31 @@ class PersonalWriteCounts:
         if self._hour != (hour := now_ms // _HOUR_MS):
             self._hour, self._written = hour, defaultdict(_Written)
         return self._written[actor.id]
+
+
+class IngestRate:
+    """What bots have sent in this minute."""
+
+    def __init__(self, clock: Clock, limit: int) -> None:
+        self._clock, self._limit = clock, limit
+        self._lock = threading.Lock()
+        self._minute, self._counts = 0, defaultdict[str, int](int)
+
+    def take(self, bot_id: str, count: int) -> None:
+        """Count events that a bot sends.
+
+        Raises
+        ------
+        TooManyRequests : they are more than are left of this minute's; none is counted
+        """
+        now_ms = self._clock.now_ms()
+        with self._lock:
+            if self._minute != (minute := now_ms // _MINUTE_MS):
+                self._minute, self._counts = minute, defaultdict(int)
+            if self._counts[bot_id] + count > self._limit:
+                wait_s = (_MINUTE_MS - now_ms % _MINUTE_MS + 999) // 1000
+                raise TooManyRequests(
+                    f"At most {self._limit} events per minute (ingest_events_per_minute); try again in {wait_s} s.",
+                    retry_after_s=wait_s,
+                )
+            self._counts[bot_id] += count

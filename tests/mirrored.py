@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine
 from tests.openmetadata import (
     TOKEN,
@@ -27,6 +29,7 @@ from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.build import BOT, MirrorRecords, prepare
+from tocsin.sources.records import SourceEntity
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
@@ -61,6 +64,19 @@ class Mirrored:
             report = Mirror(upstream, writer, self.clock, RunOptions(**options)).run()
         report.would_tell = audience.as_document()
         return report
+
+    def run_killed(self, dies_at: Callable[[SourceEntity], bool]) -> None:
+        """Run, and die before the first record is kept for which ``dies_at`` is true."""
+        keep = self.records.put
+
+        def die_or_keep(entity: SourceEntity) -> None:
+            if dies_at(entity):
+                raise KeyboardInterrupt
+            keep(entity)
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(self.records, "put", die_or_keep)
+            self.run()
 
     def _wait(self, seconds: float) -> bool:
         self.waited.append(seconds)

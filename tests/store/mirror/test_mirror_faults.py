@@ -24,7 +24,6 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.results import MAY_PASS
-from tocsin.sources.records import SourceEntity
 
 DAY_MS = 86_400_000
 EVERYTHING = Mapping(("*",))
@@ -190,17 +189,7 @@ def test_a_list_that_lags_behind_an_event_takes_nothing_back(mirror: Mirrored) -
 
 def test_what_a_killed_run_created_and_the_source_lost_meanwhile_is_deleted(both: Mirrored) -> None:
     """Fault scenario 57."""
-    original = both.records.put
-
-    def dying(row: SourceEntity) -> None:
-        if row.source_id == table_id(1) and row.updated_at_ms:
-            raise KeyboardInterrupt
-        original(row)
-
-    both.records.put = dying  # type: ignore[method-assign]  # a kill at this place
-    with pytest.raises(KeyboardInterrupt):
-        both.run()
-    both.records.put = original  # type: ignore[method-assign]
+    both.run_killed(lambda entity: entity.source_id == table_id(1) and entity.updated_at_ms > 0)
     both.fake.lists["tables"].pop(table_id(1))
     report = both.run()
     assert (report.errors, report.counts["deleted"]) == ([], 1)

@@ -96,9 +96,9 @@ def entries(states: DataFrame) -> DataFrame:
         name_words(name).alias("name"),
         name_words(display).alias("display_name"),
         words(fqn).alias("path"),
-        _of_members(("name", "displayName"), name_words).alias("members"),
+        _join_members(("name", "displayName"), name_words).alias("members"),
         words(texts).alias("description"),
-        _of_members(("description",), words).alias("member_texts"),
+        _join_members(("description",), words).alias("member_texts"),
         F.array_join(F.array_sort(F.array_distinct(_keys(fqn, name))), " ").alias("keys"),
     )
 
@@ -161,7 +161,7 @@ def _no_members(depth: int) -> Column:
     return F.array().cast(ArrayType(_member(depth)))
 
 
-def _of_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Column:
+def _join_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Column:
     texts = [F.transform(F.col(f"members.{key}"), lambda text: make(_or_empty(text))) for key in keys]
     return F.array_join(F.filter(F.concat(*texts), lambda text: text != ""), " ")
 

@@ -89,9 +89,9 @@ class TakenPaths:
 
     def rewritten(self, node: Node) -> Node:
         """Return an equivalent of ``node`` that reads fields in place of the values at extracted paths."""
-        return replace_leaves(node, self._leaf)
+        return replace_leaves(node, self._rewrite_leaf)
 
-    def _leaf(self, leaf: Leaf) -> Node:
+    def _rewrite_leaf(self, leaf: Leaf) -> Node:
         extraction = _extraction(leaf)
         name = None if extraction is None else self._names.get(extraction)
         if extraction is None or name is None:

@@ -179,7 +179,7 @@ class Mirror:
         return state
 
     def _read_edges(self, asset: LinkedAsset, occasion: Occasion | int) -> None:
-        """Bring the edges to an asset; an answer that is wrong is an error of this asset only."""
+        """Bring the edges to an asset; an answer that is wrong is an error of this asset only, unless many follow."""
         try:
             answer = self._upstream.lineage(asset.entity_type, asset.source_id)
             if answer is not None:

@@ -82,9 +82,10 @@ def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
 
 
 def _arrays_of(rendered: Sequence[_Rendered], dispatch: Dispatch) -> list[list[_Rendered]]:
-    """Return the events of each array, in log order; arrays of one entity type each follow each other by first event.
+    """Return the events of each array, in log order.
 
-    All events of an entity are of one type: their order stays.
+    Where each array is of one entity type, a type comes earlier if its first event does; events of one entity stay in
+    order, since all of them are of one type.
     """
     by_type: dict[str, list[_Rendered]] = {}
     for part in rendered:

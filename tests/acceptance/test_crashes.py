@@ -89,7 +89,7 @@ def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_
     company = followed_by_many(engine, 30)
     assert run(tmp_path, BETWEEN_PORTIONS) == -signal.SIGKILL
     portions = EventPortions(engine)
-    waiting, first_written = portions.pending(), stored_notifications(engine)
+    waiting, first_written = portions.pending_keys(), stored_notifications(engine)
     assert waiting
     assert first_written
     parts = parts_of(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME)
@@ -98,7 +98,7 @@ def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_
     notified = stored_notifications(engine)
     assert notified == expected_notifications(company)
     assert first_written.items() <= notified.items()
-    assert portions.pending() == []
+    assert portions.pending_keys() == []
 
 
 @pytest.mark.spark

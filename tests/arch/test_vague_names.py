@@ -69,9 +69,12 @@ NO_FUNCTION_WORDS = {"once", "up", "back_up", "as_of", "as_of_now", "more_of", "
 
 NO_GERUNDS = {
     *("bring", "string", "thing", "meaning", "warning", "finding", "ranking", "mapping", "listing", "ending", "timing"),
-    *("handling", "renaming", "standing", "firing", "processing", "sighting", "failing"),
+    *("handling", "renaming", "standing", "firing", "processing", "sighting", "failing", "beginning"),
 }
 """Verbs and nouns that end in "ing"."""
+
+READ_WITH_ARGUMENT = FUNCTION_WORDS - {"now", "then", "here", "there"}
+"""Words that may be a public method: its object and argument say the rest, as in ``tokens.of(person)``."""
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ROOT = Path(__file__).parents[2]
@@ -103,13 +106,16 @@ def is_without_content(name: str) -> bool:
 def functions_without_content(tree: ast.Module) -> Iterator[str]:
     """Yield the functions of a module with such a name.
 
-    Left out are public methods, whose object is read with them (``tokens.of(person)``), and context managers, which are
-    read after ``with``.
+    Left out are public methods whose object and argument are read with them, and context managers, which are read after
+    ``with``.
     """
     top_level = {id(node) for node in tree.body}
+    methods = {id(member) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for member in node.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_without_content(node.name):
             is_looked_at = id(node) in top_level or (node.name.startswith("_") and not node.name.endswith("__"))
+            is_read_with_argument = READ_WITH_ARGUMENT.issuperset(node.name.split("_"))
+            is_looked_at = is_looked_at or (id(node) in methods and not is_read_with_argument)
             is_context = any("contextmanager" in ast.unparse(decorator) for decorator in node.decorator_list)
             is_context = is_context or (node.returns is not None and "ContextManager" in ast.unparse(node.returns))
             if is_looked_at and not is_context:
@@ -199,10 +205,11 @@ def test_prepositions_and_bare_gerunds_say_nothing(name: str, says_nothing: bool
 def test_methods_and_context_managers_are_read_with_what_is_around_them() -> None:
     text = (
         "@contextmanager\ndef waiting(): ...\n\n"
-        "class Tokens:\n    def of(self): ...\n    def _of(self): ...\n\n"
+        "class Tokens:\n    def of(self): ...\n    def _of(self): ...\n"
+        "    def pending(self): ...\n    def now(self): ...\n\n"
         "def leaving(): ...\n"
     )
-    assert set(functions_without_content(ast.parse(text))) == {"_of", "leaving"}
+    assert set(functions_without_content(ast.parse(text))) == {"_of", "pending", "now", "leaving"}
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,10 @@ class PortionsWithTags(EventPortions):
         super().__init__(engine)
         self.spark, self.tags = spark, list[set[str]]()
 
-    def pending(self) -> list[PortionKey]:
+    def pending_keys(self) -> list[PortionKey]:
         """Return the portions to store."""
         self.tags.append(set(self.spark.sparkContext.getJobTags()))
-        return super().pending()
+        return super().pending_keys()
 
 
 def test_portions_have_no_time_limit(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:

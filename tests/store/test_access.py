@@ -78,7 +78,7 @@ class Small:
         return str(self.company.writes.create("eventsubscription", request, actor=actor).document["id"])
 
     def permissions(self, name: str) -> Permissions:
-        return PermissionCache(self.subjects).now().of(self.ids[name])
+        return PermissionCache(self.subjects).current_policies().of(self.ids[name])
 
     def table(self, name: str, **fields: Any) -> None:
         self.company.writes.create("table", self.company.table(name, **fields), actor=SYSTEM)
@@ -369,7 +369,7 @@ def test_what_many_messages_may_show_is_asked_ahead_in_few_statements_and_holds_
     preferences = SqlPreferences(store_engine)
     preferences.put("carl", Preferences(categories={"description": Frequency.NEVER}), now_ms=0)
     preferences.put("dana", Preferences(frequency=Frequency.DAILY), now_ms=0)
-    permitted.now(messages["ann"], now_ms=0)  # the policies are known
+    permitted.permitted_part(messages["ann"], now_ms=0)  # the policies are known
     statements: list[str] = []
     listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_values: statements.append(sql))
     events.listen(store_engine, *listener)
@@ -392,7 +392,7 @@ def test_a_message_is_looked_at_where_not_everybody_may_view_everything(small: S
     )
     assert creation.event is not None
     hook = _dispatch_of(creation.event, "", None, target="https://hooks.example.org")
-    permitted.now(hook, now_ms=0)
+    permitted.permitted_part(hook, now_ms=0)
     assert not permitted.is_certain(hook)
 
 
@@ -412,7 +412,7 @@ def _of_alert(dispatch: Dispatch, alert: str) -> tuple[Entry, ...]:
 
 
 def remainder_of(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:
-    remainder, dropped = permitted.now(dispatch, now_ms=0)
+    remainder, dropped = permitted.permitted_part(dispatch, now_ms=0)
     return remainder, [one.because for one in dropped]
 
 
@@ -485,12 +485,12 @@ def test_only_what_rules_depend_on_raises_the_revision(small: Small) -> None:
 
 def test_views_follow_every_change(small: Small) -> None:
     permission_cache = PermissionCache(small.subjects)
-    assert permission_cache.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
-    assert not permission_cache.now().is_open("table")
+    assert permission_cache.current_policies().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert not permission_cache.current_policies().is_open("table")
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     small.company.writes.delete("role", Key.by_id(small.ids["Describer"]), actor=SYSTEM)
-    assert not permission_cache.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
-    assert permission_cache.now().is_open("table")
+    assert not permission_cache.current_policies().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert permission_cache.current_policies().is_open("table")
 
 
 def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
@@ -523,14 +523,14 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     ]
     tills, free = (offsets[f"pg.shop.public.{name}"] for name in ("tills", "free"))
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
-    visible = only_visible(drafts, permission_cache.now(), events)
+    visible = only_visible(drafts, permission_cache.current_policies(), events)
     assert [(one.event.offset, one.key) for one in visible] == [
         (tills, "anna"),
         (free, "bert"),
         (free, "hook of bert"),
     ]
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
-    assert len(only_visible(drafts, permission_cache.now(), events)) == 6
+    assert len(only_visible(drafts, permission_cache.current_policies(), events)) == 6
 
 
 def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
@@ -545,14 +545,14 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
         for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
-    (visible,) = only_visible([to_anna, to_bert], permission_cache.now(), events)
+    (visible,) = only_visible([to_anna, to_bert], permission_cache.current_policies(), events)
     assert visible == to_anna._replace(reasons=reasons_of((owned,)))
     assert visible.reasons.destination_ids == {"a": "d"}
     small.company.writes.patch(
         "user", Key.by_id(small.ids["bert"]), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM
     )
     small.company.writes.delete("user", Key.by_id(small.ids["anna"]), actor=SYSTEM)
-    assert only_visible([to_anna, to_bert], permission_cache.now(), events) == [
+    assert only_visible([to_anna, to_bert], permission_cache.current_policies(), events) == [
         to_anna._replace(recipient_id=None, reasons=reasons_of((by_address,))),
         to_bert,
     ]

@@ -64,7 +64,7 @@ def divided_engine(store_engine: Engine) -> Engine:
 
 
 def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
-    waiting = EventPortions(divided_engine).pending()
+    waiting = EventPortions(divided_engine).pending_keys()
     assert len(waiting) == 6, "46 people, ten at a time, and those who share an address: few, so one range in each"
     assert row_counts(divided_engine) == (0, 0, 6)
     counts = [store(dividing(divided_engine), [key]) for key in waiting]
@@ -79,7 +79,7 @@ def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
 
 @pytest.mark.parametrize("order", [(5, 0, 3, 1, 4, 2), (1, 2, 3, 4, 5, 0)])
 def test_the_last_portion_stores_the_results_whichever_it_is(divided_engine: Engine, order: tuple[int, ...]) -> None:
-    waiting = EventPortions(divided_engine).pending()
+    waiting = EventPortions(divided_engine).pending_keys()
     for number in order:
         assert row_counts(divided_engine)[1] == 0
         store(dividing(divided_engine), [waiting[number]])
@@ -90,19 +90,19 @@ def test_a_portion_has_several_ranges_of_people_where_there_are_many(store_engin
     followed_by_many(store_engine, 105)
     notified_count(store_engine, dividing(store_engine))
     portions = EventPortions(store_engine)
-    stored = [portions.find(key) for key in portions.pending()]
+    stored = [portions.find(key) for key in portions.pending_keys()]
     assert [len(portion.people) for portion in stored if portion is not None] == [2, 2, 2, 2, 2, 2]
 
 
 def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending()
+    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
     store(work, waiting[1:2])
     after_one = everything(divided_engine)
     assert store(work, waiting[1:2]) == 0
     assert everything(divided_engine) == after_one
     notified_count(divided_engine, replace(work, now_ms=NOW_MS + 5))  # the micro-batch begins again
     assert everything(divided_engine) == after_one
-    assert EventPortions(divided_engine).pending() == [waiting[0], *waiting[2:]]
+    assert EventPortions(divided_engine).pending_keys() == [waiting[0], *waiting[2:]]
     store(work, waiting)
     ended = everything(divided_engine)
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
@@ -114,7 +114,7 @@ def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_eng
 
 
 def test_two_at_once_store_each_portion_once(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending()
+    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
     with ThreadPoolExecutor(4) as tasks:
         counts = list(tasks.map(lambda key: store(work, [key]), [*waiting, *reversed(waiting)]))
     assert sum(counts) == 46 + 45
@@ -127,11 +127,11 @@ def test_an_alert_that_is_left_out_notifies_nobody_and_has_its_result(divided_en
     with divided_engine.connect() as connection:
         (second,) = connection.scalars(
             select(firing.c.subscription_id)
-            .where(firing.c.log_offset == EventPortions(divided_engine).pending()[0][0])
+            .where(firing.c.log_offset == EventPortions(divided_engine).pending_keys()[0][0])
             .order_by(firing.c.subscription_id.desc())
             .limit(1)
         )
-    store(dividing(divided_engine), EventPortions(divided_engine).pending(), [second])
+    store(dividing(divided_engine), EventPortions(divided_engine).pending_keys(), [second])
     with divided_engine.connect() as connection:
         of_alert = match_result.c.subscription_id == second
         assert set(connection.scalars(select(match_result.c.notified_count).where(of_alert))) == {0}
@@ -139,7 +139,7 @@ def test_an_alert_that_is_left_out_notifies_nobody_and_has_its_result(divided_en
 
 
 def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending()
+    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
     store(work, waiting)
     complete = everything(divided_engine)
     assert complete[2]
@@ -150,7 +150,7 @@ def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divid
         connection.execute(notification.delete().where(notification.c.id.not_in(ten_ids.scalar_subquery())))
         connection.execute(update(notification).values(reasons="[]"))
     notified_count(divided_engine, work)
-    store(work, EventPortions(divided_engine).pending())
+    store(work, EventPortions(divided_engine).pending_keys())
     assert without_times(everything(divided_engine)) == without_times(complete)
 
 
@@ -164,7 +164,7 @@ def test_a_rehearsal_and_few_recipients_are_not_divided(store_engine: Engine) ->
 
 
 def test_matches_of_an_event_lie_in_its_portions_until_the_last(divided_engine: Engine) -> None:
-    (offset,) = {key.log_offset for key in EventPortions(divided_engine).pending()}
+    (offset,) = {key.log_offset for key in EventPortions(divided_engine).pending_keys()}
     assert len(EventPortions(divided_engine).pairs_at([offset, offset + 1])) == 2
     assert EventPortions(divided_engine).find(PortionKey(offset, 99)) is None
     assert list(match_batches(divided_engine))

@@ -42,20 +42,20 @@ def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> No
 def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_its_own(store_engine: Engine) -> None:
     first_start(store_engine, Settings())
     permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
-    assert [one for one in ENTITY_TYPES if not permission_cache.now().is_open(one)] == []
+    assert [one for one in ENTITY_TYPES if not permission_cache.current_policies().is_open(one)] == []
     policy = catalogue.get("policy", Key.by_name("TeamOnlyPolicy"))
     writes, policy_reference = Writes(catalogue, SystemClock()), {"type": "policy", "id": policy["id"]}
     writes.create("team", {"name": "own", "teamType": "Group", "policies": [policy_reference]}, actor=SYSTEM)
-    assert not permission_cache.now().is_open("table")
+    assert not permission_cache.current_policies().is_open("table")
 
 
 def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: Engine) -> None:
     first_start(store_engine, Settings())
     permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
-    assert permission_cache.now().is_open("table")
+    assert permission_cache.current_policies().is_open("table")
     role = {"name": "apart", "policies": ["DomainOnlyAccessPolicy"]}
     Writes(catalogue, SystemClock()).create("role", role, actor=SYSTEM)
-    assert not permission_cache.now().is_open("table")
+    assert not permission_cache.current_policies().is_open("table")
 
 
 def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_administrators_stay(

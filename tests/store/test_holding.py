@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -161,10 +162,10 @@ def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
     waiting = [Waiting(one, company.ids["orders"], alert, (upstream,)) for one in offsets]
     holding = Holding(company.engine)
     with ThreadPoolExecutor(4) as pool:
-        held_by_pairs = list(pool.map(lambda one: holding.of([one], is_new=True), waiting))
+        held_by_pairs = list(pool.map(lambda one: holding.hold_back([one], is_new=True), waiting))
     assert [len(one) for one in held_by_pairs] == [1] * 4
     assert sum(held.passes for one in held_by_pairs for held in one.values()) == 1
-    assert holding.of(waiting, is_new=False) == {pair: held for one in held_by_pairs for pair, held in one.items()}
+    assert holding.hold_back(waiting, is_new=False) == dict(ChainMap(*held_by_pairs))
 
 
 def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back(company: SmallCompany) -> None:
@@ -190,7 +191,7 @@ def test_an_incident_is_named_to_those_who_may_view_its_asset(company: SmallComp
     reason = next(one for one in reasons if one.held_by)
     for hidden, name in (("eventsubscription", "INC-1"), ("pipeline", None)):
         restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden]})
-        policies = PermissionCache(SqlSubjects(company.engine)).now()
+        policies = PermissionCache(SqlSubjects(company.engine)).current_policies()
         states = SqlEntityStates(company.engine)
         sights = {who: Visibility(policies.of(company.ids[who]), states) for who in ("ana", "cem")}
         incidents_by_person = {who: sight.reasons([reason])[0].held_by for who, sight in sights.items()}

@@ -52,7 +52,7 @@ def export(shop: Company, entity_type: str) -> str:
     headers = [header.label for header in SHEETS[entity_type].headers]
     if entity_type == "table":
         return write_sheet([headers, *column_rows(shop.get("table", ORDERS))])
-    return write_sheet([headers, *term_rows(shop.catalogue.under("glossaryTerm", "Shop"))])
+    return write_sheet([headers, *term_rows(shop.catalogue.entities_under("glossaryTerm", "Shop"))])
 
 
 def test_a_tables_sheet_is_one_change_of_the_table(shop: Company) -> None:
@@ -103,7 +103,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(shop: Company) -> None:
     end = shop.log.readable_end()
     tried, tried_terms = do(shop, text, dry_run=True), do(shop, terms, "glossary", dry_run=True)
     assert shop.events_after(end) == []
-    assert shop.catalogue.under("glossaryTerm", "Shop") == []
+    assert shop.catalogue.entities_under("glossaryTerm", "Shop") == []
     assert do(shop, text) == tried | {"dryRun": False}
     assert do(shop, terms, "glossary") == tried_terms | {"dryRun": False}
 

@@ -210,7 +210,7 @@ def eve_of(company: SmallCompany) -> Visibility:
     company.put("policy", {"name": "Tests", "rules": [hide, see]})
     company.put("role", {"name": "Tester", "policies": [{"type": "policy", "id": company.ids["Tests"]}]})
     company.put("user", {"name": "eve", "email": "eve@example.com", "roles": [role(company)]})
-    permissions = PermissionCache(SqlSubjects(company.engine)).now().of(company.ids["eve"])
+    permissions = PermissionCache(SqlSubjects(company.engine)).current_policies().of(company.ids["eve"])
     return Visibility(permissions, SqlEntityStates(company.engine))
 
 

@@ -46,13 +46,13 @@ def test_a_former_name_means_the_last_to_have_it(store_engine: Engine) -> None:
     shop, names = company(store_engine), Names(store_engine)
     first = shop.get("team", "sales")["id"]
     shop.patch(("replace", "/name", "revenue"), fqn="sales", entity_type="team")
-    assert names.now_and_formerly({("team",): ["sales"]})[1][("team",), "sales"]["id"] == first
-    assert names.existing(["team"], ["sales", "revenue"]).keys() == {"revenue"}
+    assert names.references_now_and_formerly({("team",): ["sales"]})[1][("team",), "sales"]["id"] == first
+    assert names.references_of(["team"], ["sales", "revenue"]).keys() == {"revenue"}
     second = shop.writes.create("team", {"name": "sales", "teamType": "Group"}, actor=SYSTEM).document["id"]
     shop.patch(("replace", "/name", "deals"), fqn="sales", entity_type="team")
-    assert names.now_and_formerly({("team",): ["sales"]})[1][("team",), "sales"]["id"] == second
+    assert names.references_now_and_formerly({("team",): ["sales"]})[1][("team",), "sales"]["id"] == second
     shop.writes.delete("team", Key.by_id(second), actor=SYSTEM, hard=True)
-    assert names.now_and_formerly({("team",): ["sales", "deals"]})[1] == {}
+    assert names.references_now_and_formerly({("team",): ["sales", "deals"]})[1] == {}
     assert names.lost_names(["team"], ["sales", "deals", "revenue", "never"]) == {"sales": "team", "deals": "team"}
 
 

@@ -67,9 +67,9 @@ def test_whoever_is_deleted_shows_as_deleted(people: People, writes: Writes) -> 
 def test_only_live_teams_have_a_name(store_engine: Engine, writes: Writes) -> None:
     names, team = Names(store_engine), ("team",)
     writes.create("team", {"name": "data.platform"}, actor=SYSTEM)
-    assert names.existing(team, ["data.platform", "data"]).keys() == {"data.platform"}
+    assert names.references_of(team, ["data.platform", "data"]).keys() == {"data.platform"}
     writes.delete("team", Key.by_name('"data.platform"'), actor=SYSTEM)
-    assert names.existing(team, ["data.platform"]) == {}
+    assert names.references_of(team, ["data.platform"]) == {}
 
 
 def test_a_password_is_replaced_but_the_first_is_set_only_once(people: People, writes: Writes) -> None:

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 from tests.serving import running_server
 from tests.startedstore import StartedStore
-from tests.waiting import until
+from tests.waiting_count import until
 
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.store.database.engine import open_engine, reading, writing
@@ -95,7 +95,7 @@ def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
         first = pool.submit(write, engine, "w0", lambda: (begun.set(), go.wait(10)))
         begun.wait(10)
         calls = [pool.submit(call) for call in later]
-        until(lambda: engine.get_execution_options()["tocsin_turns"].waiting == len(later))
+        until(lambda: engine.get_execution_options()["tocsin_turns"].waiting_count == len(later))
         go.set()
     return [first, *calls]
 
@@ -262,7 +262,7 @@ def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str
         notified = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
         assert notified, "whoever waited for the other process says which one it was"
         assert names(engine) == [], "reading goes on"
-        assert engine.get_execution_options()["tocsin_turns"].waiting == 0
+        assert engine.get_execution_options()["tocsin_turns"].waiting_count == 0
     write(engine, "w9")
     assert names(engine) == ["w-stopped", "w9"]
     engine.dispose()

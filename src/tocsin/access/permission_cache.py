@@ -127,7 +127,7 @@ class PermissionCache:
         self._lock = threading.Lock()
         self._snapshot = PolicySnapshot(subjects, -1)
 
-    def now(self) -> PolicySnapshot:
+    def current_policies(self) -> PolicySnapshot:
         """Return the permissions of the current policies; those of an earlier revision are dropped."""
         revision = self._subjects.revision()
         with self._lock:

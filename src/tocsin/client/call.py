@@ -51,7 +51,7 @@ class Pages(Generic[T]):
 
     first: ApiCall[Page[T]]
 
-    def following(self, page: Page[T]) -> ApiCall[Page[T]] | None:
+    def call_after(self, page: Page[T]) -> ApiCall[Page[T]] | None:
         """Return the call for the page after ``page``, or None when it was the last."""
         if page.after is None:
             return None

@@ -208,7 +208,7 @@ class Client(_Operations):
         while call is not None:
             page = self.send(call)
             yield from page.entries
-            call = pages.following(page)
+            call = pages.call_after(page)
 
     def consume(
         self,
@@ -275,7 +275,7 @@ class AsyncClient(_Operations):
             page = await self.send(call)
             for row in page.entries:
                 yield row
-            call = pages.following(page)
+            call = pages.call_after(page)
 
     async def consume(
         self,

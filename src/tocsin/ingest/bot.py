@@ -37,7 +37,7 @@ class TopicBot:
             raise NoBot(f"Bot {self._name!r} is missing: make or restore it, or set TOCSIN_INGEST_BOT.")
         if not person.is_bot:
             raise NoBot(f"{self._name!r} is a person: set TOCSIN_INGEST_BOT to a bot.")
-        permissions = self._permission_cache.now().of(person.id)
+        permissions = self._permission_cache.current_policies().of(person.id)
         if not person.is_admin and all(
             permissions.scope(name, Operation.INGEST) is NEVER for name in ENTITY_TYPES_TAKEN
         ):

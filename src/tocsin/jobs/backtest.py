@@ -105,7 +105,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     if run.at_reports is not None:
         reports = status_events(history.session, history.place, extent.log_end, run.window)
         run.count(reports, run.at_reports, lambda: report(done_count, total))
-    return run.result(count) | run.missing(extent) | {"tookMs": history.clock.now_ms() - began_ms}
+    return run.result(count) | run.removal_note(extent) | {"tookMs": history.clock.now_ms() - began_ms}
 
 
 def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table], Iterator[pa.Table]]) -> DataFrame:
@@ -161,7 +161,7 @@ class _Run:
 
     def count(self, events: DataFrame, index: Index, report: Callable[[], None]) -> None:
         """Count the matches of ``events`` (one row per event) and would-be notifications, a bounded part at a time."""
-        if not self._sees_all(self.parts.permission_cache.now()):
+        if not self._sees_all(self.parts.permission_cache.current_policies()):
             events = without_hidden(events, index, self.viewable)
         matched = one_row_per_pair(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
         visible_parts = list[pa.Table]()
@@ -182,11 +182,11 @@ class _Run:
         if not self.alerts.facts.depending:
             return frozenset()
         columns = (matched[name].to_pylist() for name in ("log_offset", "entity_id"))
-        return self.held_back_matches.of(zip(*columns, strict=True))
+        return self.held_back_matches.held_back_pairs(zip(*columns, strict=True))
 
     def viewable(self, matched: pa.Table) -> Iterator[pa.Table]:
         """Yield what asker and editors may view of ``matched`` (one row per match), a bounded part at a time."""
-        policies = self.parts.permission_cache.now()
+        policies = self.parts.permission_cache.current_policies()
         for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
             matches_part = matched.slice(start, MATCHES_AT_ONCE)
             visible_matches = (
@@ -203,7 +203,7 @@ class _Run:
 
     def _hidden_assets(self, assets: AlertAssets) -> AlertAssets:
         """Return which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
-        policies, own_id = self.parts.permission_cache.now(), self.alerts.own_id
+        policies, own_id = self.parts.permission_cache.current_policies(), self.alerts.own_id
         events = RememberedEvents(self.parts.events, (self.request.requested_by,))
         of_tocsin = self.alerts.facts.of_tocsin
         of_alerts = hidden_assets({one for one in assets if one[0] not in of_tocsin}, policies, events)
@@ -233,7 +233,7 @@ class _Run:
 
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
-        policies = self.parts.permission_cache.now()
+        policies = self.parts.permission_cache.current_policies()
         visible_alerts = {self.alerts.own_id} | {
             alert.id
             for alert in self.alerts.triggered.values()
@@ -252,13 +252,13 @@ class _Run:
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
 
-    def missing(self, extent: Extent) -> Document:
+    def removal_note(self, extent: Extent) -> Document:
         """Return that retention has removed events of the window; how many, to who sees all."""
         log_count, lake_count = self.parts.removed.removed_counts(self.window.since_ms, self.window.until_ms)
         count = lake_count if extent.segments else log_count
         if not count:
             return {}
-        number = f"{count:,} " if self._sees_all(self.parts.permission_cache.now()) else ""
+        number = f"{count:,} " if self._sees_all(self.parts.permission_cache.current_policies()) else ""
         return {"missing": f"Retention has removed {number}events of this time; they are not counted."}
 
     def _triggered_counts(self, alert: EventSubscription, visible_alerts: Collection[str]) -> Document:

@@ -39,7 +39,7 @@ class Involved(NamedTuple):
 class HoldsBack(Protocol):
     """Knows the incidents that hold alerts back (``store/recipients/holding.py``)."""
 
-    def of(
+    def hold_back(
         self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
     ) -> Mapping[Pair, HeldBack]:
         """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
@@ -57,7 +57,7 @@ class HeldBackMatches:
     hidden: Hidden = nothing_hidden
     _passed: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def of(self, events: Iterable[tuple[int, str]]) -> frozenset[Pair]:
+    def held_back_pairs(self, events: Iterable[tuple[int, str]]) -> frozenset[Pair]:
         """Return which matches of these events, given by offset and entity, notify nobody."""
         waiting = (
             Waiting(offset, entity_id, alert, upstream)
@@ -68,7 +68,7 @@ class HeldBackMatches:
         return frozenset(pair for some in chunks_of(waiting, EVENTS_AT_ONCE) for pair in self._held_pairs(some))
 
     def _held_pairs(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
-        incidents_by_pair = self.holding.of(waiting, is_new=False, hidden=self.hidden)
+        incidents_by_pair = self.holding.hold_back(waiting, is_new=False, hidden=self.hidden)
         for (offset, alert), by in sorted(incidents_by_pair.items()):
             if self._passed.setdefault((by.incident, alert), offset) != offset:
                 yield offset, alert

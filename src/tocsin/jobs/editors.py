@@ -42,7 +42,7 @@ class EditorsJob:
             return 0
         alerts = {one.id: one for one in self._alerts.list_all() if not one.is_of_tocsin}
         editors = [one for one in self._editors.list_all() if one.subscription_id in alerts]
-        policies = self._permission_cache.now()
+        policies = self._permission_cache.current_policies()
         told_count = sum(self._tell(one, alerts[one.subscription_id], policies) for one in editors)
         self._seen_revisions = now
         return told_count

@@ -36,7 +36,7 @@ class NotifyPortions:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take places of portions, and yield one row of ``COUNTS``."""
         notified = 0
-        with closing(self.work.resolving()) as resolving, tuned_interpreter():
+        with closing(self.work.open_resolving()) as resolving, tuned_interpreter():
             for batch in batches:
                 for place in batch["id"].to_pylist():
                     portion = resolving.portions.find(self.keys[place])

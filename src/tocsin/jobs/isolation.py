@@ -126,7 +126,7 @@ def run_isolated(batch: Processing[T], index: Index, *, limit_s: float) -> tuple
 
 
 def _in_time(batch: Processing[T], index: Index, limit_s: float) -> T:
-    if not index.asking():
+    if not index.costly_ids():
         return batch.work(index)
     matches_fast = partial(_passes_within, batch, limit_s, index)
     return within(batch.session, limit_s, lambda: batch.work(index), unless=matches_fast)
@@ -143,7 +143,7 @@ def _passes_within(batch: Processing[T], limit_s: float, index: Index) -> bool:
 
 def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
     """Return the alerts that are too slow alone; if none is, those without which the others are fast enough."""
-    asking = index.asking()
+    asking = index.costly_ids()
     patience_s = _patience_s(batch, index, limit_s)
 
     def is_fast(part: Sequence[str]) -> bool:
@@ -162,7 +162,7 @@ def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsi
 def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
     """Return how long an alert may take: several times as long as all that have only facts do now."""
     began = time.monotonic()
-    batch.match(index.with_plans(index.asking(), ()))
+    batch.match(index.with_plans(index.costly_ids(), ()))
     return max(limit_s, _TIMES * (time.monotonic() - began))
 
 
@@ -175,7 +175,7 @@ def _failing_alerts(batch: Processing[T], index: Index, limit_s: float) -> list[
             return []
         if trials.reason(index) is None:
             continue
-        failing = trials.failing(index) or _costliest(
+        failing = trials.failing_alerts(index) or _costliest(
             batch,
             index.subscription_ids(),
             lambda some: trials.reason(index.with_plans(some, ())) is None,  # noqa: B023
@@ -221,7 +221,7 @@ class _Trials:
             return brief(str(error))
         return None
 
-    def failing(self, index: Index) -> list[SetAside]:
+    def failing_alerts(self, index: Index) -> list[SetAside]:
         """Return the alerts of ``index`` that fail alone."""
         reasons: dict[str, str] = {}
 

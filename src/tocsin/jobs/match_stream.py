@@ -177,14 +177,14 @@ class _MicroBatch:
 
     def store_portions(self, left_out: Collection[str] = ()) -> int:
         """Store the portions that are written down, without alerts that are ``left_out``; return how many rows."""
-        keys = [] if self.parts.portions is None else self.parts.portions.pending()
+        keys = [] if self.parts.portions is None else self.parts.portions.pending_keys()
         if not keys:
             return 0
         return store_portions(self.events.sparkSession, NotifyPortions(self.work, keys, left_out))
 
     def _narrow(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
         """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""
-        withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.asking()), self.work)
+        withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.costly_ids()), self.work)
         if not withheld:
             return None
         visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)

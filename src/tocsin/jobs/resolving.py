@@ -133,11 +133,11 @@ class Resolving:
         """
         return Lookups(
             directory=self.directory,
-            policies=self.permission_cache.now(),
+            policies=self.permission_cache.current_policies(),
             events=RememberedEvents(self.events),
-            find_held_back=partial(self.holding.of, is_new=may_claim),
+            find_held_back=partial(self.holding.hold_back, is_new=may_claim),
             find_roots=self.roots.of,
-            find_preferences=self.preferences.among,
+            find_preferences=self.preferences.of_recipients,
             ids=read_ids(self.engine),
         )
 
@@ -173,14 +173,14 @@ class Notify:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
         matched = notified = 0
-        with closing(self.resolving()) as resolving:
+        with closing(self.open_resolving()) as resolving:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 matched += sum(len(one.answers_by_alert.keys() - {RECOVERY}) for one in events)
                 with tuned_interpreter():
                     notified += self._store(events, resolving)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
 
-    def resolving(self) -> Resolving:
+    def open_resolving(self) -> Resolving:
         """Return what this process asks of the store."""
         return open_resolving(self.store)
 
@@ -264,7 +264,7 @@ def settle_incidents(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterato
 
     It runs before that of ``work``, where tasks read the incidents of each other's events. Again, it changes nothing.
     """
-    with closing(work.resolving()) as resolving:
+    with closing(work.open_resolving()) as resolving:
         for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
             batch = run((withhold, note_incidents), Batch(events), work.context(resolving))
             _settle(batch.incident_work, _last_of(events), resolving)

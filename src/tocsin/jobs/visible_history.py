@@ -50,7 +50,7 @@ def visibility_of(engine: Engine, viewer_id: str) -> Visibility:
     viewer = People(engine).by_id(viewer_id)
     if viewer is None or viewer.deleted:
         raise Forbidden("Whoever asked is deleted.")
-    return Visibility(PermissionCache(SqlSubjects(engine)).now().of(viewer_id), SqlEntityStates(engine))
+    return Visibility(PermissionCache(SqlSubjects(engine)).current_policies().of(viewer_id), SqlEntityStates(engine))
 
 
 def visible_rows(events: DataFrame, url: str, viewer_id: str, names: Collection[str]) -> DataFrame:

@@ -80,7 +80,7 @@ def find_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[p
 
     ``batches`` are matches, rows of ``spark/match.matches`` with ``OF_EVENT``.
     """
-    with closing(work.resolving()) as resolving:
+    with closing(work.open_resolving()) as resolving:
         for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
             withheld = withhold(Batch(events), work.context(resolving)).withheld
             yield record_batch([(*pair, editor_id) for pair, editor_id in sorted(withheld.items())], WITHHELD)
@@ -88,7 +88,7 @@ def find_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[p
 
 def store_withheld(work: Notify, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Store, in a task, that the pairs in rows of ``WITHHELD`` are withheld; yield one row of ``COUNTS``: zeros."""
-    with closing(work.resolving()) as resolving:
+    with closing(work.open_resolving()) as resolving:
         for batch in batches:
             withheld = {(row["log_offset"], row["subscription_id"]): row["editor_id"] for row in batch.to_pylist()}
             with resolving.notifications.storing([]) as under_way:

@@ -52,7 +52,7 @@ class TopicReader:
         ------
         NoReader : no bot has this name, or not any more
         """
-        visibility = Visibility(self._permission_cache.now().of(self._bot_id()), self._standing)
+        visibility = Visibility(self._permission_cache.current_policies().of(self._bot_id()), self._standing)
         if visibility.is_whole:
             return events
         visible = visibility.visible_events([ChangeEvent.model_validate(logged.event) for logged in events])

@@ -79,9 +79,9 @@ class AlertStores:
             directory=self.directory,
             policies=policies,
             events=self.events,
-            find_held_back=partial(self.holding.of, is_new=False),
+            find_held_back=partial(self.holding.hold_back, is_new=False),
             find_roots=self.roots.of,
-            find_preferences=self.preferences.among,
+            find_preferences=self.preferences.of_recipients,
             ids=self.notification_ids(),
         )
 

@@ -193,7 +193,7 @@ def build_parts(
     bulk = BulkWrites(catalogue, clock, permits=permits, bounds=bounds)
     ingest = IngestWrites(catalogue, clock, permits=permits, bounds=bounds)
     pace = Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
-    sessions = _sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now))
+    sessions = _sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.number))
     return Parts(
         settings=settings,
         clock=clock,
@@ -244,7 +244,7 @@ def _traffic_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) 
 
 
 def _access_of(engine: Engine, writes: Writes, clock: Clock, revision: PeopleRevision) -> AccessParts:
-    permission_cache = PermissionCache(CachedSubjects(engine, revision.now))
+    permission_cache = PermissionCache(CachedSubjects(engine, revision.number))
     return AccessParts(permission_cache, SqlEntityStates(engine), RefusalLog(partial(add_violation, writes), clock))
 
 

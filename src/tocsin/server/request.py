@@ -65,7 +65,7 @@ class Caller:
     @cached_property
     def policies(self) -> PolicySnapshot:
         """What policies say as this request begins."""
-        return self.parts.access.permission_cache.now()
+        return self.parts.access.permission_cache.current_policies()
 
     @cached_property
     def permissions(self) -> Permissions:

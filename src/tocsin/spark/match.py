@@ -159,7 +159,7 @@ class Index:
         """Return the subscriptions that have rows, in order."""
         return sorted(pc.unique(self.table["subscription_id"]).to_pylist())
 
-    def asking(self) -> list[str]:
+    def costly_ids(self) -> list[str]:
         """Return the subscriptions that ask candidates for more than facts, in order; others cost little."""
         asks = pc.or_(
             pc.greater(pc.list_value_length(self.table["program"]), 0), pc.greater_equal(self.table["guard_shape"], 0)

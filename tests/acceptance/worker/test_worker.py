@@ -392,9 +392,11 @@ async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
             return super().of(subscription_id)
 
     class AwayPermitted(Permitted):
-        def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        def permitted_part(
+            self, dispatch: Dispatch, *, now_ms: int
+        ) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
             away_once("permitted")
-            return super().now(dispatch, now_ms=now_ms)
+            return super().permitted_part(dispatch, now_ms=now_ms)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")], retries=0)
     ids = add_messages(sqlite_engine, 3)
@@ -609,7 +611,7 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
             """Fail, which keeps nothing from being looked at."""
             raise OSError("the store is away")
 
-        def now(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
+        def permitted_part(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
             """Return nothing, as for somebody who may see nothing of it."""
             because, says = OutcomeReason.MAY_NOT_VIEW, "a policy hides it"
             return None, tuple(

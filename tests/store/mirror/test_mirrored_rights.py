@@ -19,7 +19,12 @@ from tocsin.store.catalogue.people.identities import People
 def may_see(mirror: Mirrored, person: Actor, kind: str, entity_id: str) -> bool:
     """Return whether somebody may see an entity, deleted or not."""
     document = mirror.catalogue.get(kind, Key.by_id(entity_id), "all")
-    return PermissionCache(SqlSubjects(mirror.engine)).now().of(person.id).may(Operation.VIEW_BASIC, kind, document)
+    return (
+        PermissionCache(SqlSubjects(mirror.engine))
+        .current_policies()
+        .of(person.id)
+        .may(Operation.VIEW_BASIC, kind, document)
+    )
 
 
 def admin_of(mirror: Mirrored) -> Actor:

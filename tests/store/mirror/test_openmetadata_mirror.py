@@ -117,7 +117,7 @@ def test_what_is_not_mapped_is_for_administrators_only_until_it_is_mapped(both: 
     assert admin is not None
 
     def may_view(user_id: str) -> bool:
-        return permissions.now().of(user_id).may(Operation.VIEW_BASIC, "table", both.table())
+        return permissions.current_policies().of(user_id).may(Operation.VIEW_BASIC, "table", both.table())
 
     assert [may_view(one) for one in (person.id, bot.id, admin.id)] == [False, False, True]
     notify_all(both.engine)
@@ -435,7 +435,7 @@ def test_a_label_that_is_not_valid_here_does_not_take_the_mark_with_it(mirror: M
     assert report.errors == []
     labels = [label["tagFQN"] for label in mirror.table()["tags"]]
     assert "Mirrored.Unmapped" in labels
-    permissions = PermissionCache(SqlSubjects(mirror.engine)).now().of(person.id)
+    permissions = PermissionCache(SqlSubjects(mirror.engine)).current_policies().of(person.id)
     assert not permissions.may(Operation.VIEW_BASIC, "table", mirror.table())
 
 
@@ -532,7 +532,7 @@ def test_no_person_of_the_source_takes_over_an_account_or_a_team(mirror: Mirrore
     assert People(mirror.engine).by_email("mallory@example.org") is None
     brought = People(mirror.engine).by_email("m@example.org")
     assert brought is not None
-    permissions = PermissionCache(SqlSubjects(mirror.engine)).now().of(brought.id)
+    permissions = PermissionCache(SqlSubjects(mirror.engine)).current_policies().of(brought.id)
     assert permissions.subject.team_names == {"Organization"}
     assert mirror.catalogue.get("team", Key.by_name("powers")).get("description") is None
     assert ours.id not in {row.entity_id for row in mirror.records.entities()}

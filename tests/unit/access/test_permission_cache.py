@@ -39,31 +39,35 @@ class Kept:
 def test_a_view_is_kept_until_something_changes() -> None:
     subjects = Kept(rule("allow", "ViewAll"))
     permission_cache = PermissionCache(subjects)
-    first = permission_cache.now().of(ALICE)
-    assert permission_cache.now().of(ALICE) is first
+    first = permission_cache.current_policies().of(ALICE)
+    assert permission_cache.current_policies().of(ALICE) is first
     assert subjects.asked == 1
     subjects.now, subjects.policy = 2, policy(rule("deny", "All"))
-    assert not permission_cache.now().of(ALICE).may(Operation.VIEW_BASIC, "table", {})
+    assert not permission_cache.current_policies().of(ALICE).may(Operation.VIEW_BASIC, "table", {})
     assert subjects.asked == 2
 
 
 def test_who_is_not_there_may_nothing_and_is_not_kept() -> None:
     permission_cache = PermissionCache(Kept(rule("allow", "ViewAll")))
-    assert not permission_cache.now().of("nobody").may(Operation.VIEW_BASIC, "table", {})
-    assert set(permission_cache.now().of_many([ALICE, "nobody"])) == {ALICE, "nobody"}
+    assert not permission_cache.current_policies().of("nobody").may(Operation.VIEW_BASIC, "table", {})
+    assert set(permission_cache.current_policies().of_many([ALICE, "nobody"])) == {ALICE, "nobody"}
 
 
 def test_a_type_is_open_while_strangers_may_view_it_and_no_policy_denies_it() -> None:
     subjects = Kept(rule("allow", "ViewAll", on="table topic"), rule("deny", "All", on="topic", when="isBot()"))
     permission_cache = PermissionCache(subjects)
-    assert [permission_cache.now().is_open(one) for one in ("table", "topic", "chart")] == [True, False, False]
+    assert [permission_cache.current_policies().is_open(one) for one in ("table", "topic", "chart")] == [
+        True,
+        False,
+        False,
+    ]
     subjects.now, subjects.policy = 2, policy(rule("allow", "ViewAll", when="isOwner()"))
-    assert not permission_cache.now().is_open("table")
+    assert not permission_cache.current_policies().is_open("table")
 
 
 def test_what_denies_only_counts_while_somebody_is_under_it() -> None:
     subjects = Kept(rule("allow", "ViewAll"), rule("deny", "All", on="topic"))
     subjects.is_used = False
-    assert PermissionCache(subjects).now().is_open("table")
+    assert PermissionCache(subjects).current_policies().is_open("table")
     subjects.is_used = True
-    assert not PermissionCache(subjects).now().is_open("topic")
+    assert not PermissionCache(subjects).current_policies().is_open("topic")

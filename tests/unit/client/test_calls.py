@@ -73,10 +73,10 @@ def test_a_password_travels_as_openmetadata_sends_it() -> None:
 
 def test_the_next_page_keeps_the_filters_and_the_last_has_none() -> None:
     pages = calls.list_entities("table", limit=2)
-    following = pages.following(Page((), after="abc"))
+    following = pages.call_after(Page((), after="abc"))
     assert following is not None
     assert following.query == {"limit": "2", "after": "abc"}
-    assert pages.following(Page(())) is None
+    assert pages.call_after(Page(())) is None
 
 
 def test_follows_are_one_list_with_the_type_of_each() -> None:

@@ -20,7 +20,7 @@ class Incidents:
     def __init__(self, **spans: tuple[int, int]) -> None:
         self.spans = spans
 
-    def of(
+    def hold_back(
         self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
     ) -> Mapping[Pair, HeldBack]:
         assert not is_new, "a backtest writes nothing down"
@@ -47,12 +47,12 @@ def events(*offsets: int) -> list[tuple[int, str]]:
 
 def test_of_each_alert_the_first_match_behind_each_incident_passes() -> None:
     held_back = HeldBackMatches(Incidents(first=(10, 20), second=(30, 40)), {"a": ("up",), "b": ("up",)})
-    assert held_back.of(events(5, 12, 14)) == {(14, "a"), (14, "b")}
-    assert held_back.of(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
+    assert held_back.held_back_pairs(events(5, 12, 14)) == {(14, "a"), (14, "b")}
+    assert held_back.held_back_pairs(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
 
 
 def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
-    assert HeldBackMatches(Incidents(any=(0, 99)), {}).of(events(1, 2)) == frozenset()
+    assert HeldBackMatches(Incidents(any=(0, 99)), {}).held_back_pairs(events(1, 2)) == frozenset()
 
 
 def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_out() -> None:

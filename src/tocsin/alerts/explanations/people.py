@@ -153,7 +153,7 @@ class _Answers:
     person_facts: PersonFacts
     logged: LoggedEvent
 
-    def of(self, person: Person | None) -> str:
+    def text_for(self, person: Person | None) -> str:
         """Return the questions as conditions write them, each with a person's answer."""
         if person is None:
             return "it is not a user, and the alert's owners count"
@@ -217,7 +217,8 @@ def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -
         return Obstacle(candidate.stop.value, f"{name} {candidate.mute.in_words()}")
     says = _STOPS[candidate.stop].format(name=name, channel=candidate.channel.value)
     return Obstacle(
-        candidate.stop.value, f"{says}: {answers.of(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says
+        candidate.stop.value,
+        f"{says}: {answers.text_for(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says,
     )
 
 

@@ -35,7 +35,7 @@ class Renaming:
     old_root: str
     new_root: str
 
-    def of(self, name: EntityName) -> str | None:
+    def new_name_of(self, name: EntityName) -> str | None:
         """Return what an entity is called now, in the form in which ``name`` has it; None if that has not changed."""
         if name.comparing is Comparing.EXACT:
             return next((new for kind in name.types if (new := self.new_fqns.get((kind, name.text)))), None)
@@ -83,7 +83,7 @@ def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
 def follow_renaming(record: Record, renaming: Renaming) -> None:
     """Let alerts say the new names."""
     for alert in record.transaction.entities_containing(_ALERT, renaming.old_root):
-        after = with_names(alert.document, renaming.of)
+        after = with_names(alert.document, renaming.new_name_of)
         if after != alert.document:
             by_tocsin(record).change(alert, after, beside=renaming.because)
 

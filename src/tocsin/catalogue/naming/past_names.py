@@ -40,7 +40,7 @@ class PastRenaming:
         if name.is_recipient:  # who is a member is known by id
             return None
         if name.comparing is not Comparing.EXACT:
-            return self._renaming.of(name)
+            return self._renaming.new_name_of(name)
         if (old := self._exact(name, self.new_fqn, self.old_fqn)) is not None:
             return old
         is_anothers = self.is_reused and self._exact(name, self.old_fqn, self.new_fqn) is not None

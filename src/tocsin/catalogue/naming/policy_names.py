@@ -53,7 +53,7 @@ def follow_in_policies(record: Record, renaming: Renaming) -> None:
     )
     for policy in record.transaction.entities_containing(POLICY, renaming.old_root):
         after = _with_conditions(
-            policy.document, lambda rule: _rename_or_refuse(rule["condition"], renaming.of, refusal)
+            policy.document, lambda rule: _rename_or_refuse(rule["condition"], renaming.new_name_of, refusal)
         )
         if after != policy.document:
             by_tocsin(record).change(policy, after, beside=renaming.because)

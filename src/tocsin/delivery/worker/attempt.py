@@ -280,7 +280,7 @@ class MessageAttempt:
         """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
         if self._parts.permitted.is_certain(dispatch):
             return dispatch, ()
-        return await _ask_store(lambda: self._parts.permitted.now(dispatch, now_ms=self._clock.now_ms()))
+        return await _ask_store(lambda: self._parts.permitted.permitted_part(dispatch, now_ms=self._clock.now_ms()))
 
     async def _addresses(self, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
         """Return the addresses of the owners whom the message can mention."""

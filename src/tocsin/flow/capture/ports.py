@@ -271,7 +271,7 @@ class SourceLinks(Protocol):
     def forget(self, source: str, link: SourceLink) -> None:
         """Forget a link."""
 
-    def following_since(self, entity_id: str, user_id: str) -> str | None:
+    def follow_event_id(self, entity_id: str, user_id: str) -> str | None:
         """Return the id of the event by which a user follows an entity; None if they do not, or it is not kept."""
 
     def is_following(self, entity_id: str, user_id: str) -> bool:
@@ -345,7 +345,7 @@ class Transaction(Protocol):
     def entities_referring_to(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
 
-    def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
+    def entities_naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, held for change.
 
         They are in the order of their ids; those ``after`` an id, ``limit`` of them.

@@ -74,7 +74,7 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
     Forbidden : the actor may not change one of them
     """
     portion = record.bounds.portion
-    referrers = record.transaction.naming(target.id, after=after, limit=portion + 1)
+    referrers = record.transaction.entities_naming(target.id, after=after, limit=portion + 1)
     is_last = len(referrers) <= portion
     if is_last and not (only_check and after):
         return None

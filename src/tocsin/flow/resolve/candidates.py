@@ -122,7 +122,9 @@ class IndexedAudience:
     def _members(self, way: _Way, context: _EventContext) -> Iterator[Candidate]:
         for user_id, spans in self.teams.get(way.principal.principal_id, {}).items():
             if user_id in self.people:
-                yield _candidate(way.of(_nearest_span(context.head.offset, spans)), self.people[user_id], context)
+                yield _candidate(
+                    way.to_member(_nearest_span(context.head.offset, spans)), self.people[user_id], context
+                )
 
 
 class _EventContext(NamedTuple):
@@ -179,7 +181,7 @@ class _Way(NamedTuple):
     reason: Reason
     node_id: str = ""
 
-    def of(self, member: Member) -> _Way:
+    def to_member(self, member: Member) -> _Way:
         """Return the way on to a member of the principal, a team."""
         since = max(self.principal.since_offset, member.since_offset)
         until = min(self.principal.until_offset, member.until_offset)

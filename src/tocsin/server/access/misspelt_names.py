@@ -51,7 +51,7 @@ def _seen_names(names: Iterable[EntityName], caller: Caller) -> set[tuple[Types,
     existing = {
         (types, text): reference
         for types, wording in texts.items()
-        for text, reference in caller.parts.alert_stores.names.existing(types, wording).items()
+        for text, reference in caller.parts.alert_stores.names.references_of(types, wording).items()
     }
     visible_ids = caller.visibility.sees(existing.values()) if existing else ()
     return {key for key, reference in existing.items() if reference["id"] in visible_ids}

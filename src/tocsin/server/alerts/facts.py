@@ -34,7 +34,7 @@ def read_names(request: Document, caller: Caller) -> NamedEntities:
         texts[name.types].add(name.text)
     if not texts:
         return NamedEntities()
-    existing, former = caller.parts.alert_stores.names.now_and_formerly(texts)
+    existing, former = caller.parts.alert_stores.names.references_now_and_formerly(texts)
     visible_ids = caller.visibility.sees(former.values()) if former else ()
     return NamedEntities(existing, {key: one for key, one in former.items() if one["id"] in visible_ids})
 
@@ -43,7 +43,7 @@ def read_receivers(names: Collection[str], stored_names: Names) -> Receivers:
     """Return which of these names are those of users, and of teams."""
     if not names:
         return Receivers()
-    users, teams = (stored_names.existing((kind,), names) for kind in ("user", "team"))
+    users, teams = (stored_names.references_of((kind,), names) for kind in ("user", "team"))
     return Receivers(frozenset(name for name, one in users.items() if one["name"] == name), frozenset(teams))
 
 

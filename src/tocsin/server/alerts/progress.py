@@ -56,7 +56,7 @@ class PageAsked:
     limit: int
     skip: int
 
-    def of(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    def part_of(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
         """Return the page of these."""
         return list(islice(events, self.skip, self.skip + self.limit))
 
@@ -151,8 +151,8 @@ def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *,
         return document
     return {
         **document,
-        "relevantUnprocessedEventsList": _events(page.of(ahead.relevant), caller),
-        "totalUnprocessedEventsList": _events(page.of(ahead.looked_at), caller),
+        "relevantUnprocessedEventsList": _events(page.part_of(ahead.relevant), caller),
+        "totalUnprocessedEventsList": _events(page.part_of(ahead.looked_at), caller),
     }
 
 

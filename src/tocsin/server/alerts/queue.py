@@ -160,7 +160,7 @@ def _open(
         closed = _obstacle_of(dispatch, route)
         dropped: tuple[DroppedReason, ...] = ()
         if closed is None and dispatch is not None and route is not None:
-            permitted, dropped = stores.permitted.now(dispatch, now_ms=now_ms)
+            permitted, dropped = stores.permitted.permitted_part(dispatch, now_ms=now_ms)
             if permitted is not None:
                 visible.append((permitted, route))
                 continue

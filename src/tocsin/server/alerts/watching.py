@@ -136,6 +136,6 @@ def _people(relation: ReasonKind, rules: Sequence[RecipientRule], asset: Documen
             return list(caller.parts.catalogue.followers(asset["id"]))
         case ReasonKind.USER | ReasonKind.TEAM:
             names = [rule.receiver for rule in rules]
-            return list(caller.parts.alert_stores.names.existing((relation.value,), names).values())
+            return list(caller.parts.alert_stores.names.references_of((relation.value,), names).values())
         case _:
             return []

@@ -26,7 +26,9 @@ class ActorPermits:
 
     def __call__(self, actor: Actor) -> Permit:
         """Return what this actor may write."""
-        return EVERYTHING if actor.is_admin else _Permit(actor, self._permission_cache.now(), self._refusals)
+        return (
+            EVERYTHING if actor.is_admin else _Permit(actor, self._permission_cache.current_policies(), self._refusals)
+        )
 
 
 class _Permit:

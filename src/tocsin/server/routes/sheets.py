@@ -113,7 +113,7 @@ def _rows(kind: EntityType, document: Document, caller: Caller) -> Iterator[list
         return column_rows(document)
     if kind.name in CHILD_SHEETS:
         return child_rows(kind.name, caller.visibility.visible_documents(list(_children(kind, document, caller))))
-    terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
+    terms = caller.parts.catalogue.entities_under("glossaryTerm", document["fullyQualifiedName"])
     return term_rows(
         caller.visibility.visible_documents([term for term in terms if sees(caller, "glossaryTerm", term)])
     )

@@ -115,7 +115,7 @@ class FollowerRemoval(LinkWrite):
         if not links.is_following(target.id, self.link.from_id):
             self._remember(record, OF_PEOPLE)
             return _NOTHING
-        if links.following_since(target.id, self.link.from_id) != self.digest:
+        if links.follow_event_id(target.id, self.link.from_id) != self.digest:
             self._forget(record)
             return _NOTHING
         self.outcome = "followersRemoved"

@@ -137,11 +137,11 @@ class RehearsalAudience:
     def _lookups(self) -> Lookups:
         return Lookups(
             directory=SqlDirectory(self._engine),
-            policies=PermissionCache(SqlSubjects(self._engine)).now(),
+            policies=PermissionCache(SqlSubjects(self._engine)).current_policies(),
             events=self._events,
-            find_held_back=partial(Holding(self._engine).of, is_new=False),
+            find_held_back=partial(Holding(self._engine).hold_back, is_new=False),
             find_roots=Roots(self._engine).of,
-            find_preferences=SqlPreferences(self._engine).among,
+            find_preferences=SqlPreferences(self._engine).of_recipients,
             ids=read_ids(self._engine),
         )
 

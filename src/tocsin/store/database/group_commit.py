@@ -73,7 +73,7 @@ class Turns:
         self._connection: Connection | None = None
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """How many threads wait for their turn."""
         return self._waiting
 
@@ -123,7 +123,7 @@ class Turns:
     def _end(self, transaction: _Transaction) -> None:
         """Commit, unless a waiting writer may continue the same transaction."""
         try:
-            if not self.waiting or transaction.is_full():
+            if not self.waiting_count or transaction.is_full():
                 self._transaction = None
                 try:
                     transaction.commit()

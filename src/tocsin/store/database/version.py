@@ -20,7 +20,7 @@ class _Version:
         self._path, self._lock = path, threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
-    def now(self) -> int | None:
+    def number(self) -> int | None:
         with self._lock:
             try:
                 if self._connection is None:
@@ -47,7 +47,7 @@ def keep_version(engine: Engine) -> None:
 def store_version(engine: Engine) -> int | None:
     """Return a number that changes with each commit to the store; None where it has none, as on PostgreSQL."""
     version = engine.get_execution_options().get(_OPTION)
-    return version.now() if isinstance(version, _Version) else None
+    return version.number() if isinstance(version, _Version) else None
 
 
 class SeldomRows:

@@ -74,7 +74,7 @@ class EventPortions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def pending(self) -> list[PortionKey]:
+    def pending_keys(self) -> list[PortionKey]:
         """Return those that are not stored, in order."""
         query = select(_COLUMN.log_offset, _COLUMN.number).where(_COLUMN.counts.is_(None))
         return [PortionKey(*row) for row in fetch_rows(self._engine, query.order_by(*event_portion.primary_key))]

@@ -56,7 +56,7 @@ class SqlPreferences:
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             follow(connection, planned)
 
-    def among(self, drafts: Sequence[NotificationDraft]) -> Preferred:
+    def of_recipients(self, drafts: Sequence[NotificationDraft]) -> Preferred:
         """Return the preferences of those who get mails or direct messages."""
         mailed = (draft for draft in drafts if GATHERINGS[draft.channel] is Gathering.SUMMARY)
         people = {draft.recipient_id for draft in mailed if draft.recipient_id}

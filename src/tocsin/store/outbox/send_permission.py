@@ -84,7 +84,7 @@ class Permitted:
         now_s, silent_until_s = self._steady(), self._silent_until_s
         return all(now_s < silent_until_s.get(one, now_s) for one in addressees)
 
-    def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    def permitted_part(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
 
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
@@ -103,7 +103,7 @@ class Permitted:
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of these names that a message may show: all viewers of one of its reasons may see them."""
-        policies = self._permission_cache.now()
+        policies = self._permission_cache.current_policies()
         if policies.are_all_open():
             return tuple(names)
         viewers = self._viewers(dispatch, policies)
@@ -182,7 +182,7 @@ class Permitted:
 
     def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
         """Return the policies of now, and note whether everybody may view everything."""
-        policies = self._permission_cache.now()
+        policies = self._permission_cache.current_policies()
         self._open_until_s = asked_at_s + SURE_FOR_S if policies.are_all_open() else float("-inf")
         return policies
 

@@ -50,7 +50,9 @@ class Holding:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden) -> dict[Pair, HeldBack]:
+    def hold_back(
+        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    ) -> dict[Pair, HeldBack]:
         """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
 
         Incidents of assets that are ``hidden`` from an alert do not hold it back.

@@ -145,7 +145,7 @@ def _below(kind: EntityType, scope_type: str, scope_fqn: str, caller: Caller) ->
     if scope is None:
         raise NotFound(f"{scope_type} {scope_fqn} does not exist")
     permitted_document(scope["type"], key, caller, Operation.VIEW_BASIC)
-    below = caller.parts.catalogue.under(kind.name, scope["fullyQualifiedName"])
+    below = caller.parts.catalogue.entities_under(kind.name, scope["fullyQualifiedName"])
     return [one for one in below if _is_visible(kind, one, caller)]
 
 

@@ -148,7 +148,7 @@ def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[Inb
 
 
 def _sight(sender: Actor, parts: Parts) -> Visibility:
-    return Visibility(parts.access.permission_cache.now().of(sender.id), parts.access.standing)
+    return Visibility(parts.access.permission_cache.current_policies().of(sender.id), parts.access.standing)
 
 
 def _cursor(entry: InboxEntry) -> str:

@@ -29,6 +29,6 @@ class PeopleRevision:
         with self._lock:
             self._counts[self._place] += 1
 
-    def now(self) -> int:
+    def number(self) -> int:
         """Return how many changes there have been; it only ever grows."""
         return sum(self._counts)

@@ -160,7 +160,7 @@ class SqlCatalogue:
                 reference_of(*row) for query in (before, after) for row in connection.execute(query.limit(_NEIGHBOURS))
             ]
 
-    def under(self, entity_type: str, fqn: str) -> list[Document]:
+    def entities_under(self, entity_type: str, fqn: str) -> list[Document]:
         """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
         return [entity_of(*row).document for row in fetch_rows(self._engine, query.order_by(_ENTITY.fqn))]

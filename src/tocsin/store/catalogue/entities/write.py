@@ -150,7 +150,7 @@ class SqlTransaction:
             entities_by_id |= {entity.id: entity for entity in self._hold_entities(_ENTITY.id.in_(which))}
         return self._with_memberships(sorted(entities_by_id.values(), key=lambda entity: entity.fqn))
 
-    def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
+    def entities_naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
         ids: set[str] = set()
         for which in (*projections.queries_naming([entity_id], []), projections.ids_followed_by(entity_id)):

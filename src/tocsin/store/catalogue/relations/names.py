@@ -42,7 +42,7 @@ class Names:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def existing(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+    def references_of(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
         """Return references to the entities of these types that are called so, by what they are called.
 
         A text is an FQN, or a name without the quotation marks that its FQN needs. Soft-deleted ones are left out.
@@ -50,7 +50,7 @@ class Names:
         with reading(self._engine) as connection:
             return _references(connection, _ENTITY, types, texts)
 
-    def now_and_formerly(
+    def references_now_and_formerly(
         self, texts: Mapping[tuple[str, ...], Collection[str]]
     ) -> tuple[dict[TypedName, Document], dict[TypedName, Document]]:
         """Return references to the entities that are called so, and to those that were, by types and what they say.
@@ -77,7 +77,7 @@ class Names:
                 query = select(table.entity_type, table.fqn).where(table.entity_type.in_(sorted(types)))
                 name_rows = rows_by_key(connection, query, table.fqn, written)
                 types_by_text |= {written[row.fqn]: row.entity_type for row in name_rows}
-        existing = self.existing(types, types_by_text)
+        existing = self.references_of(types, types_by_text)
         return {text: kind for text, kind in types_by_text.items() if text not in existing}
 
     def lost_below(self, types: Collection[str], prefix: str) -> str | None:

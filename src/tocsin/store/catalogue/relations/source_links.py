@@ -34,7 +34,7 @@ class SqlSourceLinks:
         is_it = and_(_LINK.source == source, _LINK.kind == link.kind.value, ends)
         self._connection.execute(delete(source_link).where(is_it))
 
-    def following_since(self, entity_id: str, user_id: str) -> str | None:
+    def follow_event_id(self, entity_id: str, user_id: str) -> str | None:
         """Return the id of the event by which a user follows an entity; None if they do not, or it is not kept."""
         is_it = and_(follow.c.entity_id == entity_id, follow.c.user_id == user_id)
         query = select(change_event.c.id).join(follow, follow.c.since_offset == change_event.c.log_offset)

@@ -156,8 +156,8 @@ def field_of(name: str) -> SearchField:
     """
     field = FIELDS.get(name) or FIELDS.get(name.removesuffix(".keyword"))
     if field is None:
-        near = nearest(name, FIELDS)
-        hint = f"did you mean {near}?" if near else f"valid fields: {', '.join(sorted(FIELDS))}"
+        nearest_name = nearest(name, FIELDS)
+        hint = f"did you mean {nearest_name}?" if nearest_name else f"valid fields: {', '.join(sorted(FIELDS))}"
         raise InvalidInput(f"cannot search by the field {name!r}; {hint}")
     return field
 

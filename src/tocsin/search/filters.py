@@ -78,12 +78,12 @@ class _FilterReader:
             _refuse(place, f"it is nested deeper than {DEEPEST_FILTER} levels")
         if not isinstance(body, dict) or len(body) != 1:
             _refuse(place, "a clause must be an object with one key")
-        ((kind, inside),) = body.items()
+        ((kind, operand),) = body.items()
         if kind not in self._known:
             _refuse(place, f"unsupported clause {kind!r}; valid clauses: {', '.join(sorted(self._known))}")
         inner_place = f"{place}.{kind}"
         try:
-            return self._known[kind](inside, inner_place)
+            return self._known[kind](operand, inner_place)
         except InvalidInput as error:
             if error.field == "query_filter":
                 raise
@@ -92,9 +92,9 @@ class _FilterReader:
     def _bool(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict):
             _refuse(place, "it must be an object")
-        unknown = sorted(body.keys() - {"must", "should", "must_not", "filter", *_IGNORED})
-        if unknown:
-            _refuse(place, f"unsupported key {unknown[0]!r} in bool; valid keys: must, should, must_not, filter")
+        unknown_keys = sorted(body.keys() - {"must", "should", "must_not", "filter", *_IGNORED})
+        if unknown_keys:
+            _refuse(place, f"unsupported key {unknown_keys[0]!r} in bool; valid keys: must, should, must_not, filter")
         parts = [*self._clauses(body, "must", place), *self._clauses(body, "filter", place)]
         choices = list(self._clauses(body, "should", place))
         if choices and (not parts or body.get("minimum_should_match")):

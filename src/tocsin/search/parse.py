@@ -109,14 +109,14 @@ def _read(text: str) -> _Branch:
 def _refuse_token(token: Token, parser: InteractiveParser) -> NoReturn:
     """Raise the error of a token that the grammar does not allow after what ``parser`` has read."""
     is_end = token.type == "$END"
-    stack, accepted = parser.parser_state.value_stack, parser.accepts()  # type: ignore[no-untyped-call]  # lark's own
-    if "VALUE" in accepted:
+    stack, accepted_tokens = parser.parser_state.value_stack, parser.accepts()  # type: ignore[no-untyped-call]  # lark's own
+    if "VALUE" in accepted_tokens:
         _refuse(_place(stack[-1] if is_end else token), f"a value must follow {stack[-1]}")
-    if is_end and "_CLOSE" in accepted:
+    if is_end and "_CLOSE" in accepted_tokens:
         _refuse(_place(stack[-2]), "this bracket is not closed")
     if is_end:
         _refuse(token.end_pos or 0, "unexpected end of the query")
-    if not accepted:
+    if not accepted_tokens:
         _refuse(_place(token), "this bracket is not opened")
     _refuse(_place(token), f"unexpected {str(token)!r}; expected a word")
 
@@ -210,8 +210,8 @@ def _about(name: str, text: str, *, is_phrase: bool) -> Node:
     if name == EXISTS_FIELD:
         return holds(text)
     search_field = field_of(name)
-    if search_field.column == "updated_at_ms" and (compared := _COMPARED.fullmatch(text)):
-        return CompareColumn(search_field.column, compared[1], whole_number(compared[2]))  # type: ignore[arg-type]  # as matched
+    if search_field.column == "updated_at_ms" and (comparison_match := _COMPARED.fullmatch(text)):
+        return CompareColumn(search_field.column, comparison_match[1], whole_number(comparison_match[2]))  # type: ignore[arg-type]  # as matched
     is_whole = name.endswith(".keyword") or not search_field.words
     if is_phrase:
         return equals(name, unescape(text)) if is_whole else has_words(search_field, unescape(text))

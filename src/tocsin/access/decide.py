@@ -120,16 +120,16 @@ class Permissions:
     def verdict(self, operation: Operation, resource: str, document: Document) -> Verdict:
         """Return the decision with the rule that made it."""
         reach, facts = self.reach(resource, operation), Facts(resource, document)
-        denied = next((one for one in reach.denials if holds(one.condition, facts)), None)
-        if denied is not None:
-            return Verdict(False, denied)
+        denial = next((one for one in reach.denials if holds(one.condition, facts)), None)
+        if denial is not None:
+            return Verdict(False, denial)
         if self.subject.is_admin:
             return Verdict(True)
         allowance = next((one for one in reach.allowances if holds(one.condition, facts)), None)
         if allowance is None or holds(reach.scope, facts):
             return Verdict(allowance is not None, allowance)
-        hidden = (self.verdict(Operation.VIEW_BASIC, kind, one) for kind, one in document.get(FOUND) or ())
-        return next((one for one in hidden if not one.is_allowed), Verdict(False))
+        subject_verdicts = (self.verdict(Operation.VIEW_BASIC, kind, one) for kind, one in document.get(FOUND) or ())
+        return next((one for one in subject_verdicts if not one.is_allowed), Verdict(False))
 
     def _work_out(self, resource: str, operation: Operation) -> Reach:
         if self.subject.is_admin:

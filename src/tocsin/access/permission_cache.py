@@ -65,18 +65,20 @@ class PolicySnapshot:
     def of_many(self, user_ids: Collection[str]) -> dict[str, Permissions]:
         """Return the permissions of these people, looking up together those that are not cached."""
         kept_permissions = self._kept
-        cached = {user_id: kept_permissions[user_id] for user_id in user_ids if user_id in kept_permissions}
-        missing = [user_id for user_id in user_ids if user_id not in cached]
-        if not missing:
-            return cached
-        subjects_by_user = self._subjects.subjects(missing)
+        cached_permissions = {user_id: kept_permissions[user_id] for user_id in user_ids if user_id in kept_permissions}
+        missing_ids = [user_id for user_id in user_ids if user_id not in cached_permissions]
+        if not missing_ids:
+            return cached_permissions
+        subjects_by_user = self._subjects.subjects(missing_ids)
         new_permissions = {user_id: Permissions(subject) for user_id, subject in subjects_by_user.items()}
         with self._lock:
             if len(self._kept) + len(new_permissions) > MOST_KEPT:
                 self._kept = {}
             self._kept.update(new_permissions)
-        unknown = {user_id: Permissions(_NOBODY) for user_id in missing if user_id not in subjects_by_user}
-        return cached | new_permissions | unknown
+        permissions_of_unknown = {
+            user_id: Permissions(_NOBODY) for user_id in missing_ids if user_id not in subjects_by_user
+        }
+        return cached_permissions | new_permissions | permissions_of_unknown
 
     @cached_property
     def _openness(self) -> _Openness:

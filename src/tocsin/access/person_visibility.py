@@ -50,25 +50,25 @@ class Visibility:
         typed_ids = [(str(one.get("type")), str(one.get("id"))) for one in references]
         if self.is_whole:
             return {entity_id for _, entity_id in typed_ids}
-        unknown = {
+        unknown_ids = {
             entity_id for kind, entity_id in typed_ids if entity_id not in self._known and not self._sees_all(kind)
         }
-        if unknown:
-            states_by_id = self._standing.of(unknown)
-            self._known |= {one: one in states_by_id and self._may_view(states_by_id[one]) for one in unknown}
+        if unknown_ids:
+            states_by_id = self._standing.of(unknown_ids)
+            self._known |= {one: one in states_by_id and self._may_view(states_by_id[one]) for one in unknown_ids}
         return {entity_id for kind, entity_id in typed_ids if self._sees_all(kind) or self._known[entity_id]}
 
     def sees_named(self, fqns: Collection[str]) -> set[str]:
         """Return those of these full names whose every bearer may be seen; a name that nothing has is not."""
         if self.is_whole:
             return set(fqns)
-        unknown = [name for name in fqns if name not in self._names]
-        if unknown:
-            references_by_name = self._standing.references_named(unknown)
+        unknown_names = [name for name in fqns if name not in self._names]
+        if unknown_names:
+            references_by_name = self._standing.references_named(unknown_names)
             visible_ids = self.sees(name for many in references_by_name.values() for name in many)
             self._names |= {
                 name: name in references_by_name and all(each["id"] in visible_ids for each in references_by_name[name])
-                for name in unknown
+                for name in unknown_names
             }
         return {name for name in fqns if self._names[name]}
 
@@ -90,12 +90,12 @@ class Visibility:
         """Return each event without what may not be seen of it; None where none of it may."""
         if self.is_whole:
             return list(events)
-        visible = self.sees_events(events)
-        visible_events = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
-        hidden = iter(self.hidden_names_in_each([_parts(event) for event in visible_events]))
+        is_visible = self.sees_events(events)
+        visible_events = [event for event, is_seen in zip(events, is_visible, strict=True) if is_seen]
+        hidden_names = iter(self.hidden_names_in_each([_parts(event) for event in visible_events]))
         return [
-            event_without(event, next(hidden)) if is_seen else None
-            for event, is_seen in zip(events, visible, strict=True)
+            event_without(event, next(hidden_names)) if is_seen else None
+            for event, is_seen in zip(events, is_visible, strict=True)
         ]
 
     def sees_event(self, event: ChangeEvent) -> bool:
@@ -119,16 +119,16 @@ class Visibility:
 
         Of an event of a thread, fields are those of the asset that it is ``about``.
         """
-        hidden = self.hidden_names_in([*_parts(event), about])
-        if hidden:
-            visible_event = event_without(event, hidden)
+        hidden_names = self.hidden_names_in([*_parts(event), about])
+        if hidden_names:
+            visible_event = event_without(event, hidden_names)
             pairs = (
                 (event.entity or {}, visible_event.entity or {}),
-                (about or {}, without_hidden(about or {}, hidden, about or {})),
+                (about or {}, without_hidden(about or {}, hidden_names, about or {})),
             )
             keys = {key for whole, left in pairs for key in whole if left.get(key) != whole[key]}
-            changed = {CHANGED} if visible_event.change_description != event.change_description else set()
-            return frozenset(keys | changed)
+            change_parts = {CHANGED} if visible_event.change_description != event.change_description else set()
+            return frozenset(keys | change_parts)
         return frozenset()
 
     def visible_documents(self, documents: Sequence[Document]) -> list[Document]:
@@ -161,16 +161,16 @@ class Visibility:
         return self._permissions.may(Operation.VIEW_BASIC, *subject)
 
 
-def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
+def event_without(event: ChangeEvent, hidden_names: AbstractSet[str]) -> ChangeEvent:
     """Return an event without what is hidden of all that it names."""
-    if not hidden:
+    if not hidden_names:
         return event
     entity = event.entity or {}
     change = event.change_description
     return event.model_copy(
         update={
-            "entity": without_hidden(entity, hidden, entity) if event.entity is not None else None,
-            "change_description": None if change is None else _change_without(change, hidden, entity),
+            "entity": without_hidden(entity, hidden_names, entity) if event.entity is not None else None,
+            "change_description": None if change is None else _change_without(change, hidden_names, entity),
         }
     )
 

@@ -205,9 +205,9 @@ class Relay:
         self._check(position)
         events = log.list_documents(self._parts.selection, after=position.offset, through=end, limit=self._parts.batch)
         is_full = events.is_cut or len(events) == self._parts.batch
-        reached = events[-1].offset if is_full else max(position.offset, end)  # the end may have fallen back
+        reached_offset = events[-1].offset if is_full else max(position.offset, end)  # the end may have fallen back
         records = records_of(self._parts.reader.visible(events), self._parts.form)
-        return _Portion(records, log.position_at(reached), read_s)
+        return _Portion(records, log.position_at(reached_offset), read_s)
 
     def _record_progress(self, position: LogPosition, *, is_written: bool = False) -> None:
         """Note how far the relay has read: at once where it wrote, else from time to time."""

@@ -55,10 +55,10 @@ class TopicReader:
         visibility = Visibility(self._permission_cache.current_policies().of(self._bot_id()), self._standing)
         if visibility.is_whole:
             return events
-        visible = visibility.visible_events([ChangeEvent.model_validate(logged.event) for logged in events])
+        visible_events = visibility.visible_events([ChangeEvent.model_validate(logged.event) for logged in events])
         visible_entries = [
             LoggedDocument(logged.offset, event.as_wire())
-            for logged, event in zip(events, visible, strict=True)
+            for logged, event in zip(events, visible_events, strict=True)
             if event is not None
         ]
         if hidden_count := len(events) - len(visible_entries):

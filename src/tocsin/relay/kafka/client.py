@@ -46,8 +46,8 @@ class Connection:
         return self._settings | {name.replace("_", "."): value for name, value in settings.items()}
 
     @contextmanager
-    def guard(self, doing: str) -> Iterator[None]:
-        """Turn errors of the clients into ours; ``doing`` says what failed.
+    def guard(self, problem: str) -> Iterator[None]:
+        """Turn errors of the clients into ours; ``problem`` says what failed.
 
         Raises
         ------
@@ -58,9 +58,9 @@ class Connection:
         try:
             yield
         except BufferError as error:
-            raise BrokerUnavailable(f"{doing}: more is waiting than the client may hold") from error
+            raise BrokerUnavailable(f"{problem}: more is waiting than the client may hold") from error
         except KafkaException as error:
-            raise self._as_ours(error, doing) from error
+            raise self._as_ours(error, problem) from error
 
     def _as_ours(self, error: KafkaException, doing: str) -> Exception:
         cause = error.args[0]

@@ -71,10 +71,10 @@ class DevBroker:
         self._config.write_text("".join(f"{name}={value}\n" for name, value in all_settings.items()))
         if not (self._logs / "meta.properties").exists():
             words = (*self._java(), "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._config))
-            formatted = subprocess.run(words, capture_output=True, text=True, check=False)
-            if formatted.returncode:
+            process = subprocess.run(words, capture_output=True, text=True, check=False)
+            if process.returncode:
                 shutil.rmtree(self._logs, ignore_errors=True)
-                raise Unavailable(f"Kafka's folder {self._logs} could not be made: {formatted.stderr.strip()[-500:]}")
+                raise Unavailable(f"Kafka's folder {self._logs} could not be made: {process.stderr.strip()[-500:]}")
 
     def command(self) -> list[str]:
         """Return the command that runs the broker until it is killed."""

@@ -76,16 +76,16 @@ class GroupLags:
         with self._connection.guard("consumer groups cannot be read"):
             admin = AdminClient(self._connection.config())
             partitions = self._partitions(admin)
-            committed = self._committed_offsets(admin, partitions)
-            ends = _ends(admin, {one for offsets in committed.values() for one in offsets})
+            committed_offsets = self._committed_offsets(admin, partitions)
+            ends = _ends(admin, {one for offsets in committed_offsets.values() for one in offsets})
             unread = {
                 _Place(partition, offset)
-                for offsets in committed.values()
+                for offsets in committed_offsets.values()
                 for partition, offset in offsets.items()
                 if offset < ends[partition]
             }
             first_unread = self._first_unread(unread)
-        return [_lag(name, committed[name], ends, first_unread) for name in sorted(committed)]
+        return [_lag(name, committed_offsets[name], ends, first_unread) for name in sorted(committed_offsets)]
 
     def _partitions(self, admin: AdminClient) -> set[_Partition]:
         topics = admin.list_topics(timeout=METADATA_TIMEOUT_S).topics
@@ -96,17 +96,17 @@ class GroupLags:
         self, admin: AdminClient, partitions: Collection[_Partition]
     ) -> dict[str, dict[_Partition, int]]:
         """Return what each group has committed of the topics; groups of other topics do not count."""
-        committed: dict[str, dict[_Partition, int]] = {}
+        committed_offsets: dict[str, dict[_Partition, int]] = {}
         for names in chunks_of(_group_names(admin) if self._group is None else [self._group], self._most_groups):
             answers: dict[str, Future[ConsumerGroupTopicPartitions]] = {}
             for name in names:
                 asked_group = [ConsumerGroupTopicPartitions(name)]
                 answers |= admin.list_consumer_group_offsets(asked_group, request_timeout=METADATA_TIMEOUT_S)
             offsets_by_name = {name: _offsets_of(answer, partitions) for name, answer in answers.items()}
-            committed |= {name: offsets for name, offsets in offsets_by_name.items() if offsets}
-            if len(committed) >= self._most_groups:
+            committed_offsets |= {name: offsets for name, offsets in offsets_by_name.items() if offsets}
+            if len(committed_offsets) >= self._most_groups:
                 break
-        return dict(islice(committed.items(), self._most_groups))
+        return dict(islice(committed_offsets.items(), self._most_groups))
 
     def _first_unread(self, places: Collection[_Place]) -> dict[_Place, _FirstUnread | None]:
         """Return the first record at each place, None where there is none; places out of time are left out."""
@@ -177,13 +177,13 @@ def _first_records(
     consumer: Consumer, partitions: set[_Partition], deadline: float
 ) -> Iterator[tuple[_Partition, _FirstUnread | None]]:
     """Yield the first record of each of the assigned partitions, None where it has no more."""
-    waiting = set(partitions)
-    while waiting and time.monotonic() < deadline:
-        for message in consumer.consume(len(waiting), timeout=0.2):
+    awaited_partitions = set(partitions)
+    while awaited_partitions and time.monotonic() < deadline:
+        for message in consumer.consume(len(awaited_partitions), timeout=0.2):
             partition = _Partition(str(message.topic()), int(message.partition() or 0))
-            if partition not in waiting:
+            if partition not in awaited_partitions:
                 continue
-            waiting.discard(partition)
+            awaited_partitions.discard(partition)
             consumer.pause([TopicPartition(*partition)])
             yield partition, _record_of(message)
 
@@ -200,13 +200,13 @@ def _record_of(message: Message) -> _FirstUnread | None:
 
 def _lag(
     name: str,
-    committed: Mapping[_Partition, int],
+    committed_offsets: Mapping[_Partition, int],
     ends: Mapping[_Partition, int],
     first_unread: Mapping[_Place, _FirstUnread | None],
 ) -> Document:
     """Return the lag of one group: what is unread, and the oldest of it."""
     count, records = 0, list[_FirstUnread]()
-    for partition, offset in committed.items():
+    for partition, offset in committed_offsets.items():
         place = _Place(partition, offset)
         record = first_unread.get(place)
         is_read = place in first_unread and record is None

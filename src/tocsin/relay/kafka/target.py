@@ -137,8 +137,8 @@ class KafkaTarget:
         return self._name_header in (message.headers() or ())
 
     @contextmanager
-    def _consumer(self, doing: str) -> Iterator[Consumer]:
-        with self._connection.guard(doing):
+    def _consumer(self, problem: str) -> Iterator[Consumer]:
+        with self._connection.guard(problem):
             consumer = Consumer(
                 self._connection.config(
                     group_id=self._options.position_topic,

@@ -63,12 +63,12 @@ class Topics:
         ------
         WrongTopic : one exists that would lose events, or take no event of the largest size
         """
-        if unchecked := [name for name in names if name not in self._checked]:
+        if unchecked_names := [name for name in names if name not in self._checked]:
             config = {"cleanup.policy": "delete", "max.message.bytes": str(self._needed_bytes)}
-            self._create({name: NewTopic(name, self._partitions, config=config) for name in unchecked})
-            for name, present in self._config_of(unchecked).items():
+            self._create({name: NewTopic(name, self._partitions, config=config) for name in unchecked_names})
+            for name, present in self._config_of(unchecked_names).items():
                 _check(name, present, self._needed_bytes)
-            self._checked |= set(unchecked)
+            self._checked |= set(unchecked_names)
 
     def _partitions_of(self, name: str) -> int:
         """Return how many partitions a topic has."""
@@ -81,10 +81,10 @@ class Topics:
                 present = self._admin.list_topics(timeout=METADATA_TIMEOUT_S).topics
             finally:
                 self._admin.poll(0)  # reports why
-        missing = [topic for name, topic in topics.items() if name not in present]
-        with self._connection.guard(f"topics cannot be made: {', '.join(topic.topic for topic in missing)}"):
-            created = self._admin.create_topics(missing, request_timeout=TIMEOUT_S) if missing else {}
-            for future in created.values():
+        missing_topics = [topic for name, topic in topics.items() if name not in present]
+        with self._connection.guard(f"topics cannot be made: {', '.join(topic.topic for topic in missing_topics)}"):
+            creations = self._admin.create_topics(missing_topics, request_timeout=TIMEOUT_S) if missing_topics else {}
+            for future in creations.values():
                 future.result()
 
     def _config_of(self, names: Collection[str]) -> dict[str, dict[str, str]]:

@@ -124,8 +124,8 @@ class PulsarConnection:
                     yield reader.read_next(int(1000 * TIMEOUT_S))
 
     @contextmanager
-    def guard(self, doing: str) -> Iterator[None]:
-        """Turn errors of the client into ours; ``doing`` says what failed.
+    def guard(self, problem: str) -> Iterator[None]:
+        """Turn errors of the client into ours; ``problem`` says what failed.
 
         Raises
         ------
@@ -137,21 +137,21 @@ class PulsarConnection:
         try:
             yield
         except pulsar.PulsarException as error:
-            raise self.error_of(type(error).__name__, doing) from error
+            raise self.error_of(type(error).__name__, problem) from error
 
-    def error_of(self, name: str, doing: str) -> Exception:
+    def error_of(self, name: str, problem: str) -> Exception:
         """Return our error for one of the client's, by its name."""
         match name:
             case "ProducerFenced":
                 return Fenced("another relay took over")
             case "MessageTooBig":
                 return EventTooLarge(
-                    f"{doing}: Pulsar does not take messages of this size. Lower TOCSIN_RELAY_MAX_EVENT_BYTES, or "
+                    f"{problem}: Pulsar does not take messages of this size. Lower TOCSIN_RELAY_MAX_EVENT_BYTES, or "
                     "raise the broker's maxMessageSize."
                 )
             case "InvalidUrl" | "InvalidConfiguration" | "InvalidTopicName":
                 return InvalidSetting(f"Pulsar's client refuses its settings: {name}", field="pulsar_url")
-        return BrokerUnavailable(f"{doing} at {self.options.url}: {_REASONS.get(name, name)}")
+        return BrokerUnavailable(f"{problem} at {self.options.url}: {_REASONS.get(name, name)}")
 
     def close(self) -> None:
         """Close everything, without waiting for the broker."""

@@ -118,8 +118,8 @@ class PositionTopic:
         """
         self.note(progress)
         with self._connection.guard("the position cannot be written"):
-            repeated = self._send(progress)
-        if repeated.ledger_id() != _DROPPED:
+            repeated_id = self._send(progress)
+        if repeated_id.ledger_id() != _DROPPED:
             namespace = self._connection.options.namespace
             raise NoDeduplication(
                 f"Namespace {namespace} has no deduplication, so events could be there twice. Turn it on: "

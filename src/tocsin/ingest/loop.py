@@ -104,8 +104,8 @@ class TopicIngest:
             _log.exception("ingest.failed", records=len(records))
             if len(records) == 1:
                 return [RefusedRecord(records[0], InternalError())]
-        alone = (self._apply([record], actor) for record in records)
-        return [letter for letters in alone for letter in letters]
+        outcomes = (self._apply([record], actor) for record in records)
+        return [letter for letters in outcomes for letter in letters]
 
     def _apply_together(self, records: Sequence[TopicRecord], actor: Actor) -> list[RefusedRecord]:
         now_ms = self._parts.clock.now_ms()

@@ -56,8 +56,8 @@ class RefusedRecord:
             "timestamp": record.at_ms,
             "group": group,
         }
-        stated = [(f"tocsin-dead-{name}", str(fact).encode()) for name, fact in facts.items() if fact is not None]
-        return [*record.headers, *stated]
+        fact_headers = [(f"tocsin-dead-{name}", str(fact).encode()) for name, fact in facts.items() if fact is not None]
+        return [*record.headers, *fact_headers]
 
 
 def read_event(record: TopicRecord, now_ms: int) -> tuple[object, EventArrival]:

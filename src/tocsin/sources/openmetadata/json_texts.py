@@ -19,7 +19,7 @@ def parse_json(text: bytes | str) -> Any:  # Any: whatever JSON the server sends
     orjson.JSONDecodeError : it is malformed
     """
     try:
-        encoded = text.encode() if isinstance(text, str) else text
+        content = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
         raise orjson.JSONDecodeError("half of a surrogate pair", "", 0) from error
-    return orjson.loads(_NUL.sub(rb"\1", encoded) if b"\\u0000" in encoded else encoded)
+    return orjson.loads(_NUL.sub(rb"\1", content) if b"\\u0000" in content else content)

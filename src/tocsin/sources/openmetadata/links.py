@@ -48,16 +48,18 @@ class MirroredLinks:
 
     def load_assets(self) -> None:
         """Read which assets are here and mapped; in a rehearsal also those that would be."""
-        live = {source_id: (entity_id, fqn) for source_id, entity_id, fqn in self.writer.records.list_live(LINKED)}
+        assets_here = {
+            source_id: (entity_id, fqn) for source_id, entity_id, fqn in self.writer.records.list_live(LINKED)
+        }
         types = {row.source_id: row.entity_type for row in self.writer.entities.values()} | {
             source_id: entity_type for source_id, (entity_type, _) in self.writer.would_be.items()
         }
         for source_id, (entity_type, fqn) in self.writer.would_be.items():
             if entity_type in LINKED:
-                live.setdefault(source_id, (source_id, fqn))
+                assets_here.setdefault(source_id, (source_id, fqn))
         self.assets = {
             source_id: LinkedAsset(source_id, entity_id, types[source_id], fqn)
-            for source_id, (entity_id, fqn) in sorted(live.items())
+            for source_id, (entity_id, fqn) in sorted(assets_here.items())
             if source_id in types and self.writer.mapping.covers(types[source_id], fqn)
         }
 
@@ -117,11 +119,11 @@ class MirroredLinks:
             return
         if isinstance(occasion, int):
             occasion = _occasion_of(edge, occasion)
-        while refused := self._write(
+        while refused_key := self._write(
             EdgeAddition(**self._arguments_for(link, ends[1]), from_=ends[0], details=details), occasion
         ):
-            self.report.remark(f"edge {ends[0].fqn} -> {ends[1].fqn}: {refused} was left out: it is not valid here")
-            details = {key: value for key, value in details.items() if key != refused}
+            self.report.remark(f"edge {ends[0].fqn} -> {ends[1].fqn}: {refused_key} was left out: it is not valid here")
+            details = {key: value for key, value in details.items() if key != refused_key}
 
     def remove_gone(self) -> None:
         """Remove what the source brought and no complete answer has any more, unless it is suspiciously much."""
@@ -160,9 +162,14 @@ class MirroredLinks:
         except MAY_PASS:
             raise
         except TocsinError as error:
-            refused = (error.field or "").split(".")[0].split("[")[0] if isinstance(error, InvalidInput) else ""
-            if isinstance(write, EdgeAddition) and write.details and refused in write.details and refused in _OPTIONAL:
-                return refused
+            refused_key = (error.field or "").split(".")[0].split("[")[0] if isinstance(error, InvalidInput) else ""
+            if (
+                isinstance(write, EdgeAddition)
+                and write.details
+                and refused_key in write.details
+                and refused_key in _OPTIONAL
+            ):
+                return refused_key
             self.report.fail(f"{link.kind} of {write.to.entity_type} {write.to.fqn}: {error.message}")
             return None
         digests = self._digests[link.kind, link.to_id]
@@ -179,18 +186,18 @@ class MirroredLinks:
 
         Texts of queries name all assets from which edges lead to the same one: without ``has_texts`` they are left out.
         """
-        received = _details_in(edge)
+        received_details = _details_in(edge)
         details: Document = {}
         for key in ("source", "description", *(("sqlQuery",) if has_texts else ())):
-            value = received.get(key) or (edge.get(key) if key == "description" else None)
+            value = received_details.get(key) or (edge.get(key) if key == "description" else None)
             if isinstance(value, str) and value:
                 details[key] = value
-        columns = received.get("columnsLineage")
+        columns = received_details.get("columnsLineage")
         received_entries = [entry for entry in columns if isinstance(entry, dict)] if isinstance(columns, list) else []
         entries = [_columns_of(entry, ends, has_texts=has_texts) for entry in received_entries]
         if entries := [entry for entry in entries if {"fromColumns", "toColumn"} <= entry.keys()]:
             details["columnsLineage"] = entries
-        pipeline = self.assets.get(_id_of(received.get("pipeline")))
+        pipeline = self.assets.get(_id_of(received_details.get("pipeline")))
         if pipeline is not None:
             details["pipeline"] = pipeline.reference
         return details

@@ -277,13 +277,13 @@ class Mirror:
     def _reconcile(self, state: SourceState) -> bool:
         """Compare all lists; return whether all of them were read to their ends."""
         seen_ids: set[str] = set()
-        listed: set[str] = set()
+        listed_types: set[str] = set()
         is_complete, failed_in_a_row = True, 0
         for number, kind in enumerate(KINDS):
             self._progress(number, len(KINDS))
             try:
                 if self._read_list(kind, seen_ids, state):
-                    listed.add(kind.name)
+                    listed_types.add(kind.name)
                 failed_in_a_row = 0
             except SourceUnavailable as error:
                 failed_in_a_row += 1
@@ -294,7 +294,7 @@ class Mirror:
         self._progress(len(KINDS), len(KINDS))
         self._links.remove_gone()
         if is_complete:
-            self._delete_missing(seen_ids, listed)
+            self._delete_missing(seen_ids, listed_types)
         return is_complete
 
     def _read_list(self, kind: EntityType, seen_ids: set[str], state: SourceState) -> bool:
@@ -302,7 +302,7 @@ class Mirror:
 
         Those whose parents come later wait for them.
         """
-        waiting: list[SourceDocument] = []
+        waiting_sources: list[SourceDocument] = []
         has_list = False
         for page in self._upstream.pages(kind.collection, fields_of(kind)):
             has_list = True
@@ -310,13 +310,13 @@ class Mirror:
                 source = SourceDocument(kind, document)
                 seen_ids.add(source.id)
                 if self._bring_listed(source, state) is Result.WAITS:
-                    waiting.append(source)
-        while waiting:
-            still_waiting = [one for one in waiting if self._bring_listed(one, state) is Result.WAITS]
-            if len(still_waiting) == len(waiting):
-                self._report.counts["parentNotMirrored"] += len(waiting)
+                    waiting_sources.append(source)
+        while waiting_sources:
+            still_waiting = [one for one in waiting_sources if self._bring_listed(one, state) is Result.WAITS]
+            if len(still_waiting) == len(waiting_sources):
+                self._report.counts["parentNotMirrored"] += len(waiting_sources)
                 break
-            waiting = still_waiting
+            waiting_sources = still_waiting
         return has_list
 
     def _bring_listed(self, source: SourceDocument, state: SourceState) -> Result | None:
@@ -381,20 +381,20 @@ class Mirror:
             self._writer.entities.pop(source_id, None)
             self._writer.records.forget(source_id)
 
-    def _delete_missing(self, seen_ids: set[str], listed: set[str]) -> None:
+    def _delete_missing(self, seen_ids: set[str], listed_types: set[str]) -> None:
         """Delete what the source brought and has no more, unless it is suspiciously much."""
-        brought = (row for row in self._writer.entities.values() if row.is_brought and row.digest != GONE)
-        mirrored = [row for row in brought if row.entity_type in listed and self._writer.is_here(row)]
-        unseen = [row for row in mirrored if row.source_id not in seen_ids]
-        removed = [row for row in unseen if self._is_gone(row)]
-        if len(removed) > max(_FEW, _DELETED_SHARE * len(mirrored)) and not self._options.may_delete:
+        brought_rows = (row for row in self._writer.entities.values() if row.is_brought and row.digest != GONE)
+        mirrored_rows = [row for row in brought_rows if row.entity_type in listed_types and self._writer.is_here(row)]
+        unseen = [row for row in mirrored_rows if row.source_id not in seen_ids]
+        gone_rows = [row for row in unseen if self._is_gone(row)]
+        if len(gone_rows) > max(_FEW, _DELETED_SHARE * len(mirrored_rows)) and not self._options.may_delete:
             self._report.fail(
-                f"{len(removed)} of {len(mirrored)} mirrored entities are gone in the source: nothing was deleted; "
-                "check the token's rights, then run with --allow-deletions"
+                f"{len(gone_rows)} of {len(mirrored_rows)} mirrored entities are gone in the source: nothing was "
+                "deleted; check the token's rights, then run with --allow-deletions"
             )
             return
         places = {kind.name: number for number, kind in enumerate(KINDS)}
-        for row in sorted(removed, key=lambda one: -places[one.entity_type]):
+        for row in sorted(gone_rows, key=lambda one: -places[one.entity_type]):
             try:
                 self._report.note(self._writer.delete(row, Occasion()), row.entity_type, row.entity_id)
                 self._writer.keep(replace(row, digest=GONE))

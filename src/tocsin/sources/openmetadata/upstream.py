@@ -160,14 +160,14 @@ class Upstream:
     ) -> Document | None:
         """Ask with fields, without those that this version of the server does not know."""
         while True:
-            refused = self._refused_fields.setdefault(collection, set())
-            names = ",".join(name for name in fields if name not in refused)
+            refused_fields = self._refused_fields.setdefault(collection, set())
+            names = ",".join(name for name in fields if name not in refused_fields)
             try:
                 return self._get(path, query | ({"fields": names} if names else {}))
             except _UnknownField as unknown:
-                if unknown.name in refused or unknown.name not in fields:
+                if unknown.name in refused_fields or unknown.name not in fields:
                     raise SourceUnavailable(unknown.message) from unknown
-                refused.add(unknown.name)
+                refused_fields.add(unknown.name)
 
     def _get(self, path: str, query: dict[str, str]) -> Document | None:
         place = f"{path}{' after ' + query['after'] if 'after' in query else ''}"
@@ -199,8 +199,8 @@ class Upstream:
             return _parse(body)
         if outcome.status_code == 404:
             return None
-        if unknown := _UNKNOWN_FIELD.search(outcome.detail) if outcome.status_code == 400 else None:
-            raise _UnknownField(unknown.group(1), f"{place}: {unknown.group(0)}")
+        if unknown_field := _UNKNOWN_FIELD.search(outcome.detail) if outcome.status_code == 400 else None:
+            raise _UnknownField(unknown_field.group(1), f"{place}: {unknown_field.group(0)}")
         reason = _reason_of(outcome.status_code, outcome.reason, outcome.detail)
         if outcome.status_code in _FOR_GOOD or not isinstance(outcome, Retry):
             raise SourceUnavailable(f"{place}: {reason}")
@@ -230,8 +230,8 @@ class _Cursors:
         ------
         SourceUnavailable : the cursor is no text, was there before, or follows more pages than a list may have
         """
-        paging = page.get("paging") or {}
-        after = paging.get("after") if isinstance(paging, dict) else 0
+        page_links = page.get("paging") or {}
+        after = page_links.get("after") if isinstance(page_links, dict) else 0
         if after is None or (self._may_end_in_itself and after == self.last):
             return False
         if not isinstance(after, str):

@@ -156,8 +156,8 @@ class Writer:
             row = SourceEntity(source.id, source.kind.name, source.id, is_brought=True)
             self.records.put(row)
         work = _EntityWrite(self, source, request, occasion, replace(intent, row=row))
-        written = self._within_limits(work, source, occasion, intent)
-        if written is None:
+        write_result = self._within_limits(work, source, occasion, intent)
+        if write_result is None:
             self.ids[source.id], self.would_be[source.id] = source.id, (source.kind.name, source.fqn)
             return Result.CREATED
         self.keep(
@@ -170,8 +170,8 @@ class Writer:
         if work.hidden_ids:
             for row in [row for row in self.entities.values() if row.entity_id in work.hidden_ids]:
                 self._forget_digest(row)
-        if source.kind.name in ("tag", "glossaryTerm") and written.document and intent.is_mapped:
-            self.labels.add(str(written.document["fullyQualifiedName"]))
+        if source.kind.name in ("tag", "glossaryTerm") and write_result.document and intent.is_mapped:
+            self.labels.add(str(write_result.document["fullyQualifiedName"]))
         return work.result
 
     def _within_limits(
@@ -209,10 +209,10 @@ class Writer:
             record.ids, events = ids_with(record.ids, event_id=occasion.event_id), record.events
             return work(record)
 
-        written = writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
+        write_result = writes.within(with_ids, actor=self.bot, at_ms=moment_ms, origin=origin)
         if self.is_dry and not occasion.is_history:
             self.rehearsed(events)
-        return written
+        return write_result
 
     def delete(self, row: SourceEntity, occasion: Occasion) -> Result:
         """Soft-delete an entity that the source brought, with what it brought below it.
@@ -248,11 +248,11 @@ class Writer:
         InvalidInput : there is something below it that the source did not bring
         """
         brought_ids = self.brought_ids()
-        below = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
-        if any(member.id not in brought_ids and not member.is_deleted for member in below):
+        descendants = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
+        if any(member.id not in brought_ids and not member.is_deleted for member in descendants):
             raise InvalidInput(f"{entity.entity_type} {entity.fqn} holds what the source did not bring: it stays")
-        event_id, skipped = record.ids.event(), 1 + len(removal.list_softly_deleted_below(record, entity))
-        record.ids = ids_with(record.ids, event_id=event_id, skipped=skipped)
+        event_id, skipped_count = record.ids.event(), 1 + len(removal.list_softly_deleted_below(record, entity))
+        record.ids = ids_with(record.ids, event_id=event_id, skipped=skipped_count)
         return removal.delete(record, entity, recursive=True, hard=False)
 
     def set_aside(self, source_id: str) -> None:
@@ -292,8 +292,8 @@ class Writer:
             keep = results.add_result if row.entity_type == "testCase" else runs.add_run
             return keep(record, entity, report)
 
-        written = self.within(work, occasion, self.clock.now_ms(), None)
-        return Result.CHANGED if written.event is not None else Result.SAME
+        write_result = self.within(work, occasion, self.clock.now_ms(), None)
+        return Result.CHANGED if write_result.event is not None else Result.SAME
 
     def keep(self, row: SourceEntity) -> None:
         """Keep which entity stands for one of the source."""
@@ -403,11 +403,11 @@ class _EntityWrite:
             return Written({}, None)
         if record.transaction.find(self.source.kind.name, Key.by_id(self.source.id)) is None:
             record.ids = ids_with(record.ids, entity_id=self.source.id)
-        written = create(record, self.source.kind.name, self.request)
+        write_result = create(record, self.source.kind.name, self.request)
         self.result = Result.CREATED
-        entity_id = str(written.document["id"])
+        entity_id = str(write_result.document["id"])
         self.row_after = SourceEntity(self.source.id, self.source.kind.name, entity_id, is_brought=True)
-        return written
+        return write_result
 
     def _delete(self, record: Record, old: Stored) -> Written:
         row = self.row_after
@@ -434,22 +434,22 @@ class _EntityWrite:
         before = self.writer.row_of(holder.id) if holder is not None and holder.id != old.id else None
         if before is not None:
             raise NameTaken(before.source_id, old.entity_type, fqn, is_rename=True)
-        moved = renames.put(record, old, fields)
-        current = record.transaction.find(old.entity_type, Key.by_id(old.id))
-        if current is None or current == old:
-            return moved
-        if current.fqn != old.fqn:
-            self.hidden_ids = hide_below(record, current, self.writer.brought_ids(), self.writer.mapping)
-        written = change(record, record.resolver(), current, fields, is_report=True)
-        return written if written.event is not None else moved
+        rename_result = renames.put(record, old, fields)
+        current_entity = record.transaction.find(old.entity_type, Key.by_id(old.id))
+        if current_entity is None or current_entity == old:
+            return rename_result
+        if current_entity.fqn != old.fqn:
+            self.hidden_ids = hide_below(record, current_entity, self.writer.brought_ids(), self.writer.mapping)
+        write_result = change(record, record.resolver(), current_entity, fields, is_report=True)
+        return write_result if write_result.event is not None else rename_result
 
     def _fields(self, old: Stored, kind: EntityType) -> Document:
         """Return the entity's fields as the source has them; what the mirror does not manage stays."""
         before = {key: value for key, value in old.document.items() if key not in SERVER_KEPT}
-        managed = self.occasion.managed
-        if managed is None:
-            managed = _MANAGED[kind.name]
-        managed_keys = (managed - _place_keys(kind)) | left_parents(self.source)
+        decided_keys = self.occasion.managed
+        if decided_keys is None:
+            decided_keys = _MANAGED[kind.name]
+        managed_keys = (decided_keys - _place_keys(kind)) | left_parents(self.source)
         stays = {key: value for key, value in before.items() if key not in managed_keys}
         fields = stays | without_server_keys(clean(kind, self.request))
         if kind.name in PEOPLE and "email" in before:  # people log in by it
@@ -457,7 +457,7 @@ class _EntityWrite:
         for key in REFERENCE_FIELDS & fields.keys() & before.keys():
             if _is_same_target(fields[key], before[key]):
                 fields[key] = before[key]
-        if managed is not _MANAGED[kind.name] and "tags" not in managed and "tags" in before:
+        if decided_keys is not _MANAGED[kind.name] and "tags" not in decided_keys and "tags" in before:
             fields["tags"] = before["tags"]
         if not self.intent.is_mapped and not is_marked(fields):
             fields["tags"] = [*fields["tags"], MARK]

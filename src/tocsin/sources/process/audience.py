@@ -160,14 +160,14 @@ class RehearsalAudience:
         return MatchedEvent(head_of(logged), {alert: ways for alert, ways in answers.items() if ways})
 
     def _count(self, drafts: Sequence[NotificationDraft]) -> None:
-        counted: set[tuple[int, str]] = set()
+        counted_pairs: set[tuple[int, str]] = set()
         for draft in drafts:
             reasons = draft.reasons.in_order
             if draft.recipient_id is None:
                 self._addresses.update({(reason.subscription_name, draft.channel.value) for reason in reasons})
                 continue
             counts = self._people.setdefault(draft.recipient_id, _RecipientCounts())
-            counts.events += (draft.event.offset, draft.recipient_id) not in counted
+            counts.events += (draft.event.offset, draft.recipient_id) not in counted_pairs
             counts.alerts |= {reason.subscription_name for reason in reasons}
             counts.reasons |= {reason.kind.value for reason in reasons}
-            counted.add((draft.event.offset, draft.recipient_id))
+            counted_pairs.add((draft.event.offset, draft.recipient_id))

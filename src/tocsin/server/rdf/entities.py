@@ -43,15 +43,15 @@ def entity_node(entity_type: str, view: Document) -> Node:
     iri = iri_of(view["id"])
     node = state_node(entity_type, view, iri)
     if "version" in view:
-        current: Node = {"@id": version_iri(iri, view["version"]), "@type": "prov:Entity", "specializationOf": iri}
+        version_node: Node = {"@id": version_iri(iri, view["version"]), "@type": "prov:Entity", "specializationOf": iri}
         if isinstance(view.get("updatedAt"), int):
-            current["generatedAtTime"] = time_text(view["updatedAt"])
+            version_node["generatedAtTime"] = time_text(view["updatedAt"])
         if isinstance(view.get("updatedBy"), str):
-            current["wasAttributedTo"] = name_agent(view["updatedBy"])
+            version_node["wasAttributedTo"] = name_agent(view["updatedBy"])
         previous = (view.get("changeDescription") or {}).get("previousVersion")
         if previous is not None and previous != view["version"]:
-            current["wasRevisionOf"] = version_iri(iri, previous)
-        node["hasVersion"] = current
+            version_node["wasRevisionOf"] = version_iri(iri, previous)
+        node["hasVersion"] = version_node
     return node
 
 

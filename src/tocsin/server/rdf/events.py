@@ -31,7 +31,7 @@ def event_node(event: Document, *, by_bot: bool) -> Node:
     """Return the node of an event in the default form, under the names of the seed's context and of its ontology."""
     iri, entity = iri_of(event["id"]), iri_of(event["entityId"])
     at = time_text(event["timestamp"])
-    both: dict[str, Any] = {  # Any: texts and nodes
+    event_and_change: dict[str, Any] = {  # Any: texts and nodes
         "eventType": f"om-event:{individual(event['eventType'])}",
         **{key: clean(event[key]) for key in _TEXTS if key in event},
         **{key: version_text(event[key]) for key in ("previousVersion", "currentVersion") if key in event},
@@ -41,8 +41,8 @@ def event_node(event: Document, *, by_bot: bool) -> Node:
     node: Node = {
         "@id": iri,
         "@type": ["om-event:ChangeEvent", "prov:Activity"],
-        **both,
-        **{f"om-event:{key}": value for key, value in both.items()},
+        **event_and_change,
+        **{f"om-event:{key}": value for key, value in event_and_change.items()},
         "startedAtTime": at,
         "endedAtTime": at,
         **_agent(event, by_bot=by_bot),
@@ -68,24 +68,26 @@ def _agent(event: Document, *, by_bot: bool) -> Node:
 
 def _versions(event: Document, iri: str, entity: str, at: str) -> Node:
     """Return what the event used and generated; an event that makes no version uses the current one."""
-    previous, current = event.get("previousVersion"), event.get("currentVersion")
-    is_new = current is not None and current != previous and event["eventType"] != EventType.ENTITY_DELETED
-    used = previous if previous is not None else None if is_new else current
+    previous, current_version = event.get("previousVersion"), event.get("currentVersion")
+    is_new = (
+        current_version is not None and current_version != previous and event["eventType"] != EventType.ENTITY_DELETED
+    )
+    used_version = previous if previous is not None else None if is_new else current_version
     node: Node = {}
-    if used is not None:
-        node["used"] = _version(entity, used)
-    state_version = current if current is not None else previous
+    if used_version is not None:
+        node["used"] = _version(entity, used_version)
+    state_version = current_version if current_version is not None else previous
     if "entity" in event and state_version is not None:
         state = state_node(event["entityType"], event["entity"], version_iri(entity, state_version))
     elif is_new:
-        state = {"@id": version_iri(entity, current), "@type": "prov:Entity"}
+        state = {"@id": version_iri(entity, current_version), "@type": "prov:Entity"}
     else:
         state = {}
     if is_new:
         state |= {"wasGeneratedBy": iri, "generatedAtTime": at}
         if previous is not None:
             state["wasRevisionOf"] = version_iri(entity, previous)
-    if event["eventType"] == EventType.ENTITY_DELETED and used is not None:
+    if event["eventType"] == EventType.ENTITY_DELETED and used_version is not None:
         node["used"] |= {"wasInvalidatedBy": iri}
     if state:
         node["entity"] = state | {"specializationOf": entity}

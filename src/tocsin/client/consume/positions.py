@@ -104,8 +104,8 @@ class PositionFile:
         except FileNotFoundError:
             return None
         try:
-            stored = json.loads(text)
-            server, offset = str(stored["server"]), int(stored["offset"])
+            stored_position = json.loads(text)
+            server, offset = str(stored_position["server"]), int(stored_position["offset"])
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidInput(f"{self.path} is no position; delete it to begin anew.") from error
         if server != self.server:

@@ -41,10 +41,10 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     NotFound : there is none, or none that the caller may see.
     """
     logged = caller.parts.log.find(event_id)
-    (visible,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
-    if visible is None:
+    (visible_event,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
+    if visible_event is None:
         raise NotFound(f"change event {event_id} not found{_removal_hint(caller)}")
-    return visible
+    return visible_event
 
 
 def _removal_hint(caller: Caller) -> str:

@@ -43,10 +43,10 @@ def visible_page(
         count = limit - len(visible_entries) if looked_at == 0 else max(limit - len(visible_entries), min(limit, 1_000))
         entries = read(last, count)
         looked_at += len(entries)
-        for place, (entry, visible) in enumerate(zip(entries, as_shown(entries), strict=True)):
+        for place, (entry, visible_entry) in enumerate(zip(entries, as_shown(entries), strict=True)):
             last = entry
-            if visible is not None:
-                visible_entries.append(visible)
+            if visible_entry is not None:
+                visible_entries.append(visible_entry)
             if len(visible_entries) == limit:
                 return Read(
                     visible_entries, last, has_more=entries.is_cut or len(entries) == count or place + 1 < len(entries)

@@ -156,19 +156,19 @@ def _channel(address: str | None, server: str, messages: Iterable[str], paramete
 
 
 def _send_operation(settings: Settings) -> Document:
-    once = "Once and in order per entity; what the bot of the topic may view."
+    order_note = "Once and in order per entity; what the bot of the topic may view."
     events = {
-        f"{broker}Events": _operation("send", f"{broker}Events", ("event",), f"Write change events. {once}")
+        f"{broker}Events": _operation("send", f"{broker}Events", ("event",), f"Write change events. {order_note}")
         for broker in ("kafka", "pulsar")
     }
-    posted = {"bindings": {"http": {"method": "POST"}}}
+    http_binding = {"bindings": {"http": {"method": "POST"}}}
     default = f"The format is `payloadFormat` of the destination, or else `{settings.event_format}`."
     return {
         **events,
         "sendEvents": _operation("send", "webhooks", (one for one in _WEBHOOKS if one != "challenge"), default)
-        | posted,
+        | http_binding,
         "sendChallenge": _operation("send", "webhooks", ("challenge",), "Ask whether an endpoint wants events.")
-        | posted
+        | http_binding
         | _reply("webhooks", "challengeAnswer"),
         "streamNotifications": _operation(
             "send", "notifications", ("notification", "reset"), "Server-sent events: what arrives in an inbox."
@@ -178,15 +178,15 @@ def _send_operation(settings: Settings) -> Document:
 
 
 def _receive_operation(settings: Settings) -> Document:
-    posted = {"bindings": {"http": {"method": "POST"}}}
+    http_binding = {"bindings": {"http": {"method": "POST"}}}
     queues = {
         f"queue{step.title()}": _operation("receive", f"queue{step.title()}", (f"queue.{step}",), title)
-        | posted
+        | http_binding
         | _reply(f"queue{step.title()}", f"queue.{step}Answer")
         for step, (_, _, title) in _QUEUES.items()
     }
     ingest = _operation("receive", "ingest", ("ingest",), "Apply events of other systems, each once, as a bot.")
-    operations = {**queues, "ingest": ingest | posted | _reply("ingest", "ingestAnswer")}
+    operations = {**queues, "ingest": ingest | http_binding | _reply("ingest", "ingestAnswer")}
     if settings.ingest_topic:
         operations["ingestTopic"] = _operation(
             "receive", "ingestTopic", ("ingestRecord",), "As `ingest`, from a topic."
@@ -217,14 +217,14 @@ def _messages(channel: str, names: Iterable[str]) -> list[Document]:
 def _schemas_in(document: Document) -> Document:
     """Return the schemas that a document refers to, and those that these refer to."""
     tables = {event_schema_name(name): schema for name, schema in EVENT_SCHEMAS.items()} | ANSWERS | REQUESTS
-    published, schemas = EntitySchemas(), dict[str, Document]()
-    waiting = _names_in(document)
-    while waiting:
-        name = waiting.pop()
-        if name not in tables and name not in published.named:
-            published.message(name)
-        schemas[name] = tables.get(name) or published.named[name]
-        waiting |= _names_in(schemas[name]) - schemas.keys()
+    published_schemas, schemas = EntitySchemas(), dict[str, Document]()
+    waiting_names = _names_in(document)
+    while waiting_names:
+        name = waiting_names.pop()
+        if name not in tables and name not in published_schemas.named:
+            published_schemas.message(name)
+        schemas[name] = tables.get(name) or published_schemas.named[name]
+        waiting_names |= _names_in(schemas[name]) - schemas.keys()
     return dict(sorted(schemas.items()))
 
 

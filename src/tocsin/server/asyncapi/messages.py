@@ -76,7 +76,7 @@ def broker_message(payload_format: str) -> Document:
     is_cloud = EVENT_FORMATS[payload_format] is as_cloud_event
     media = CLOUD_JSON if is_cloud else JSON
     attributes = () if is_cloud else CLOUD_ATTRIBUTES
-    required = {
+    required_headers = {
         "content-type": {"const": media},
         **{f"{CLOUD_PREFIX}{name}": TEXT for name in attributes},
         IDEMPOTENCY_HEADER: {**TEXT, "description": "Id of the event: drop what you have seen."},
@@ -88,7 +88,7 @@ def broker_message(payload_format: str) -> Document:
     return {
         "title": f"Change event, format {payload_format}",
         "contentType": media,
-        "headers": exact_object(required, further),
+        "headers": exact_object(required_headers, further),
         "payload": ref(event_schema_name(payload_format)),
         "bindings": {"kafka": {"key": {"type": "string", "description": "Id of the entity.", "format": "uuid"}}},
         "examples": [{"payload": _example(payload_format)}],

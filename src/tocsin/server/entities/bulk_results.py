@@ -23,14 +23,14 @@ def outcome_of(request: object, error: TocsinError | None = None, message: str |
 
 def bulk_result(outcomes: Sequence[Document], *, is_dry: bool | None = None) -> Document:
     """Return all outcomes, those that went well and those that failed apart; ``is_dry`` None where nothing can be."""
-    passed = [one for one in outcomes if one["status"] == HTTPStatus.OK]
-    failed = [one for one in outcomes if one["status"] != HTTPStatus.OK]
+    successes = [one for one in outcomes if one["status"] == HTTPStatus.OK]
+    failures = [one for one in outcomes if one["status"] != HTTPStatus.OK]
     result: Document = {} if is_dry is None else {"dryRun": is_dry}
     return result | {
-        "status": "success" if not failed else "partialSuccess" if passed else "failure",
+        "status": "success" if not failures else "partialSuccess" if successes else "failure",
         "numberOfRowsProcessed": len(outcomes),
-        "numberOfRowsPassed": len(passed),
-        "numberOfRowsFailed": len(failed),
-        "successRequest": passed,
-        "failedRequest": failed,
+        "numberOfRowsPassed": len(successes),
+        "numberOfRowsFailed": len(failures),
+        "successRequest": successes,
+        "failedRequest": failures,
     }

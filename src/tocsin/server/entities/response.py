@@ -57,11 +57,10 @@ def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
     names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in names:
         return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) | (names & kind.keys)
-    unknown = sorted(names - kind.keys)
-    if unknown:
-        message = (
-            f"{with_article(kind.name)} has no field {unknown[0]!r}; {suggestion_for(unknown[0], sorted(kind.keys))}"
-        )
+    unknown_names = sorted(names - kind.keys)
+    if unknown_names:
+        name = unknown_names[0]
+        message = f"{with_article(kind.name)} has no field {name!r}; {suggestion_for(name, sorted(kind.keys))}"
         raise InvalidInput(message, field="fields")
     return names
 

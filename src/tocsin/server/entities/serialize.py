@@ -138,19 +138,19 @@ def _relate(
 ) -> None:
     """Add to each document its related entities, as far as the caller may see them."""
     scopes = scopes_of(caller) if relation.counted else {}
-    related = caller.parts.catalogue.related_entities(relation, documents, scopes=scopes)
+    related_entities = caller.parts.catalogue.related_entities(relation, documents, scopes=scopes)
     if relation.counted:
         for extra, document in zip(extras, documents, strict=True):
-            extra[key] = related.get(document["id"], 0)
+            extra[key] = related_entities.get(document["id"], 0)
         return
-    lists = {one: many for one, many in related.items() if isinstance(many, list)}
+    lists = {one: many for one, many in related_entities.items() if isinstance(many, list)}
     references = [reference for many in lists.values() for reference in many]
-    visible = {reference["id"] for reference in visible_references(caller, references)}
+    visible_ids = {reference["id"] for reference in visible_references(caller, references)}
     for extra, document in zip(extras, documents, strict=True):
         own_references = document.get(key) or []
         own_ids = {reference.get("id") for reference in own_references}
-        further = (one for one in lists.get(document["id"], ()) if one["id"] in visible and one["id"] not in own_ids)
-        extra[key] = [*own_references, *further]
+        further_ids = visible_ids - own_ids
+        extra[key] = [*own_references, *(one for one in lists.get(document["id"], ()) if one["id"] in further_ids)]
 
 
 def _with_heritage(kind: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
@@ -173,12 +173,12 @@ def _with_owners_domains(alerts: Sequence[Document], caller: Caller) -> list[Doc
     }
     owner_ids = sorted({owner for many in owners.values() for owner in many})
     domains = caller.parts.catalogue.domains_of(owner_ids) if owner_ids else {}
-    completed: list[Document] = []
+    documents_with_domains: list[Document] = []
     for alert in alerts:
         domains_by_id = {one["id"]: one for owner in owners.get(alert["id"], ()) for one in domains.get(owner, ())}
-        inherited = [{**one, "inherited": True} for _, one in sorted(domains_by_id.items())]
-        completed.append({**alert, "domains": inherited} if inherited else alert)
-    return completed
+        inherited_domains = [{**one, "inherited": True} for _, one in sorted(domains_by_id.items())]
+        documents_with_domains.append({**alert, "domains": inherited_domains} if inherited_domains else alert)
+    return documents_with_domains
 
 
 def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
@@ -216,17 +216,17 @@ def _completed_views(views: Sequence[Document], caller: Caller, deletedness: Map
 def _describe(views: Sequence[Document], caller: Caller) -> None:
     """Update every label from its current tag or term, and append the labels derived from terms."""
     lists = [labels for view in views for labels in label_lists(view) if labels]
-    certified = [(view, label) for view in views if (label := certification_of(view)) is not None]
-    names = {name_of(label) for labels in lists for label in labels} | {name_of(label) for _, label in certified}
+    certified_views = [(view, label) for view in views if (label := certification_of(view)) is not None]
+    names = {name_of(label) for labels in lists for label in labels} | {name_of(label) for _, label in certified_views}
     if not names:
         return
     tags = caller.parts.catalogue.labels(names)
-    brought = {name_of(label) for labels in lists for label in _derived_labels(labels, tags)}
-    tags |= caller.parts.catalogue.labels(brought - tags.keys()) if brought - tags.keys() else {}
+    derived_names = {name_of(label) for labels in lists for label in _derived_labels(labels, tags)}
+    tags |= caller.parts.catalogue.labels(derived_names - tags.keys()) if derived_names - tags.keys() else {}
     for labels in lists:
         own_labels = [label for label in labels if label.get("labelType") != "Derived"]
         labels[:] = [_with_tag_details(label, tags) for label in (*own_labels, *_derived_labels(own_labels, tags))]
-    for view, label in certified:
+    for view, label in certified_views:
         view[CERTIFICATION] = view[CERTIFICATION] | {"tagLabel": _with_tag_details(label, tags)}
 
 
@@ -260,10 +260,10 @@ def in_tree(
         bare = [one["id"] for one in entities if not one.get("domains")]
         domains = caller.parts.catalogue.team_domains(bare) if bare else {}
         entities = [one | _inherited_domains(domains[one["id"]]) if one["id"] in domains else one for one in entities]
-    above = _ABOVE[kind.name]
-    if (fields is None or above in fields) and any(_is_top(one, above) for one in entities):
+    parent_key = _ABOVE[kind.name]
+    if (fields is None or parent_key in fields) and any(_is_top(one, parent_key) for one in entities):
         root = caller.parts.catalogue.root_team()
-        entities = [one | {above: [root]} if root and _is_top(one, above) else one for one in entities]
+        entities = [one | {parent_key: [root]} if root and _is_top(one, parent_key) else one for one in entities]
     return entities
 
 

@@ -46,8 +46,8 @@ class PersonalWriteCounts:
         if actor.is_admin or actor.is_bot:
             return
         now_ms = self._clock.now_ms()
-        written = self._counts_of(actor, now_ms)
-        if written.events >= self._most_events or written.size >= self._most_bytes:
+        counts = self._counts_of(actor, now_ms)
+        if counts.events >= self._most_events or counts.size >= self._most_bytes:
             wait_s = (_HOUR_MS - now_ms % _HOUR_MS + 999) // 1000
             raise TooManyRequests(
                 f"At most {self._most_events} changes (events_per_person_per_hour) with {self._most_bytes} bytes"
@@ -63,9 +63,9 @@ class PersonalWriteCounts:
         size = sum(len(one.event.to_json()) for one in events)
         now_ms = self._clock.now_ms()
         with self._lock:
-            written = self._counts_of(actor, now_ms)
-            written.events += len(events)
-            written.size += size
+            counts = self._counts_of(actor, now_ms)
+            counts.events += len(events)
+            counts.size += size
 
     def _counts_of(self, actor: Actor, now_ms: int) -> _Written:
         if self._hour != (hour := now_ms // _HOUR_MS):

@@ -117,22 +117,22 @@ class Streams:
 
     async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
         await self._ensure_running()
-        start, passed = self._arriving.read_to, self._arriving.passed
+        start, passed_offset = self._arriving.read_to, self._arriving.passed
         position = start if last_seen is None else last_seen
-        sent: set[str] = set()  # what the loop may hand on once more
-        if passed < position:  # rows that came late, while nobody listened, precede what was seen
-            for entry in await self._missed_entries(user_id, passed):
-                sent.add(entry.id)
+        sent_ids: set[str] = set()  # what the loop may hand on once more
+        if passed_offset < position:  # rows that came late, while nobody listened, precede what was seen
+            for entry in await self._missed_entries(user_id, passed_offset):
+                sent_ids.add(entry.id)
                 if last_seen is not None and entry.log_offset <= position and not entry.read:
                     yield entry
-        while missed := await self._missed_entries(user_id, position):
-            for entry in missed:
+        while missed_entries := await self._missed_entries(user_id, position):
+            for entry in missed_entries:
                 yield entry
-            sent |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
-            position = missed[-1].log_offset
-        while (arrived := await listener.queue.get()) is not None:
-            if arrived.id not in sent:
-                yield arrived
+            sent_ids |= {entry.id for entry in missed_entries if entry.log_offset > min(start, passed_offset)}
+            position = missed_entries[-1].log_offset
+        while (arrival := await listener.queue.get()) is not None:
+            if arrival.id not in sent_ids:
+                yield arrival
 
     async def close(self) -> None:
         """Let every listener go and end the loop."""
@@ -186,9 +186,9 @@ class Streams:
                 await self._end_sessions()
                 await self._hand_on(await self._in_lane(self._arriving.late))
                 check_at_s = now_s + CHECK_S
-            arrived = await self._in_lane(self._arriving.next)
-            await self._hand_on(arrived)
-            if len(arrived) < PAGE:
+            arrivals = await self._in_lane(self._arriving.next)
+            await self._hand_on(arrivals)
+            if len(arrivals) < PAGE:
                 await asyncio.sleep(_POLL_S)
 
     async def _end_sessions(self) -> None:
@@ -198,10 +198,10 @@ class Streams:
         """
         now_ms, revision = self._clock.now_ms(), await self._in_lane(self._sessions.access_revision)
         listeners = [listener for group in self._listeners.values() for listener in group]
-        unchecked = [listener for listener in listeners if revision != self._revision or not listener.checked]
-        ids = {listener.session.token_id for listener in unchecked}
+        unchecked_listeners = [listener for listener in listeners if revision != self._revision or not listener.checked]
+        ids = {listener.session.token_id for listener in unchecked_listeners}
         holders = await self._in_lane(lambda: self._sessions.holders(ids)) if ids else {}
-        for listener in unchecked:
+        for listener in unchecked_listeners:
             listener.checked = True
             if holders.get(listener.session.token_id) != listener.session.actor:
                 listener.end()

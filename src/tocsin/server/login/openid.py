@@ -97,18 +97,18 @@ class OpenIdConnect:
 
     def start(self, callback: str) -> Started:
         """Return the provider's URL for the browser, to log in and return to ``callback``."""
-        remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
+        secrets_by_name = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
         from authlib.oauth2.client import OAuth2Client  # only a log-in by a provider needs it
 
         client = OAuth2Client(None, self._settings.oidc_client_id, code_challenge_method="S256", redirect_uri=callback)
         location, _ = client.create_authorization_url(
             self._provider()["authorization_endpoint"],
             scope="openid email profile",
-            state=remembered["state"],
-            nonce=remembered["nonce"],
-            code_verifier=remembered["verifier"],
+            state=secrets_by_name["state"],
+            nonce=secrets_by_name["nonce"],
+            code_verifier=secrets_by_name["verifier"],
         )
-        claims = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
+        claims = {**secrets_by_name, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
         return Started(location, jwt.encode({"alg": _OURS}, claims, self._key))
 
     def finish(self, code: str, state: str, cookie: str | None) -> Person:
@@ -119,10 +119,10 @@ class OpenIdConnect:
         Unauthenticated : the answer does not belong to a log-in that began here, or the identity cannot be believed
         Forbidden : they are no user here, and nobody is made one by logging in
         """
-        remembered = self._login_state(cookie)
-        if not secrets.compare_digest(state.encode(), str(remembered["state"]).encode()):
+        login_state = self._login_state(cookie)
+        if not secrets.compare_digest(state.encode(), str(login_state["state"]).encode()):
             raise Unauthenticated("This response does not belong to the log-in started here; start again.")
-        claims = self._identity(self._id_token(code, remembered), str(remembered["nonce"]))
+        claims = self._identity(self._id_token(code, login_state), str(login_state["nonce"]))
         return self._person(claims)
 
     def code_for(self, person: Person, cookie: str | None) -> str:
@@ -134,8 +134,8 @@ class OpenIdConnect:
         """
         browser, code, now_ms = str(self._login_state(cookie)["state"]), secrets.token_urlsafe(32), self._clock.now_ms()
         until_ms = now_ms + HANDED_OVER_WITHIN_S * 1000
-        issued = IssuedToken(_code_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, until_ms)
-        self._people.tokens.add(issued)
+        issued_code = IssuedToken(_code_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, until_ms)
+        self._people.tokens.add(issued_code)
         return code
 
     def redeem(self, code: str, cookie: str | None) -> Person:
@@ -161,15 +161,15 @@ class OpenIdConnect:
             raise Unauthenticated("The log-in took too long; start again.")
         return state
 
-    def _id_token(self, code: str, remembered: Document) -> str:
+    def _id_token(self, code: str, login_state: Document) -> str:
         """Return the identity token that the provider gives for a code."""
         secret = self._settings.oidc_client_secret
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": str(remembered["callback"]),
+            "redirect_uri": str(login_state["callback"]),
             "client_id": str(self._settings.oidc_client_id),
-            "code_verifier": str(remembered["verifier"]),
+            "code_verifier": str(login_state["verifier"]),
             **({"client_secret": secret.get_secret_value()} if secret else {}),
         }
         token_answer = ask_provider(self._provider()["token_endpoint"], form)
@@ -179,14 +179,16 @@ class OpenIdConnect:
 
     def _identity(self, token: str, nonce: str) -> Document:
         """Return the claims of an identity token after verifying it."""
-        issuer, ours = self._provider()["issuer"], self._settings.oidc_client_id
+        issuer, own_client_id = self._provider()["issuer"], self._settings.oidc_client_id
         keys = KeySet(list(_usable(ask_provider(self._provider()["jwks_uri"]).get("keys"))))  # read at every log-in
-        expected = {"iss": {"value": issuer}, "aud": {"value": ours}, "sub": {"essential": True}}
+        expected_claims = {"iss": {"value": issuer}, "aud": {"value": own_client_id}, "sub": {"essential": True}}
         try:
-            signed = jwt.decode(token, keys, registry=_PROVIDERS)
+            signed_token = jwt.decode(token, keys, registry=_PROVIDERS)
             from authlib.oidc.core import CodeIDToken  # only a log-in by a provider needs it
 
-            claims = CodeIDToken(signed.claims, signed.header, expected, {"nonce": nonce, "client_id": ours})
+            claims = CodeIDToken(
+                signed_token.claims, signed_token.header, expected_claims, {"nonce": nonce, "client_id": own_client_id}
+            )
             claims.validate(now=self._clock.now_ms() // 1000, leeway=_LEEWAY_S)
         except (JoseError, ValueError) as error:
             raise Unauthenticated(f"The provider's ID token is invalid: {error}") from error
@@ -214,9 +216,9 @@ class OpenIdConnect:
         An unverified address matches nobody, nor does one of a user with another identity.
         """
         identity = Identity(self.issuer, str(claims["sub"]))
-        bound = self._people.by_identity(identity)
-        if bound is not None:
-            return _present(bound)
+        bound_person = self._people.by_identity(identity)
+        if bound_person is not None:
+            return _present(bound_person)
         email = claims.get("email")
         if not isinstance(email, str) or "@" not in email or becomes_another(email):
             raise Forbidden("The provider returned no e-mail address.")

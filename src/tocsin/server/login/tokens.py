@@ -110,24 +110,24 @@ class Tokens:
         ends = [] if lifetime_s is None else [now_ms + int(lifetime_s * 1000)]
         if parent is not None and parent.expires_at_ms is not None:
             ends.append(parent.expires_at_ms)
-        issued = IssuedToken(
+        issued_token = IssuedToken(
             str(uuid4()), person.id, kind, name, now_ms, min(ends, default=None), parent.id if parent else None
         )
-        self._people.tokens.add(issued)
-        return Token(self.text_of(issued, person), issued)
+        self._people.tokens.add(issued_token)
+        return Token(self.text_of(issued_token, person), issued_token)
 
-    def text_of(self, issued: IssuedToken, person: Person) -> str:
+    def text_of(self, issued_token: IssuedToken, person: Person) -> str:
         """Return the text of a token that was issued: its row and the key say all of it."""
         claims: dict[str, object] = {
             "iss": "tocsin",
             "sub": person.id,
-            "jti": issued.id,
+            "jti": issued_token.id,
             "name": person.name,
             "isBot": person.is_bot,
-            "iat": issued.issued_at_ms // 1000,
+            "iat": issued_token.issued_at_ms // 1000,
         }
-        if issued.expires_at_ms is not None:
-            claims["exp"] = issued.expires_at_ms // 1000
+        if issued_token.expires_at_ms is not None:
+            claims["exp"] = issued_token.expires_at_ms // 1000
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
     def id_of(self, authorization: str | None) -> str:

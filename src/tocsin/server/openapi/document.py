@@ -63,8 +63,8 @@ def openapi_document(app: FastAPI) -> Document:
     enums = document["components"]["schemas"]
     paths, operations = _Paths(), list(_operations(app))
     for path, method, route, row in operations:
-        described = document["paths"][route.path_format][method.lower()]
-        paths.add(path, method, _operation(described, enums, route, method, row))
+        fastapi_operation = document["paths"][route.path_format][method.lower()]
+        paths.add(path, method, _operation(fastapi_operation, enums, route, method, row))
     return {
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
@@ -117,15 +117,19 @@ def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
             yield route.path_format.replace(_COLLECTION, collection), row
 
 
-def _operation(described: Document, enums: Document, route: APIRoute, method: str, kind: EntityType | None) -> Document:
+def _operation(
+    fastapi_operation: Document, enums: Document, route: APIRoute, method: str, kind: EntityType | None
+) -> Document:
     name = name_of(route)
     table = _operation_for(operation_of(route), kind)
     operation = {
-        "tags": [kind.collection] if kind else described["tags"],
+        "tags": [kind.collection] if kind else fastapi_operation["tags"],
         "operationId": _operation_id(name, kind),
-        "summary": _summary(described["description"]),
-        "description": described["description"],
-        "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, kind),
+        "summary": _summary(fastapi_operation["description"]),
+        "description": fastapi_operation["description"],
+        "parameters": parameters_of(
+            orjson.loads(orjson.dumps(fastapi_operation.get("parameters", []))), enums, name, kind
+        ),
         "responses": {
             **_successes(table, route, name),
             **errors_of(route, method, table),
@@ -189,8 +193,8 @@ def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)
-    used = {name for one in operations for name in (one.answer, one.body, one.or_accepted) if name}
-    for name in used | set(_REFERENCE.findall(orjson.dumps(tables).decode())):
+    used_names = {name for one in operations for name in (one.answer, one.body, one.or_accepted) if name}
+    for name in used_names | set(_REFERENCE.findall(orjson.dumps(tables).decode())):
         _add(name, entities)
     return dict(sorted(entities.named.items()))
 

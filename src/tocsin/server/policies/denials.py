@@ -90,7 +90,7 @@ class RefusalLog:
     def close(self) -> None:
         """Write the pending counts and events, and end the thread."""
         with self._lock:
-            self._settle(self._clock.now_ms(), everything=True)
+            self._settle(self._clock.now_ms(), is_final=True)
             thread = self._thread
         if thread is not None:
             self._queue.put(None)
@@ -113,11 +113,11 @@ class RefusalLog:
         if minute.unrecorded:
             self._put(Violation(None, {"repeated": minute.unrecorded, "sinceMs": minute.began_ms}), SYSTEM)
 
-    def _settle(self, now_ms: int, *, everything: bool = False) -> None:
+    def _settle(self, now_ms: int, *, is_final: bool = False) -> None:
         """Write the counts of closed windows in which denials were suppressed."""
-        self._turn_minute(now_ms if not everything else now_ms + _MINUTE_MS)
+        self._turn_minute(now_ms if not is_final else now_ms + _MINUTE_MS)
         closed_keys = [
-            key for key, window in self._windows.items() if everything or now_ms - window.since_ms >= WINDOW_MS
+            key for key, window in self._windows.items() if is_final or now_ms - window.since_ms >= WINDOW_MS
         ]
         for key in closed_keys:
             window = self._windows.pop(key)
@@ -139,14 +139,14 @@ class RefusalLog:
     def _run(self) -> None:
         while True:
             try:
-                waiting = self._queue.get(timeout=_LOOK_S)
+                refusal = self._queue.get(timeout=_LOOK_S)
             except queue.Empty:
                 with self._lock:
                     self._settle(self._clock.now_ms())
                 continue
-            if waiting is None:
+            if refusal is None:
                 return
-            self._record(*waiting)
+            self._record(*refusal)
 
     def _record(self, violation: Violation, actor: Actor) -> None:
         try:

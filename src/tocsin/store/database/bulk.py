@@ -97,15 +97,15 @@ class BulkInsert:
         self.copy(connection, table_rows, into=staged)
 
     def _insert_staged(self, connection: Connection) -> list[Row]:
-        columns, staged = ", ".join(self.columns), _STAGED.format(table=self.table.name)
-        insert = self._insert(f"SELECT {columns} FROM {staged}")  # noqa: S608  as above
+        columns, staging_table = ", ".join(self.columns), _STAGED.format(table=self.table.name)
+        insert = self._insert(f"SELECT {columns} FROM {staging_table}")  # noqa: S608  as above
         if not self.counted:
             by_driver(connection, insert, lambda cursor: cursor.execute(insert))
             return []
         names = ", ".join(f"c{number}" for number in range(len(self.counted)))
-        returned = ", ".join(f"{one} AS c{number}" for number, one in enumerate(self.counted))
-        counted = f"SELECT {names}, count(*) FROM new GROUP BY {names}"  # noqa: S608  our own names
-        count = f"WITH new AS ({insert} RETURNING {returned}) {counted}"
+        count_columns = ", ".join(f"{one} AS c{number}" for number, one in enumerate(self.counted))
+        count_query = f"SELECT {names}, count(*) FROM new GROUP BY {names}"  # noqa: S608  our own names
+        count = f"WITH new AS ({insert} RETURNING {count_columns}) {count_query}"
         return list(by_driver(connection, count, lambda cursor: cursor.execute(count)).fetchall())
 
     def _insert(self, source: str) -> str:

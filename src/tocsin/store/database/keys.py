@@ -98,11 +98,11 @@ def listed_tuples(connection: Connection, tuples: Sequence[Sequence[str | int]])
 
     It is one parameter, whatever their number; its rows are in their order.
     """
-    listed, places = literal(orjson.dumps(tuples).decode()), range(len(tuples[0]))
+    listed_values, places = literal(orjson.dumps(tuples).decode()), range(len(tuples[0]))
     if is_sqlite(connection):
-        value = func.json_each(listed).table_valued("value").c.value
+        value = func.json_each(listed_values).table_valued("value").c.value
         return [func.json_extract(value, f"$[{place}]") for place in places]
-    element = func.jsonb_array_elements(cast(listed, JSONB)).column_valued("element")
+    element = func.jsonb_array_elements(cast(listed_values, JSONB)).column_valued("element")
     return [func.jsonb_array_element_text(cast(element, JSONB), place) for place in places]
 
 

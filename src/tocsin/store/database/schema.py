@@ -50,10 +50,10 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
         with writing(engine) as connection:
             if not is_sqlite(connection):  # SQLite's write lock is taken already
                 connection.execute(_LOCK)
-            current = _current_revision(connection)
-            if revision == HEAD and current == newest_revision():
+            current_revision = _current_revision(connection)
+            if revision == HEAD and current_revision == newest_revision():
                 return
-            _check_version(current, address)
+            _check_version(current_revision, address)
             upgrade(connection, revision)
     except OperationalError as error:
         fault = fault_of(error)

@@ -113,8 +113,8 @@ def rows_to_store(connection: Connection, document_rows: Sequence[Row]) -> list[
     The rows belong into the same transaction, in this order. Snapshots that are missing are written.
     """
     texts = [row["document"].encode() for row in document_rows]
-    large = {row["entity_id"] for row, text in zip(document_rows, texts, strict=True) if _is_large(text)}
-    newest = _newest(connection, large) if large else {}
+    large_ids = {row["entity_id"] for row, text in zip(document_rows, texts, strict=True) if _is_large(text)}
+    newest = _newest(connection, large_ids) if large_ids else {}
     return [
         row | (_difference_columns(connection, row["entity_id"], text, newest) if _is_large(text) else _AS_IT_IS)
         for row, text in zip(document_rows, texts, strict=True)

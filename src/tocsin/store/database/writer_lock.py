@@ -38,12 +38,12 @@ class WriterQueue:
             return
         if self._files is None:
             self._files = (_open_lock_file(self._store + _NEXT), _open_lock_file(self._store + _WRITER))
-        following, writer = self._files
-        _take(following, until_s)
+        next_file, writer = self._files
+        _take(next_file, until_s)
         try:
             _take(writer, until_s)
         finally:
-            fcntl.flock(following, fcntl.LOCK_UN)
+            fcntl.flock(next_file, fcntl.LOCK_UN)
 
     def leave(self) -> None:
         """Let the next one write."""

@@ -52,9 +52,9 @@ class Activity:
         if below is not None:
             query = query.where(change_event.c.log_offset < below)
         with reading(self._engine) as connection:
-            placed = query.order_by(change_event.c.log_offset.desc()).limit(limit)
+            ordered_query = query.order_by(change_event.c.log_offset.desc()).limit(limit)
             texts = Texts(connection)
-            return portion(connection, placed, lambda row: logged_event_of(row, texts), self._page_bytes)
+            return portion(connection, ordered_query, lambda row: logged_event_of(row, texts), self._page_bytes)
 
 
 def _ids_followed(user_id: str) -> CompoundSelect[tuple[str]]:

@@ -60,9 +60,9 @@ class LagStates:
             return
         with writing(self._engine) as connection:
             for reader, state in sorted(states.items()):
-                measured = {name: value for name, value in asdict(state).items() if name in _MEASURED}
-                upsert = insert_into(connection, reader_lag).values({"reader": reader, **measured})
-                connection.execute(upsert.on_conflict_do_update(index_elements=["reader"], set_=measured))
+                measurement = {name: value for name, value in asdict(state).items() if name in _MEASURED}
+                upsert = insert_into(connection, reader_lag).values({"reader": reader, **measurement})
+                connection.execute(upsert.on_conflict_do_update(index_elements=["reader"], set_=measurement))
             if forgotten:
                 connection.execute(delete(reader_lag).where(_ROW.reader.in_(sorted(forgotten))))
 

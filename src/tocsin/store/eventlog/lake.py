@@ -70,19 +70,19 @@ class Lake:
         with writing(self._engine) as connection:
             if not is_sqlite(connection):
                 connection.execute(_LOCK)
-            staged = select(_ROW.id).where(_ROW.id == written.id, _ROW.state == _STAGED)
+            staged_ids = select(_ROW.id).where(_ROW.id == written.id, _ROW.state == _STAGED)
             fits = _are_kept(connection, ids) if ids else _end(connection) == written.after
             if end is not None and not (holds(connection, end) and end.offset <= readable_end(connection)):
                 return False
             if not is_valid(connection):
                 return False
-            if not fits or connection.execute(staged).scalar_one_or_none() is None:
+            if not fits or connection.execute(staged_ids).scalar_one_or_none() is None:
                 return False
-            retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
-            connection.execute(retired)
-            measured = {name: getattr(written, name) for name in ("event_count", "first_ms", "last_ms")}
+            retirement = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
+            connection.execute(retirement)
+            measurement = {name: getattr(written, name) for name in ("event_count", "first_ms", "last_ms")}
             commit = update(lake_segment).where(_ROW.id == written.id)
-            connection.execute(commit.values(state=_KEPT, changed_at_ms=now_ms, **measured))
+            connection.execute(commit.values(state=_KEPT, changed_at_ms=now_ms, **measurement))
         return True
 
     def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:
@@ -95,8 +95,8 @@ class Lake:
         missing_ids = ids[sum(1 for _ in takewhile(is_there, ids)) :]
         if missing_ids:
             with writing(self._engine) as connection:
-                retired = update(lake_segment).where(_ROW.id.in_(missing_ids), _ROW.state == _KEPT)
-                connection.execute(retired.values(state=_RETIRED, changed_at_ms=now_ms))
+                retirement = update(lake_segment).where(_ROW.id.in_(missing_ids), _ROW.state == _KEPT)
+                connection.execute(retirement.values(state=_RETIRED, changed_at_ms=now_ms))
         return len(missing_ids)
 
     def lacks_removed_events(self) -> bool:

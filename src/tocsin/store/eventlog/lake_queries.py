@@ -94,9 +94,9 @@ class RequestedQueries:
         if not self._open.are_there():  # so it is nearly always
             return None
         self._end_abandoned(now_ms)
-        free = select(lake_query).where(_ROW.state == JobState.WAITING.value)
+        waiting_queries = select(lake_query).where(_ROW.state == JobState.WAITING.value)
         with writing(self._engine) as connection:
-            first = free.order_by(_ROW.requested_at_ms, _ROW.id).limit(1).with_for_update(skip_locked=True)
+            first = waiting_queries.order_by(_ROW.requested_at_ms, _ROW.id).limit(1).with_for_update(skip_locked=True)
             row = connection.execute(first).first()
             if row is None:
                 return None

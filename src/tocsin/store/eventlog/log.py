@@ -94,13 +94,13 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> Appended:
         return Appended([], {})
     event_rows = rows_to_store(connection, [_row(captured) for captured in events])
     if is_sqlite(connection):
-        appended = Appended(_append_sqlite(connection, event_rows), {})
+        result = Appended(_append_sqlite(connection, event_rows), {})
     elif len(events) == 1:
-        appended = _append_taking(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
+        result = _append_taking(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
     else:
-        appended = Appended(_append_postgresql(connection, event_rows), {})
-    add_reports(connection, list(zip(appended.offsets, events, strict=True)))
-    return appended
+        result = Appended(_append_postgresql(connection, event_rows), {})
+    add_reports(connection, list(zip(result.offsets, events, strict=True)))
+    return result
 
 
 def announce_write(connection: Connection) -> int:
@@ -320,12 +320,12 @@ def _selection_query(
 
 
 def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's conditions
-    equal = {
+    equalities = {
         _EVENT.entity_id: selection.entity_id,
         _EVENT.entity_fqn: selection.entity_fqn,
         _EVENT.user_name: selection.user_name,
     }
-    conditions: list[Any] = [column == value for column, value in equal.items() if value is not None]
+    conditions: list[Any] = [column == value for column, value in equalities.items() if value is not None]
     conditions += _within(Window(selection.since_ms, selection.until_ms))
     if selection.kinds is not None:
         conditions.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))

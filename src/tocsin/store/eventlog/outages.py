@@ -124,8 +124,8 @@ class Waits:
         )
         with reading(self._engine) as connection:
             states = [QueryHealth(*row) for row in connection.execute(query)]
-        noted = self._notes.all() if self._notes is not None else {}
-        return [one if one.waits_for else _with_wait(one, noted.get(one.query_name)) for one in states]
+        waits_by_query = self._notes.all() if self._notes is not None else {}
+        return [one if one.waits_for else _with_wait(one, waits_by_query.get(one.query_name)) for one in states]
 
 
 def _with_wait(health: QueryHealth, wait: Wait | None) -> QueryHealth:

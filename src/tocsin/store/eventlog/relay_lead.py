@@ -100,8 +100,8 @@ class RelayLead:
     def give_up(self) -> None:
         """Let another relay lead."""
         if self._giving_signs is not None:
-            thread, ended = self._giving_signs
-            ended.set()
+            thread, stop = self._giving_signs
+            stop.set()
             thread.join()
             self._giving_signs = None
         if self._file is not None:
@@ -114,18 +114,18 @@ class RelayLead:
 
     def _begin_signs(self) -> None:
         """Give signs of life in a thread of its own: a request to the broker may take longer than the lease."""
-        ended = threading.Event()
+        stop = threading.Event()
 
         def give_signs() -> None:
             while True:
                 with suppress(*STORE_FAILURES):  # while the store is away, nobody else can read a sign either
                     self._signs.record_heartbeat(self._job, now_ms=self._clock.now_ms())
-                if ended.wait(SIGN_EVERY_S):
+                if stop.wait(SIGN_EVERY_S):
                     return
 
         thread = threading.Thread(target=give_signs, name="tocsin-relay-signs", daemon=True)
         thread.start()
-        self._giving_signs = (thread, ended)
+        self._giving_signs = (thread, stop)
 
     def _lock(self) -> bool:
         session = self._engine.connect()

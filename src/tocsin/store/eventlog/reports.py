@@ -40,12 +40,12 @@ def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[st
     is_end = event.event_type is EventType.ENTITY_DELETED
     if report is None and not (is_end and event.entity_id in ended):
         return None
-    stated = None if report is None or is_end else report
+    stated_report = None if report is None or is_end else report
     return {
         "log_offset": offset,
         "entity_id": event.entity_id,
-        "verdict": stated and stated.verdict and stated.verdict[:_LONGEST_VERDICT],
-        "reported_at_ms": stated and stated.at_ms,
+        "verdict": stated_report and stated_report.verdict and stated_report.verdict[:_LONGEST_VERDICT],
+        "reported_at_ms": stated_report and stated_report.at_ms,
     }
 
 

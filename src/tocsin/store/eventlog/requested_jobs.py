@@ -57,8 +57,10 @@ class RequestedJobs(ABC, Generic[Job]):
             return None
         is_alive = self._columns.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
         is_lost = and_(self._columns.state == JobState.RUNNING.value, ~is_alive)
-        free = or_(self._columns.state == JobState.WAITING.value, is_lost)
-        query = select(self._table).where(free).order_by(self._columns.requested_at_ms, self._columns.id).limit(1)
+        is_claimable = or_(self._columns.state == JobState.WAITING.value, is_lost)
+        query = (
+            select(self._table).where(is_claimable).order_by(self._columns.requested_at_ms, self._columns.id).limit(1)
+        )
         with reading(self._engine) as connection:  # what is open may be another runner's: that needs no turn at writing
             if connection.execute(query).first() is None:
                 return None

@@ -121,7 +121,7 @@ class FindHeldBack(Protocol):
 class FindRoots(Protocol):
     """Finds lineage roots."""
 
-    def __call__(self, matched: Sequence[GroupedMatch], *, hidden: Hidden) -> Mapping[int, RootsOfAlerts]:
+    def __call__(self, matches: Sequence[GroupedMatch], *, hidden: Hidden) -> Mapping[int, RootsOfAlerts]:
         """Return the roots of these matches, by offset; assets ``hidden`` from an alert are no roots of its groups."""
 
 

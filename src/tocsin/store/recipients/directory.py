@@ -61,14 +61,19 @@ class SqlDirectory:
             assets = self._subject_assets(connection, node_ids)
             nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
             is_node = is_one_of(connection, follow.c.entity_id, nodes)
-            few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
-            if (connection.scalar(select(func.count()).select_from(few)) or 0) <= size:
+            first_followers = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
+            if (connection.scalar(select(func.count()).select_from(first_followers)) or 0) <= size:
                 return []
             if len(nodes) == 1:
                 return list(_steps(connection, select(follow.c.user_id).where(is_node), size))
             place = func.row_number().over(order_by=follow.c.user_id).label("place")
-            placed = select(follow.c.user_id, place).where(is_node).subquery()
-            cut = select(placed.c.user_id).where(placed.c.place % size == 0).distinct().order_by(placed.c.user_id)
+            placed_followers = select(follow.c.user_id, place).where(is_node).subquery()
+            cut = (
+                select(placed_followers.c.user_id)
+                .where(placed_followers.c.place % size == 0)
+                .distinct()
+                .order_by(placed_followers.c.user_id)
+            )
             return list(connection.scalars(cut))
 
     def people_sharing(self, addresses: Collection[str]) -> set[str]:
@@ -128,8 +133,8 @@ class SqlDirectory:
         yield from self._in_portion(
             Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
         )
-        ended = select(past_relation).where(past_relation.c.relation == relation.value)
-        ended_since = ended.where(past_relation.c.until_offset >= self._from)
+        past_relations = select(past_relation).where(past_relation.c.relation == relation.value)
+        ended_since = past_relations.where(past_relation.c.until_offset >= self._from)
         yield from self._in_portion(
             Principal(
                 relation,
@@ -169,9 +174,9 @@ class SqlDirectory:
         vacant = [full_name for full_name in fqns if full_name not in holders]
         if not vacant:
             return present
-        former = select(former_name.c.fqn, entity.c.id).join(entity, entity.c.id == former_name.c.entity_id)
-        renamed = former.where(former_name.c.entity_type == kind, ~entity.c.deleted)
-        return {row.fqn: str(row.id) for row in self._by_key(renamed, former_name.c.fqn, vacant)} | present
+        former_names = select(former_name.c.fqn, entity.c.id).join(entity, entity.c.id == former_name.c.entity_id)
+        renamed_entities = former_names.where(former_name.c.entity_type == kind, ~entity.c.deleted)
+        return {row.fqn: str(row.id) for row in self._by_key(renamed_entities, former_name.c.fqn, vacant)} | present
 
     def administrators(self) -> Iterator[Principal]:
         """Return all administrators."""
@@ -224,8 +229,8 @@ class SqlDirectory:
     ) -> Iterator[Row[Any]]:
         """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people and few more."""
         with reading(self._engine) as connection:
-            ours = () if person_id is None else self._ours(connection, person_id)
-            yield from rows_by_key(connection, statement.where(*ours), column, keys)
+            person_conditions = () if person_id is None else self._ours(connection, person_id)
+            yield from rows_by_key(connection, statement.where(*person_conditions), column, keys)
 
     def _ours(self, connection: Connection, person_id: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
         portion = self._portion

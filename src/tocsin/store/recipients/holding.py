@@ -100,12 +100,12 @@ def _behind(
     connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: AlertAssets
 ) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
-    begun = {root.entity_id for root in roots}
-    assets = find_subject_assets(connection, begun | {candidate.entity_id for candidate in waiting})
-    reached = reach_by_asset(connection, begun, assets, min(candidate.log_offset for candidate in waiting))
+    root_assets = {root.entity_id for root in roots}
+    assets = find_subject_assets(connection, root_assets | {candidate.entity_id for candidate in waiting})
+    reached_assets = reach_by_asset(connection, root_assets, assets, min(candidate.log_offset for candidate in waiting))
     roots_by_pair: dict[Pair, Incident] = {}
     for candidate in waiting:
-        at = reached.get(assets.of(candidate.entity_id), {})
+        at = reached_assets.get(assets.of(candidate.entity_id), {})
         for root in roots:
             is_upstream = (
                 root.subscription_id in candidate.depends_on and root.since < candidate.log_offset <= root.until

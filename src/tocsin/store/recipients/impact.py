@@ -82,11 +82,11 @@ class _Steps:
         self.is_cut = False
         self._root_id, self._max_assets = root["id"], max_assets
 
-    def take(self, level: int, near: list[Edge], limit: int) -> None:
+    def take(self, level: int, near_edges: list[Edge], limit: int) -> None:
         """Go one level on, along these edges; as many as ``limit`` are not all there are."""
         self.front = set()
-        self.is_cut = len(near) >= limit
-        for edge in near:
+        self.is_cut = len(near_edges) >= limit
+        for edge in near_edges:
             if edge.to.get("deleted"):
                 continue
             self.edges.append(edge)
@@ -113,18 +113,18 @@ def _outgoing_edges(connection: Connection, ids: list[str], limit: int) -> Itera
 
 def _first(connection: Connection, root: Document) -> Iterator[Edge]:
     """Yield what only the beginning of a walk asks: what a pipeline moves, what something that is gone fed."""
-    moved = edges.EDGES.where(lineage_carrier.c.carrier_id == root["id"])
-    for edge in edges.read(connection, moved):
+    carried_query = edges.EDGES.where(lineage_carrier.c.carrier_id == root["id"])
+    for edge in edges.read(connection, carried_query):
         yield Edge(root, edge.to, edge.details)
     event = change_event.c
     deletion = (event.entity_id == root["id"]) & (event.event_type == EventType.ENTITY_DELETED.value)
     deletion_offset = select(func.max(event.log_offset)).where(deletion).scalar_subquery()
-    fed = (
+    fed_query = (
         select(*REFERENCE)
         .join(past_relation, past_relation.c.other_id == entity.c.id)
         .where(past_relation.c.entity_id == root["id"], past_relation.c.relation == DOWNSTREAM)
         .where(past_relation.c.until_offset == deletion_offset)
         .order_by(entity.c.fqn)
     )
-    for row in connection.execute(fed):
+    for row in connection.execute(fed_query):
         yield Edge(root, reference_of(*row), {})

@@ -41,12 +41,12 @@ class Mutes:
         row = asdict(new_mute)
         with writing(self._engine) as connection:
             row["since_offset"] = announce_write(connection) + 1
-            ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
+            end_columns = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
             keys = ["who", "about_id", "channel"]
             fresh = delete(mute).where(mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id)
             connection.execute(fresh.where(mute.c.channel == new_mute.channel, mute.c.until_ms <= new_mute.since_ms))
             connection.execute(
-                insert_into(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
+                insert_into(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=end_columns)
             )
 
     def remove(self, who: str, about_id: str) -> int:
@@ -78,7 +78,7 @@ def people_muting(connection: Connection, who: Collection[str]) -> set[str]:
 
 def mutes_in(
     connection: Connection,
-    who: Collection[str],
+    user_ids: Collection[str],
     about_ids: Collection[str],
     find_subjects: _FindSubjects = find_subject_assets,
 ) -> Iterator[Mute]:
@@ -86,15 +86,17 @@ def mutes_in(
 
     Most people have muted nothing, and are asked for it by themselves first.
     """
-    theirs = list(rows_by_key(connection, select(mute), mute.c.who, who)) if len(who) <= len(about_ids) else None
-    if theirs == []:
+    own_mutes = (
+        list(rows_by_key(connection, select(mute), mute.c.who, user_ids)) if len(user_ids) <= len(about_ids) else None
+    )
+    if own_mutes == []:
         return
     about: dict[str, list[str]] = {}
     for part_id, asset_id in find_subjects(connection, about_ids).items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
-    for row in rows_by_key(connection, select(mute), mute.c.about_id, ids) if theirs is None else theirs:
-        if row.who in who and row.about_id in ids:
+    for row in rows_by_key(connection, select(mute), mute.c.about_id, ids) if own_mutes is None else own_mutes:
+        if row.who in user_ids and row.about_id in ids:
             asset_mute = _mute(row)
             yield from (
                 replace(asset_mute, about_id=muted_id)

@@ -56,15 +56,15 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
     One row per (entity, owner, span of offsets).
     """
     own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
-    inheriting = {node for node in node_ids if not _lasts(own_owners.get(node, ()), from_offset)}
-    chains = _chains(connection, inheriting, from_offset)
-    above = {one for chain in chains.values() for one in chain.everybody()}
-    held_above = {one: own_owners.get(one, []) for one in above.intersection(node_ids)}
-    held_above |= _relations_held(connection, _OWNERS, OWNER, above.difference(node_ids), from_offset)
-    inherited = _live(connection, held_above) if held_above else {}
+    inheriting_nodes = {node for node in node_ids if not _lasts(own_owners.get(node, ()), from_offset)}
+    chains = _chains(connection, inheriting_nodes, from_offset)
+    ancestors = {one for chain in chains.values() for one in chain.everybody()}
+    held_above = {one: own_owners.get(one, []) for one in ancestors.intersection(node_ids)}
+    held_above |= _relations_held(connection, _OWNERS, OWNER, ancestors.difference(node_ids), from_offset)
+    inherited_owners = _live(connection, held_above) if held_above else {}
     for node in node_ids:
-        if node in inheriting:
-            effective = _effective(chains[node], own_owners, inherited, from_offset)
+        if node in inheriting_nodes:
+            effective = _effective(chains[node], own_owners, inherited_owners, from_offset)
         else:
             targets = sorted({relation.target for relation in own_owners[node]})
             effective = ((target, (from_offset, NO_END)) for target in targets)
@@ -79,17 +79,17 @@ def members(
     is_wanted: Callable[[str], bool] = lambda _person: True,
 ) -> Iterator[tuple[str, str, Span]]:
     """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end."""
-    below: dict[str, list[_Held]] = {}
+    teams_below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
     while frontier:
         memberships = _relations_held(connection, _MEMBERS, MEMBER, frontier, from_offset)
-        below |= {team: memberships.get(team, []) for team in frontier}
+        teams_below |= {team: memberships.get(team, []) for team in frontier}
         frontier = {
             relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
-        } - below.keys()
+        } - teams_below.keys()
     for team in team_ids:
         people: dict[str, list[Span]] = defaultdict(list)
-        for user_id, span in _people(team, below):
+        for user_id, span in _people(team, teams_below):
             if is_wanted(user_id):
                 people[user_id].append(span)
         for user_id in sorted(people):
@@ -111,13 +111,13 @@ def reach(
         yield root, start, 0, (0, NO_END), None
     for level in range(1, depth + 1):
         edges = _relations_held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
-        following: dict[str, list[tuple[str, Span]]] = defaultdict(list)
+        next_nodes: dict[str, list[tuple[str, Span]]] = defaultdict(list)
         for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
-            following[node].append((root, span))
+            next_nodes[node].append((root, span))
             yield root, node, level, span, fqn
-        if not following:
+        if not next_nodes:
             return
-        frontier = following
+        frontier = next_nodes
 
 
 def _first_arrivals(
@@ -126,10 +126,10 @@ def _first_arrivals(
     spans_by_pair: dict[tuple[str, str], list[Span]],
 ) -> Iterator[tuple[str, str, Span, str | None]]:
     """Yield where these edges lead for the first time at some offsets, and note that in ``spans_by_pair``."""
-    for node, many in edges.items():
-        for edge, (root, reached) in product(many, frontier[node]):
+    for node, edges_of_node in edges.items():
+        for edge, (root, reached_span) in product(edges_of_node, frontier[node]):
             spans = spans_by_pair.setdefault((root, edge.target[0]), [])
-            new = _span_without(_overlap_of(reached, edge.span), spans)
+            new = _span_without(_overlap_of(reached_span, edge.span), spans)
             spans += new
             yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
@@ -187,11 +187,11 @@ def _effective(
     spans: dict[_Target, list[Span]] = defaultdict(list)
     for since, end in pairwise(sorted(turn for turn in turns if turn >= from_offset)):
         levels = (own_relations, *(inherited.get(one, ()) for one in chain.at(since)))
-        holding = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
-        for owner in next(filter(None, holding), []):
+        holders_by_level = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
+        for owner in next(filter(None, holders_by_level), []):
             spans[owner].append((since, end - 1))
-    for owner, many in sorted(spans.items()):
-        yield from ((owner, span) for span in _join(many))
+    for owner, owner_spans in sorted(spans.items()):
+        yield from ((owner, span) for span in _join(owner_spans))
 
 
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
@@ -251,10 +251,10 @@ def _relations_held(
     connection: Connection, current: _Current, relation: str, ids: Collection[str], from_offset: int
 ) -> dict[str, list[_Held]]:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
-    ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
+    ended_relations = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
     query, key = current
     relations: dict[str, list[_Held]] = defaultdict(list)
-    for statement, column in ((query, key), (ended, _PAST.entity_id)):
+    for statement, column in ((query, key), (ended_relations, _PAST.entity_id)):
         held_rows: Iterable[Any] = rows_by_key(connection, statement, column, ids)  # Any: rows of SQLAlchemy's
         for entity_id, target_id, other_type, since, until, fqn in held_rows:
             relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
@@ -263,16 +263,16 @@ def _relations_held(
 
 def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[str, Span]]:
     """Yield the people of a team and of all below it; each team is entered once for each offset."""
-    waiting: list[tuple[str, Span]] = [(team, (0, NO_END))]
-    entered: dict[str, list[Span]] = defaultdict(list)
-    while waiting:
-        at, reached = waiting.pop()
-        new = _span_without(reached, entered[at])
-        entered[at] += new
+    teams_to_visit: list[tuple[str, Span]] = [(team, (0, NO_END))]
+    entry_spans: dict[str, list[Span]] = defaultdict(list)
+    while teams_to_visit:
+        at, reached_span = teams_to_visit.pop()
+        new = _span_without(reached_span, entry_spans[at])
+        entry_spans[at] += new
         for relation, span in product(below.get(at, ()), new):
             overlap = _overlap_of(span, relation.span)
             if overlap[0] <= overlap[1] and relation.target[1] == "team":
-                waiting.append((relation.target[0], overlap))
+                teams_to_visit.append((relation.target[0], overlap))
             elif overlap[0] <= overlap[1]:
                 yield relation.target[0], overlap
 

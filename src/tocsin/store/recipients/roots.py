@@ -27,17 +27,17 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, matched: Sequence[GroupedMatch], hidden: Hidden = nothing_hidden) -> dict[int, dict[str, Root]]:
+    def of(self, matches: Sequence[GroupedMatch], hidden: Hidden = nothing_hidden) -> dict[int, dict[str, Root]]:
         """Return the root of each of these matches, by offset and alert; its own asset where no failure is upstream.
 
         Assets that are ``hidden`` from an alert are no roots of its groups.
         """
-        if not matched:
+        if not matches:
             return {}
         with reading(self._engine) as connection:
-            failing = _failure_offsets(connection, {one.log_offset for one in matched})
-            incidents = _OpenIncidents(connection, matched, failing, hidden)
-            failures = [match for match in matched if match.log_offset in failing]
+            failing_offsets = _failure_offsets(connection, {one.log_offset for one in matches})
+            incidents = _OpenIncidents(connection, matches, failing_offsets, hidden)
+            failures = [match for match in matches if match.log_offset in failing_offsets]
             upstream = {
                 (failure.log_offset, failure.subscription_id): root
                 for failure in failures
@@ -45,7 +45,7 @@ class Roots:
             }
             names = full_names_of(connection, set(upstream.values()))
         roots: dict[int, dict[str, Root]] = {}
-        for offset, entity_id, alert in matched:
+        for offset, entity_id, alert in matches:
             root = upstream.get((offset, alert))
             own_root = Root(incidents.assets.of(entity_id))
             roots.setdefault(offset, {})[alert] = own_root if root is None else Root(root, names.get(root, ""))
@@ -59,14 +59,16 @@ class _OpenIncidents:
     """
 
     def __init__(
-        self, connection: Connection, matched: Sequence[GroupedMatch], failing: Collection[int], hidden: Hidden
+        self, connection: Connection, matches: Sequence[GroupedMatch], failing_offsets: Collection[int], hidden: Hidden
     ) -> None:
-        waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
-        incidents = incidents_of(connection, waiting) if waiting else []
-        begun = {one.entity_id for one in incidents}
-        self.assets = find_subject_assets(connection, begun | {one.entity_id for one in matched})
-        first = min(one.log_offset for one in matched)
-        self._reached = reach_by_asset(connection, begun, self.assets, first) if incidents else {}
+        waiting_matches = [
+            Waiting(*match, (match.subscription_id,)) for match in matches if match.log_offset in failing_offsets
+        ]
+        incidents = incidents_of(connection, waiting_matches) if waiting_matches else []
+        incident_assets = {one.entity_id for one in incidents}
+        self.assets = find_subject_assets(connection, incident_assets | {one.entity_id for one in matches})
+        first = min(one.log_offset for one in matches)
+        self._reached = reach_by_asset(connection, incident_assets, self.assets, first) if incidents else {}
         hidden_assets = hidden({(one.subscription_id, one.entity_id) for one in incidents})
         self._incidents = [one for one in incidents if (one.subscription_id, one.entity_id) not in hidden_assets]
 
@@ -78,9 +80,11 @@ class _OpenIncidents:
         own_asset, at = self.assets.of(match.entity_id), match.log_offset
         of_alert = [one for one in self._incidents if one.subscription_id == match.subscription_id]
         open_then = [incident for incident in of_alert if incident.since < at <= incident.until]
-        above = [incident for incident in open_then if self._reaches(incident, own_asset, at)]
-        highest = [incident for incident in above if not self._is_downstream_of_others(incident, above, at)]
-        oldest = min(highest or above, key=lambda incident: incident.since, default=None)
+        incidents_above = [incident for incident in open_then if self._reaches(incident, own_asset, at)]
+        highest = [
+            incident for incident in incidents_above if not self._is_downstream_of_others(incident, incidents_above, at)
+        ]
+        oldest = min(highest or incidents_above, key=lambda incident: incident.since, default=None)
         asset = own_asset if oldest is None else self.assets.of(oldest.entity_id)
         return None if asset == own_asset else asset
 

@@ -74,7 +74,7 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
     is_test = select(change_event.c.id).where(
         change_event.c.entity_id == past.entity_id, change_event.c.entity_type == _TEST
     )
-    deleted = select(literal("table"), past.entity_id, past.other_id).where(
+    deleted_subjects = select(literal("table"), past.entity_id, past.other_id).where(
         is_one_of(connection, past.entity_id, ids), past.relation.like(f"{ABOVE}%"), past.other_type == _TABLE
     )
     return [
@@ -85,7 +85,7 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
         select(literal("name"), test.id, test.fqn).where(
             is_one_of(connection, test.id, ids), test.entity_type == _TEST
         ),
-        deleted.where(is_test.exists()),
+        deleted_subjects.where(is_test.exists()),
     ]
 
 

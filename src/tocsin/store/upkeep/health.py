@@ -152,6 +152,6 @@ def _match_lag_ms(connection: Connection, now_ms: int) -> int:
     )
     row = connection.execute(progress).one_or_none()
     offset, reported_at_ms = (row.log_offset, row.updated_at_ms) if row else (0, 0)
-    coming = select(event.timestamp_ms).where(event.log_offset > offset).order_by(event.log_offset).limit(1)
-    happened_at_ms = connection.execute(coming).scalar_one_or_none()
+    next_event = select(event.timestamp_ms).where(event.log_offset > offset).order_by(event.log_offset).limit(1)
+    happened_at_ms = connection.execute(next_event).scalar_one_or_none()
     return 0 if happened_at_ms is None else now_ms - max(happened_at_ms, reported_at_ms)

@@ -102,18 +102,18 @@ class ReaderLags:
         return Measurement(end, tuple(sorted([*lags, *group_lags], key=lambda lag: lag.reader)), missing)
 
     def _of_groups(self, now_ms: int) -> tuple[list[ReaderLag], tuple[str, ...]]:
-        measured = self._groups.all()
+        measurements = self._groups.all()
         lags: list[ReaderLag] = []
-        missing: list[str] = []
-        if self._has_relay and all(name.startswith(INGEST) for name in measured):
-            missing.append("Consumer groups: no relay has measured them yet. Is `tocsin relay` running?")
-        for relay_name, (measured_at_ms, document) in measured.items():
+        missing_groups: list[str] = []
+        if self._has_relay and all(name.startswith(INGEST) for name in measurements):
+            missing_groups.append("Consumer groups: no relay has measured them yet. Is `tocsin relay` running?")
+        for relay_name, (measured_at_ms, document) in measurements.items():
             process = "ingest" if relay_name.startswith(INGEST) else "relay"
             if reason := self._reason_of_silence(process, document, measured_at_ms, now_ms):
-                missing.append(f"{_measured_words(relay_name)}: {reason}")
+                missing_groups.append(f"{_measured_words(relay_name)}: {reason}")
             else:
                 lags += [_group_lag(group, measured_at_ms) for group in document["groups"]]
-        return _largest_by_reader(lags), tuple(missing)
+        return _largest_by_reader(lags), tuple(missing_groups)
 
     def _reason_of_silence(self, process: str, document: Document, measured_at_ms: int, now_ms: int) -> str | None:
         """Return why the lags that a process measures are not known now; None if they are."""
@@ -200,10 +200,10 @@ def _unread(connection: Connection, after: int, end: int, exact_count: int) -> _
     """Return the events above one offset, up to the readable end of the log."""
     if after >= end:
         return _Unread()
-    behind = select(_EVENT.log_offset).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
-    first_rows = behind.order_by(_EVENT.log_offset).limit(exact_count).subquery()
-    counted = select(func.count(), func.max(first_rows.c.log_offset)).select_from(first_rows)
-    count, last = connection.execute(counted).one()
+    unread_events = select(_EVENT.log_offset).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
+    first_rows = unread_events.order_by(_EVENT.log_offset).limit(exact_count).subquery()
+    counts_query = select(func.count(), func.max(first_rows.c.log_offset)).select_from(first_rows)
+    count, last = connection.execute(counts_query).one()
     if not count:
         return _Unread()
     first_event = select(_EVENT.timestamp_ms, _EVENT.derived).where(_EVENT.log_offset > after)
@@ -223,8 +223,8 @@ def _of_queues(connection: Connection, exact_count: int) -> Iterator[ReaderLag]:
         in_queue = and_(QUEUED_MESSAGE, _MESSAGE.subscription_id == alert_id)
         first_rows = select(_MESSAGE.id).where(in_queue).limit(exact_count).subquery()
         count = int(connection.execute(select(func.count()).select_from(first_rows)).scalar_one())
-        waiting = select(_MESSAGE.created_at_ms).where(in_queue).order_by(_MESSAGE.due_at_ms).limit(_OLDEST_AMONG)
-        oldest_ms = connection.execute(select(func.min(waiting.subquery().c.created_at_ms))).scalar()
+        queued_times = select(_MESSAGE.created_at_ms).where(in_queue).order_by(_MESSAGE.due_at_ms).limit(_OLDEST_AMONG)
+        oldest_ms = connection.execute(select(func.min(queued_times.subquery().c.created_at_ms))).scalar()
         yield ReaderLag(
             f"{QUEUE}{alert_id}",
             ReaderKind.QUEUE,
@@ -238,10 +238,10 @@ def _of_queues(connection: Connection, exact_count: int) -> Iterator[ReaderLag]:
 def _alerts_with_queued_events(connection: Connection) -> list[str]:
     """Return the ids of alerts whose queues hold events, at most ``MOST_READERS``, one index entry for each."""
     alert_ids: list[str] = []
-    following = select(func.min(_MESSAGE.subscription_id)).where(QUEUED_MESSAGE)
+    next_alert = select(func.min(_MESSAGE.subscription_id)).where(QUEUED_MESSAGE)
     while len(alert_ids) < MOST_READERS:
         last = alert_ids[-1:]
-        query = following.where(_MESSAGE.subscription_id > last[0]) if last else following
+        query = next_alert.where(_MESSAGE.subscription_id > last[0]) if last else next_alert
         alert_id = connection.execute(query).scalar()
         if alert_id is None:
             break

@@ -48,8 +48,8 @@ def with_stored_secrets(engine: Engine, settings: Settings) -> Settings:
     query = select(server_secret.c.name, server_secret.c.value).where(server_secret.c.name.in_(names))
     with reading(engine) as connection:
         vault = vault_of(connection)
-        stored = {names[row.name]: _secret_in(vault, row) for row in connection.execute(query)}
-    return settings.model_copy(update=stored)
+        stored_secrets = {names[row.name]: _secret_in(vault, row) for row in connection.execute(query)}
+    return settings.model_copy(update=stored_secrets)
 
 
 def with_lake_key(engine: Engine, settings: Settings) -> Settings:

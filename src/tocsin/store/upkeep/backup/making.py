@@ -63,10 +63,10 @@ def back_up(
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(f"{folder} is not empty; a backup needs its own folder.")
     with _undone_on_error(folder):
-        of_store, reaching = _copy_store(engine, folder, report), with_lake_key(engine, settings)
+        of_store, lake_settings = _copy_store(engine, folder, report), with_lake_key(engine, settings)
         manifest = replace(
             of_store,
-            segments=_copy_lake(of_store.segments, reaching, folder, report) if contents.with_lake else (),
+            segments=_copy_lake(of_store.segments, lake_settings, folder, report) if contents.with_lake else (),
             made_at_ms=clock.now_ms(),
             key=_copy_key(settings, folder, is_wanted=contents.with_key),
         )

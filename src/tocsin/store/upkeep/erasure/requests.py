@@ -89,8 +89,8 @@ class Erasures(RequestedJobs[Erasure]):
         identity = self.identity_of(request.user_id)
         with writing(self._engine) as connection:
             _check_no_hold(connection)
-            sealed = self._seal_identity(connection, identity)
-            connection.execute(update(erasure).where(_ROW.id == request.id).values(identity=sealed))
+            sealed_identity = self._seal_identity(connection, identity)
+            connection.execute(update(erasure).where(_ROW.id == request.id).values(identity=sealed_identity))
         return identity
 
     def newest_of(self, user_id: str) -> Erasure | None:
@@ -107,15 +107,19 @@ class Erasures(RequestedJobs[Erasure]):
     def identity_of(self, user_id: str) -> PersonalIdentity:
         """Return what identifies a user; without any name where nothing is known of them."""
         with reading(self._engine) as connection:
-            unfinished = connection.scalars(select(_ROW.identity).where(_ROW.user_id == user_id))
-            unsealed = [vault_of(connection).open(from_text(text)) for text in unfinished if text is not None]
-            earlier = [PersonalIdentity.from_json(document) for document in unsealed]
-            stored = identity_in(user_id, _versions(connection, user_id))
-            names = stored.names.union(*(identity.names for identity in earlier))
-            emails = stored.emails.union(*(identity.emails for identity in earlier))
-            display_names = stored.display_names.union(*(identity.display_names for identity in earlier))
-            shared = _shared_spellings(connection, PersonalIdentity(user_id, names, emails, display_names))
-        return PersonalIdentity(user_id, names, emails, display_names, shared)
+            unfinished_texts = connection.scalars(select(_ROW.identity).where(_ROW.user_id == user_id))
+            identity_documents = [
+                vault_of(connection).open(from_text(text)) for text in unfinished_texts if text is not None
+            ]
+            earlier_identities = [PersonalIdentity.from_json(document) for document in identity_documents]
+            stored_identity = identity_in(user_id, _versions(connection, user_id))
+            names = stored_identity.names.union(*(identity.names for identity in earlier_identities))
+            emails = stored_identity.emails.union(*(identity.emails for identity in earlier_identities))
+            display_names = stored_identity.display_names.union(
+                *(identity.display_names for identity in earlier_identities)
+            )
+            shared_spellings = _shared_spellings(connection, PersonalIdentity(user_id, names, emails, display_names))
+        return PersonalIdentity(user_id, names, emails, display_names, shared_spellings)
 
     def sent_counts(self, user_id: str) -> dict[str, int]:
         """Return how many messages to a user went out, by channel."""

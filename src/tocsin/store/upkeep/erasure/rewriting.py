@@ -66,8 +66,8 @@ class Rewriting:
         query, after = select(*primary_key).where(has_needle).order_by(*primary_key).limit(_AT_ONCE), None
         while True:
             with reading(self.engine) as connection:
-                placed = query if after is None else query.where(tuple_(*primary_key) > after)
-                keys = [tuple(row) for row in connection.execute(placed)]
+                page_query = query if after is None else query.where(tuple_(*primary_key) > after)
+                keys = [tuple(row) for row in connection.execute(page_query)]
             if not keys:
                 return
             yield keys

@@ -43,8 +43,8 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
-                later = renamed_labels.get(stored.id, [])
-                findings = [*_columns(row, stored), *_newest(row, stored, texts, later)]
+                later_names = renamed_labels.get(stored.id, [])
+                findings = [*_columns(row, stored), *_newest(row, stored, texts, later_names)]
                 projections.projected_rows(stored)
             except DAMAGED as error:
                 problem = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
@@ -80,10 +80,10 @@ def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
         yield Finding(Damage.WRONG_COLUMN, where, f"{row['fqn']}: {', '.join(wrong)}", stored.id)
 
 
-def _newest(row: Row, stored: Stored, texts: Texts, later: Sequence[NewNames]) -> Iterator[Finding]:
+def _newest(row: Row, stored: Stored, texts: Texts, later_names: Sequence[NewNames]) -> Iterator[Finding]:
     """Compare with the version of the same number: equal, but for what is written without raising a version.
 
-    ``later`` are the new names of the entity's labels.
+    ``later_names`` are the new names of the entity's labels.
     """
     where, version = f"entity {stored.id}", row["version_tenths"] / 10
     if row["kept_document"] is None:
@@ -96,25 +96,25 @@ def _newest(row: Row, stored: Stored, texts: Texts, later: Sequence[NewNames]) -
         return  # the check of versions reports it
     if not isinstance(document, dict):
         return
-    document = with_new_names(document, later)
+    document = with_new_names(document, later_names)
     if not diff(stored.entity_type, document, stored.document).is_empty():
-        changed = ", ".join(diff(stored.entity_type, document, stored.document).paths())
-        yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} differs from version {version}: {changed}")
+        changed_paths = ", ".join(diff(stored.entity_type, document, stored.document).paths())
+        yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} differs from version {version}: {changed_paths}")
 
 
 def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
-    above = {stored.id: parent_id for stored in entities if (parent_id := _parent(stored))}
-    query = select(entity.c.id, entity.c.fqn, entity.c.deleted).where(entity.c.id.in_(set(above.values())))
-    parents = {row.id: row for row in connection.execute(query)} if above else {}
+    parent_ids = {stored.id: parent_id for stored in entities if (parent_id := _parent(stored))}
+    query = select(entity.c.id, entity.c.fqn, entity.c.deleted).where(entity.c.id.in_(set(parent_ids.values())))
+    parents = {row.id: row for row in connection.execute(query)} if parent_ids else {}
     for stored in entities:
-        parent = parents.get(above.get(stored.id, ""))
+        parent = parents.get(parent_ids.get(stored.id, ""))
         infix = ENTITY_TYPES[stored.entity_type].infix
         if parent is None:  # a reference to nothing is found as such
             continue
         if parent.deleted and not stored.is_deleted and "deleted" in stored.document:
             yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} is below {parent.fqn}")
-        under = f"{parent.fqn}.{infix}" if infix else parent.fqn
-        expected_fqn = fqn.child(under, str(stored.document.get("name")))
+        expected_parent = f"{parent.fqn}.{infix}" if infix else parent.fqn
+        expected_fqn = fqn.child(expected_parent, str(stored.document.get("name")))
         if expected_fqn != stored.fqn:
             yield Finding(Damage.WRONG_NAME, f"entity {stored.id}", f"{stored.fqn} should be {expected_fqn}")
 
@@ -136,6 +136,6 @@ def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         for table, expected_rows in projections.projected_rows(stored).items():
             stored_rows = rows_by_entity[table.name, stored.id]
             if expected_rows != stored_rows:
-                missing, superfluous = len(expected_rows - stored_rows), len(stored_rows - expected_rows)
-                problem = f"{stored.fqn}: {missing} rows are missing, {superfluous} are superfluous"
+                missing_count, superfluous_count = len(expected_rows - stored_rows), len(stored_rows - expected_rows)
+                problem = f"{stored.fqn}: {missing_count} rows are missing, {superfluous_count} are superfluous"
                 yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", problem, stored.id)

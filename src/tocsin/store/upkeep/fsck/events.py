@@ -197,8 +197,8 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
         is_later = exists().where(begins_at, version.updated_at_ms > until_ms)
         odd = odd.where(or_(column.left_by == _GONE, is_later))
     for offset, entity_id, before, left_at in connection.execute(odd):
-        begins, ended = ("nothing" if one is None else one / 10 for one in (before, left_at))
-        problem = f"{entity_id}: it begins at {begins}, the previous one ended at {ended}"
+        begins, end = ("nothing" if one is None else one / 10 for one in (before, left_at))
+        problem = f"{entity_id}: it begins at {begins}, the previous one ended at {end}"
         yield Finding(Damage.EVENT_OUT_OF_ORDER, f"change_event {offset}", problem)
 
 

@@ -131,8 +131,8 @@ def _repair(connection: Connection, entity_id: str) -> int:
     stored = entities.readable_entity(dict(row))
     if stored is None:
         return 0
-    expected = entity_row(stored, row["document"])
-    connection.execute(update(entity).where(entity.c.id == entity_id).values(expected))
+    expected_row = entity_row(stored, row["document"])
+    connection.execute(update(entity).where(entity.c.id == entity_id).values(expected_row))
     projections.write_again(connection, stored)
     return 1
 

@@ -71,14 +71,14 @@ def _differences(connection: Connection, entity_id: str, logged: list[LoggedEven
     columns = entity_version.c
     query = select(*VERSION_TEXT).where(columns.entity_id == entity_id).order_by(columns.version_tenths)
     texts = Texts(connection)
-    stored = [from_text(texts.of(row)) for row in connection.execute(query)]
+    stored_documents = [from_text(texts.of(row)) for row in connection.execute(query)]
     try:
-        later = new_names(connection, [entity_id]).get(entity_id, [])
-        rebuilt = versions(logged, [(relabelling.log_offset, relabelling.names) for relabelling in later])
+        later_names = new_names(connection, [entity_id]).get(entity_id, [])
+        rebuilt = versions(logged, [(relabelling.log_offset, relabelling.names) for relabelling in later_names])
     except (ValueError, KeyError, TypeError) as refused:
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events are inconsistent: {refused}")
         return
-    for stored_version, rebuilt_version in zip_longest(stored, rebuilt):
+    for stored_version, rebuilt_version in zip_longest(stored_documents, rebuilt):
         if (
             stored_version is None
             or rebuilt_version is None

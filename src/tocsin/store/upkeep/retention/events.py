@@ -99,12 +99,12 @@ class EventRemoval:
                     return
                 # Holds are read with every portion: one that was set meanwhile protects what is still there.
                 reasons = self._reasons(connection, plan, events, holds_on(connection))
-                expired = [event for event in events if event.log_offset not in reasons]
-                removed = Counter(map(_kind_of, expired))
-                missed = _remove(connection, expired, removed, plan.readers)
+                expired_events = [event for event in events if event.log_offset not in reasons]
+                removed_counts = Counter(map(_kind_of, expired_events))
+                missed_counts = _remove(connection, expired_events, removed_counts, plan.readers)
             counts.note_protected(events, reasons)
-            counts.removed.update(removed)
-            counts.passed.update(missed)
+            counts.removed.update(removed_counts)
+            counts.passed.update(missed_counts)
             counts.portions += 1
             after = (events[-1].timestamp_ms, events[-1].log_offset)
             yield counts

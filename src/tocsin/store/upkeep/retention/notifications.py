@@ -54,14 +54,18 @@ class NotificationRemoval:
                     .order_by(_ROW.log_offset, _ROW.id)
                     .limit(self._portion)
                 )
-                expired = connection.execute(query).all()
-                if not expired:
+                expired_rows = connection.execute(query).all()
+                if not expired_rows:
                     return
-                held_offsets = _held_offsets(connection, {row.log_offset for row in expired})
-                removed = [row for row in expired if row.log_offset not in held_offsets]
-                _remove(connection, [row.id for row in removed], {row.message_id for row in removed if row.message_id})
-            after = (expired[-1].log_offset, expired[-1].id)
-            yield len(removed)
+                held_offsets = _held_offsets(connection, {row.log_offset for row in expired_rows})
+                removed_rows = [row for row in expired_rows if row.log_offset not in held_offsets]
+                _remove(
+                    connection,
+                    [row.id for row in removed_rows],
+                    {row.message_id for row in removed_rows if row.message_id},
+                )
+            after = (expired_rows[-1].log_offset, expired_rows[-1].id)
+            yield len(removed_rows)
 
     def remove_dead_letters(self, before_ms: int, run_id: str, clock_ms: Callable[[], int]) -> Iterator[int]:
         """Remove the messages that were given up before a moment; yield how many, per portion."""
@@ -82,13 +86,13 @@ class NotificationRemoval:
                     return
                 query_carried = select(_ROW.id, _ROW.message_id, _ROW.log_offset)
                 letter_ids = [letter.id for letter in letters]
-                carried = list(rows_by_key(connection, query_carried, _ROW.message_id, letter_ids))
-                held_offsets = _held_offsets(connection, {row.log_offset for row in carried})
-                held_messages = {row.message_id for row in carried if row.log_offset in held_offsets}
-                removed = {letter.id for letter in letters} - held_messages
-                _remove(connection, [row.id for row in carried if row.message_id in removed], removed)
+                carried_rows = list(rows_by_key(connection, query_carried, _ROW.message_id, letter_ids))
+                held_offsets = _held_offsets(connection, {row.log_offset for row in carried_rows})
+                held_messages = {row.message_id for row in carried_rows if row.log_offset in held_offsets}
+                removed_ids = {letter.id for letter in letters} - held_messages
+                _remove(connection, [row.id for row in carried_rows if row.message_id in removed_ids], removed_ids)
             after = (letters[-1].updated_at_ms, letters[-1].id)
-            yield len(removed)
+            yield len(removed_ids)
 
 
 def _remove(connection: Connection, ids: Collection[str], message_ids: Collection[str]) -> None:

@@ -44,11 +44,11 @@ class RetentionOverview:
         """Return the readers that are waited for, by name."""
         row = passed_reader.c
         with reading(self._engine) as connection:
-            late = {one.name: one for one in connection.execute(select(passed_reader).order_by(row.name))}
+            passed_readers = {one.name: one for one in connection.execute(select(passed_reader).order_by(row.name))}
             readers = readers_on(connection, needs_lake=settings.outlives_the_log())
         return [
-            ReaderState(reader, late[reader.name].told_at_ms, late[reader.name].passed_count)
-            if reader.name in late
+            ReaderState(reader, passed_readers[reader.name].told_at_ms, passed_readers[reader.name].passed_count)
+            if reader.name in passed_readers
             else ReaderState(reader)
             for reader in readers
         ]

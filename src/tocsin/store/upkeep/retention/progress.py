@@ -116,10 +116,10 @@ def add_counts(
         kind = (day, event_type, entity_type)
         key = {"day": day, "event_type": event_type, "entity_type": entity_type}
         is_kind = (_REMOVED.day == day) & (_REMOVED.event_type == event_type) & (_REMOVED.entity_type == entity_type)
-        added = {
+        sums = {
             "log_count": _REMOVED.log_count + log_counts[kind],
             "lake_count": _REMOVED.lake_count + lake_counts[kind],
         }
-        if not connection.execute(update(removed_events).where(is_kind).values(**added)).rowcount:
+        if not connection.execute(update(removed_events).where(is_kind).values(**sums)).rowcount:
             counts = {"log_count": log_counts[kind], "lake_count": lake_counts[kind]}
             connection.execute(insert(removed_events), key | counts)

@@ -118,8 +118,8 @@ def _present_states(connection: Connection, events: Sequence[ExpiredEvent]) -> s
     deleted_ids = _soft_deleted(connection, entity_ids)
     expired_offsets = {event.log_offset for event in turns}
     offsets: set[int] = set()
-    for entity_id, many in history.items():
-        offsets |= _needed_turns(sorted(many), expired_offsets, is_deleted=entity_id in deleted_ids)
+    for entity_id, states in history.items():
+        offsets |= _needed_turns(sorted(states), expired_offsets, is_deleted=entity_id in deleted_ids)
     return offsets & expired_offsets
 
 

@@ -81,7 +81,7 @@ def tell_late_readers(
     One that has caught up counts as a reader like any other again.
     """
     told_at = {row.name: row.told_at_ms for row in connection.execute(select(_PASSED.name, _PASSED.told_at_ms))}
-    judged: list[Reader] = []
+    judged_readers: list[Reader] = []
     news: list[str] = []
     for reader in readers:
         late_since_ms, told_at_ms = reader.waits_since_ms, told_at.get(reader.name, 0)
@@ -92,8 +92,8 @@ def tell_late_readers(
         elif not is_late and told_at_ms:
             _tell(connection, reader.name, 0, is_new=False)
         is_passed = is_late and bool(told_at_ms) and now_ms - told_at_ms >= DAY_MS
-        judged.append(Reader(reader.name, reader.log_offset, late_since_ms, is_passed))
-    return judged, news
+        judged_readers.append(Reader(reader.name, reader.log_offset, late_since_ms, is_passed))
+    return judged_readers, news
 
 
 def _tell(connection: Connection, name: str, told_at_ms: int, *, is_new: bool) -> None:
@@ -107,12 +107,14 @@ def count_passed(connection: Connection, readers: Sequence[Reader], offsets: Seq
     """Count the events at these offsets, which are removed, that a passed reader has not read."""
     missed_counts: dict[str, int] = {}
     for reader in readers:
-        missed = [offset for offset in offsets if offset > reader.log_offset]
-        if reader.is_passed and missed:
-            missed_counts[reader.name] = len(missed)
-            counted = update(passed_reader).where(_PASSED.name == reader.name)
+        missed_offsets = [offset for offset in offsets if offset > reader.log_offset]
+        if reader.is_passed and missed_offsets:
+            missed_counts[reader.name] = len(missed_offsets)
+            count_update = update(passed_reader).where(_PASSED.name == reader.name)
             connection.execute(
-                counted.values(passed_count=_PASSED.passed_count + len(missed), passed_through=max(missed))
+                count_update.values(
+                    passed_count=_PASSED.passed_count + len(missed_offsets), passed_through=max(missed_offsets)
+                )
             )
     return missed_counts
 

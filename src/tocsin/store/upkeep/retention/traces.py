@@ -69,6 +69,6 @@ def _remove_unnamed_snapshots(connection: Connection, entity_ids: Iterable[str])
             )
         )
         older = select(_SNAPSHOT.id).where(is_theirs, _SNAPSHOT.id.not_in(newest), ~is_named)
-        unnamed = list(connection.execute(older).scalars())
-        for ids in chunks_of(unnamed):
+        unnamed_ids = list(connection.execute(older).scalars())
+        for ids in chunks_of(unnamed_ids):
             connection.execute(delete(document_snapshot).where(_SNAPSHOT.id.in_(ids)))

@@ -32,11 +32,11 @@ def with_checked_columns(kind: EntityType, document: Document, old: Document) ->
         members = value_at(document, path)
         if path[-1] == "columns" and isinstance(members, list):
             before = value_at(old, path)
-            _check(members, before if isinstance(before, list) else (), ".".join(path))
+            _check_columns(members, before if isinstance(before, list) else (), ".".join(path))
     return document
 
 
-def _check(columns: Sequence[Document], before: Sequence[Document], place: str) -> None:
+def _check_columns(columns: Sequence[Document], before: Sequence[Document], place: str) -> None:
     if columns == before:
         return
     columns_by_name = {column.get("name"): column for column in before}
@@ -47,7 +47,7 @@ def _check(columns: Sequence[Document], before: Sequence[Document], place: str) 
             _spell(column, old_column)
         if isinstance(children := column.get("children"), list):
             below = old_column.get("children")
-            _check(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")
+            _check_columns(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")
 
 
 def _check_complete(column: Document, old_column: Mapping[str, object], place: str) -> None:

@@ -29,7 +29,7 @@ from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel, Destination, EventSubscription
 from tocsin.server.alerts.event_shape import event_shape
 from tocsin.server.alerts.explanation_json import attempt_json
-from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
+from tocsin.server.alerts.explanations import editable_alerts, may_edit_alert, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, ID, TEXT, TIME, array, either, nullable
@@ -75,13 +75,13 @@ class Wanted:
             return None
         visible = visible_alerts(caller)
         if self.alert is None:
-            return frozenset(one.id for one in tended_alerts(visible, caller))
+            return frozenset(one.id for one in editable_alerts(visible, caller))
         alerts = [one for one in visible if self.alert in (one.id, one.name)]
         if not alerts and caller.actor.is_admin and is_uuid(self.alert):
             return frozenset([self.alert])  # a deleted one leaves its messages
         if not alerts:
             raise NotFound(f"alert {self.alert} not found", entity_type="eventsubscription", fqn=self.alert)
-        if not tends(alerts[0], caller):
+        if not may_edit_alert(alerts[0], caller):
             raise Forbidden(_NOT_EDITABLE)
         return frozenset([alerts[0].id])
 
@@ -107,7 +107,7 @@ def found_letter(message_id: str, caller: Caller) -> DeadLetter:
         raise NotFound(f"message {message_id} not found")
     if not caller.actor.is_admin:
         alert = caller.parts.subscriptions.find(letter.subscription_id)
-        if alert is None or not tends(alert, caller):
+        if alert is None or not may_edit_alert(alert, caller):
             raise Forbidden(_NOT_EDITABLE)
     return visible_letter
 

@@ -82,19 +82,19 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     NotFound : it asks of an alert that does not exist and has no notification visible to the caller
     """
     alerts = _by_names_then(_alerts(question, caller), question.logged, caller)
-    tended = frozenset(alert.id for alert in alerts if tends(alert, caller))
+    editable_ids = frozenset(alert.id for alert in alerts if may_edit_alert(alert, caller))
     about_others = question.person is not None and question.person.id != caller.actor.id
     if about_others and not caller.actor.is_admin:
-        alerts = [alert for alert in alerts if alert.id in tended]
+        alerts = [alert for alert in alerts if alert.id in editable_ids]
         if not alerts:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
     matching, verdicts = _verdicts_on(alerts, question.logged, caller)
-    reached = _recipients_of(question, caller, (alerts, matching, tended))
+    reached = _recipients_of(question, caller, (alerts, matching, editable_ids))
     is_asked_of = question.subscription is not None
-    listed = [alert for alert in alerts if is_asked_of or alert.id in tended or reached.get(alert.id)]
+    listed = [alert for alert in alerts if is_asked_of or alert.id in editable_ids or reached.get(alert.id)]
     ordered = sorted(listed, key=lambda alert: (alert.id not in matching, not reached.get(alert.id), alert.name))
     is_cut = question.visible.event is not question.logged.event
-    notified, notified_count = _visible_records(question, caller, tended)
+    notified, notified_count = _visible_records(question, caller, editable_ids)
     if question.deleted_alert is not None and not notified:
         name = question.deleted_alert
         raise NotFound(f"alert {name} not found", entity_type=_ALERT, fqn=name)
@@ -104,9 +104,11 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     traces = {
         alert.id: AlertTrace(
             subscription=alert,
-            match=_visible_trace(alert, question.logged, verdicts[alert.id], is_open=alert.id in tended and not is_cut),
+            match=_visible_trace(
+                alert, question.logged, verdicts[alert.id], is_open=alert.id in editable_ids and not is_cut
+            ),
             reached=reached.get(alert.id, ()),
-            is_whole=alert.id in tended or question.person is not None,
+            is_whole=alert.id in editable_ids or question.person is not None,
         )
         for alert in explained.values()
     }
@@ -122,7 +124,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         others_matched=len(matching - {alert.id for alert in listed}),
         person=question.person,
         is_complete=notified_count <= MOST_RECORDS,
-        is_narrowed=_is_narrowed(question, caller, tended),
+        is_narrowed=_is_narrowed(question, caller, editable_ids),
         missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
     )
     return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible)
@@ -231,11 +233,11 @@ def _visible_trace(alert: EventSubscription, logged: LoggedEvent, verdicts: _Ver
     return trace if is_open else trace.without_rules()
 
 
-def _is_narrowed(question: ExplanationScope, caller: Caller, tended: frozenset[str]) -> bool:
+def _is_narrowed(question: ExplanationScope, caller: Caller, editable_ids: frozenset[str]) -> bool:
     """Return whether there may be more to it than the caller may know: of others, by alerts that they may not edit."""
     about_me = question.person is not None and question.person.id == caller.actor.id
     asked_of = None if question.subscription is None else question.subscription.id
-    return not caller.actor.is_admin and not about_me and asked_of not in tended
+    return not caller.actor.is_admin and not about_me and asked_of not in editable_ids
 
 
 def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
@@ -266,12 +268,12 @@ def visible_alerts(caller: Caller) -> list[EventSubscription]:
     return [one for one in alerts if sees(caller, _ALERT, one.to_wire())]
 
 
-def tends(alert: EventSubscription, caller: Caller) -> bool:
+def may_edit_alert(alert: EventSubscription, caller: Caller) -> bool:
     """Return whether the caller may edit the alert; to policies, who made it is one of its owners."""
-    return bool(tended_alerts([alert], caller))
+    return bool(editable_alerts([alert], caller))
 
 
-def tended_alerts(alerts: Sequence[EventSubscription], caller: Caller) -> list[EventSubscription]:
+def editable_alerts(alerts: Sequence[EventSubscription], caller: Caller) -> list[EventSubscription]:
     """Return those of these alerts that the caller may edit."""
     if caller.actor.is_admin or not alerts:
         return list(alerts)
@@ -291,7 +293,7 @@ def _recipients_of(
     selection: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]],
 ) -> dict[str, tuple[PossibleRecipient, ...]]:
     """Return whom the alerts reach: of those that did not match, only whether it is who was asked about."""
-    alerts, matching, tended = selection
+    alerts, matching, editable_ids = selection
     logged, parts = question.logged, caller.parts
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
     audience_rows = [row for alert in candidates for row in rows_of(alert)]
@@ -308,7 +310,7 @@ def _recipients_of(
     everybody = None if question.person is None else question.person.id
     return {
         alert.id: possible_recipients(
-            alert, inputs, matched=alert.id in matching, only=everybody if alert.id in tended else caller.actor.id
+            alert, inputs, matched=alert.id in matching, only=everybody if alert.id in editable_ids else caller.actor.id
         )
         for alert in candidates
     }
@@ -327,7 +329,7 @@ def _records(question: ExplanationScope, caller: Caller) -> dict[str, Notificati
 
 
 def _visible_records(
-    question: ExplanationScope, caller: Caller, tended: frozenset[str]
+    question: ExplanationScope, caller: Caller, editable_ids: frozenset[str]
 ) -> tuple[tuple[NotificationRecord, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
     alert = question.deleted_alert if question.subscription is None else question.subscription.id
@@ -337,7 +339,7 @@ def _visible_records(
         record
         for record in records.values()
         if (alert is None or record.names(alert))
-        and (me.is_admin or record.notification.recipient_id == me.id or any(record.names(own) for own in tended))
+        and (me.is_admin or record.notification.recipient_id == me.id or any(record.names(own) for own in editable_ids))
     ]
     is_whole = len(records) < MOST_RECORDS or alert is not None or not me.is_admin
     count = len(notified) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tocsin.alerts import related
 from tocsin.errors import Forbidden
 from tocsin.model.entity import Document
-from tocsin.server.alerts.explanations import tended_alerts, visible_alerts
+from tocsin.server.alerts.explanations import editable_alerts, visible_alerts
 from tocsin.server.request import Caller
 
 
@@ -40,7 +40,7 @@ def check_related(document: Document, before: Document | None, caller: Caller) -
 
 def _check_rights(relation: related.RelatedAlerts, caller: Caller) -> None:
     new = [alert for alert in relation.alerts if alert.id not in relation.old_ids]
-    editable_ids = {alert.id for alert in tended_alerts(new, caller)}
+    editable_ids = {alert.id for alert in editable_alerts(new, caller)}
     for alert in new:
         if alert.id not in editable_ids:
             raise Forbidden(f"Only editors of alert {alert.name} may let other alerts trigger it.")

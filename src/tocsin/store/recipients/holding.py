@@ -59,7 +59,9 @@ class Holding:
         """
         with reading(self._engine) as connection:
             roots = incidents_of(connection, waiting)
-            roots_by_pair = _behind(connection, waiting, roots, _hidden_assets(waiting, roots, hidden)) if roots else {}
+            roots_by_pair = (
+                _incidents_by_pair(connection, waiting, roots, _hidden_assets(waiting, roots, hidden)) if roots else {}
+            )
         if not roots_by_pair:
             return {}
         if is_new:
@@ -96,7 +98,7 @@ def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden
     )
 
 
-def _behind(
+def _incidents_by_pair(
     connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: AlertAssets
 ) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""

@@ -17,7 +17,7 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import own_names
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.editors import editors_json
-from tocsin.server.alerts.explanations import tends
+from tocsin.server.alerts.explanations import may_edit_alert
 from tocsin.server.alerts.progress import alert_at
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -36,7 +36,7 @@ def list_editors(subscription_id: PathId, caller: Asked) -> Response:
     For those who may edit it; administrators also get what each may view, and how many events were withheld.
     """
     alert = alert_at(Key.by_id(str(subscription_id)), caller)
-    if not tends(alert, caller):
+    if not may_edit_alert(alert, caller):
         raise Forbidden("Only administrators and people who may edit the alert may see its editors.")
     return answer(editors_json(alert, caller))
 

@@ -14,7 +14,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_document
-from tocsin.server.alerts.explanations import tends, visible_alerts
+from tocsin.server.alerts.explanations import may_edit_alert, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.routing import DeclaredRoutes
@@ -43,6 +43,6 @@ def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") 
     alert = caller.parts.subscriptions.find(document["id"])
     if alert is None:
         raise NotFound(f"alert {subscription_id} not found")
-    if not tends(alert, caller):
+    if not may_edit_alert(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may see what others opened.")
     return answer(detail(alert, begins, caller))

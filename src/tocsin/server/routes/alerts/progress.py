@@ -26,7 +26,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts import progress
-from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
+from tocsin.server.alerts.explanations import editable_alerts, may_edit_alert, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id
@@ -82,7 +82,7 @@ def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source:
     require(caller, Operation.VIEW_BASIC, ROW)
     ids = None
     if not caller.actor.is_admin:
-        ids = frozenset(one.id for one in tended_alerts(visible_alerts(caller), caller))
+        ids = frozenset(one.id for one in editable_alerts(visible_alerts(caller), caller))
     return answer(_failed_page(ids, progress.PageAsked(limit, skip), source, caller))
 
 
@@ -139,7 +139,7 @@ def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
 def skip_to_end(key: Key, caller: Asked) -> Response:
     """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
     alert = progress.alert_at(key, caller)
-    if not tends(alert, caller):
+    if not may_edit_alert(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may let it skip events.")
     writes_of(caller).within(partial(skip_backlog, alert_id=alert.id), actor=caller.actor)
     changed = progress.alert_at(Key.by_id(alert.id), caller)
@@ -163,7 +163,7 @@ def list_logs(
     For its editors and administrators. ``endDate`` is the last day; times are allowed as well.
     """
     alert = progress.alert_at(Key.by_id(str(subscription_id)), caller)
-    if not tends(alert, caller):
+    if not may_edit_alert(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may see whom it notified.")
     window = _window(start_date, end_date, caller)
     start = None if after is None else DeliveryPlace(*place_of(after))

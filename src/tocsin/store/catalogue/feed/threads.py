@@ -93,7 +93,7 @@ class Feed:
         """Return the threads that ``query`` asks for and ``sees`` allows, each with its latest posts."""
         backwards = query.before is not None
         with reading(self._engine) as connection:
-            conditions, total = conditions_of(connection, query), _how_many(connection, query)
+            conditions, total = conditions_of(connection, query), _matching_count(connection, query)
             threads, unseen = _visible_threads(connection, query, conditions, sees=sees, limit=limit + 1)
             onward = _place(threads[limit - 1]) if len(threads) > limit else unseen
             threads = threads[:limit]
@@ -133,10 +133,10 @@ class Feed:
             "mentionCount": replace(of_person, filter_type=FilterType.MENTIONS),
         }
         with reading(self._engine) as connection:
-            return [{"entityLink": link} | {key: _how_many(connection, query) for key, query in queries.items()}]
+            return [{"entityLink": link} | {key: _matching_count(connection, query) for key, query in queries.items()}]
 
 
-def _how_many(connection: Connection, query: FeedQuery) -> int:
+def _matching_count(connection: Connection, query: FeedQuery) -> int:
     conditions = conditions_to_count(connection, query)
     return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 

@@ -44,7 +44,7 @@ def edge_of(row: Any) -> Edge:  # Any: a row of EDGES
     details.pop("pipeline", None)
     if mover[0] is not None:
         details["pipeline"] = reference_of(*mover)
-    return Edge(from_, to, _columns(details, _made_full(from_), _made_full(to)))
+    return Edge(from_, to, _columns(details, _completer_of(from_), _completer_of(to)))
 
 
 def joins(from_id: str, to_id: str) -> Any:  # Any: SQLAlchemy's condition
@@ -103,7 +103,7 @@ def put(connection: Connection, from_: Stored, to: Stored, details: Document) ->
         "to_id": to.id,
         "from_type": from_.entity_type,
         "to_type": to.entity_type,
-        "details": to_text(_columns(stored_details, _made_short(from_.fqn), _made_short(to.fqn))),
+        "details": to_text(_columns(stored_details, _shortener_of(from_.fqn), _shortener_of(to.fqn))),
         "since_offset": before["since_offset"] if before else 0,
     }
     connection.execute(insert(tables.lineage_edge), row)
@@ -149,9 +149,9 @@ def _converted_entries(
         yield converted
 
 
-def _made_short(fqn: str) -> Callable[[str], str]:
+def _shortener_of(fqn: str) -> Callable[[str], str]:
     return lambda column: column[len(fqn) :] if column.startswith(f"{fqn}.") else column
 
 
-def _made_full(end: Document) -> Callable[[str], str]:
+def _completer_of(end: Document) -> Callable[[str], str]:
     return lambda column: f"{end['fullyQualifiedName']}{column}" if column.startswith(".") else column

@@ -60,8 +60,8 @@ def replay(writes: Writes, *paths: Path) -> Iterator[ReplayProgress]:
     files = [_File(path) for path in paths]
     total = sum(path.stat().st_size for path in paths)
     for line in heapq.merge(*(file.lines() for file in files), key=_moment):
-        written = history.write(line)
-        yield ReplayProgress(line, written, sum(file.read_bytes for file in files), total)
+        write_result = history.write(line)
+        yield ReplayProgress(line, write_result, sum(file.read_bytes for file in files), total)
 
 
 @dataclass
@@ -95,11 +95,11 @@ class _History:
             return self.writes.remove(entity_type, fqn, at_ms, actor=actor)
         for reference in (*line["entity"].get("owners", ()), *line["entity"].get("domains", ())):
             self._ensure((reference["type"], reference["name"]), at_ms)
-        written = self.writes.replace(entity_type, fqn, line["entity"], at_ms, actor=actor)
-        if written.event and written.event.event_type is EventType.ENTITY_CREATED:
+        write_result = self.writes.replace(entity_type, fqn, line["entity"], at_ms, actor=actor)
+        if write_result.event and write_result.event.event_type is EventType.ENTITY_CREATED:
             for to in self.edges[entity_type, fqn]:  # the history knows them already
                 self._put_edge((entity_type, fqn), to, actor, at_ms)
-        return written
+        return write_result
 
     def _apply_edge_line(self, line: Document, actor: Actor) -> Written | None:
         from_, to = _end(line["fromEntity"]), _end(line["toEntity"])

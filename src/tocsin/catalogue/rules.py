@@ -63,30 +63,32 @@ class CatalogueRules(Rules):
     ) -> Document:
         """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
         transaction = record.transaction
-        completed = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
-        completed = with_checked_rules(transaction, completed, old)
-        if isinstance(completed.get("email"), str):
-            completed["email"] = completed["email"].strip().lower()
+        complete_document = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
+        complete_document = with_checked_rules(transaction, complete_document, old)
+        if isinstance(complete_document.get("email"), str):
+            complete_document["email"] = complete_document["email"].strip().lower()
         if not resolver.strict:
-            return completed
+            return complete_document
         if kind.name in PRINCIPALS:
-            check_name(transaction, completed, old)
-            check_own_addresses(completed, old)
+            check_name(transaction, complete_document, old)
+            check_own_addresses(complete_document, old)
         elif kind.name in NAMED_IN_POLICIES:
-            check_not_removed(completed, old)
+            check_not_removed(complete_document, old)
         match kind.name:
             case "team":
-                completed = teams.with_checked_parents(transaction, completed, old)
+                complete_document = teams.with_checked_parents(transaction, complete_document, old)
             case "user":
-                completed = teams.without_root_team(transaction, completed, old)
+                complete_document = teams.without_root_team(transaction, complete_document, old)
             case "testCase":
-                check_purpose(transaction, completed, old)
+                check_purpose(transaction, complete_document, old)
             case "eventsubscription":
-                check_assigned(transaction, completed, old)
+                check_assigned(transaction, complete_document, old)
             case "notificationTemplate":
-                completed = with_checked_texts(completed, old, record.actor)
-        completed = with_checked_labels(transaction, expand(kind.name, resolver, completed, old), old, resolver.permit)
-        return with_checked_extension(transaction, kind.name, with_checked_columns(kind, completed, old), old)
+                complete_document = with_checked_texts(complete_document, old, record.actor)
+        complete_document = with_checked_labels(
+            transaction, expand(kind.name, resolver, complete_document, old), old, resolver.permit
+        )
+        return with_checked_extension(transaction, kind.name, with_checked_columns(kind, complete_document, old), old)
 
     def of_the_past(self, record: Record, entity_type: str, past: Document) -> Document:
         """Let a past version of a policy grant nothing to who has the name of a person since deleted."""

@@ -42,7 +42,7 @@ def post_changes(old: Document, new: Document) -> ChangeDescription:
 
 
 def append_event(
-    record: Record, event_type: EventType, thread: StoredThread, asset: Stored, described: ChangeDescription
+    record: Record, event_type: EventType, thread: StoredThread, asset: Stored, changes: ChangeDescription
 ) -> ChangeEvent:
     """Put the event of a thread into the record; ``thread`` is its current or last state."""
     event = ChangeEvent(
@@ -55,12 +55,12 @@ def append_event(
         user_name=record.actor.name,
         user_id=record.actor.id,
         timestamp=record.at_ms,
-        change_description=described,
+        change_description=changes,
         entity=whole_thread(record, thread, asset),
     )
     last_ms = last_changed_ms(asset.document)
-    derived = derive(event, actor_is_bot=record.actor.is_bot, about=asset.document, last_changed_ms=last_ms)
-    record.events.append(CapturedEvent(event, derived))
+    derived_fields = derive(event, actor_is_bot=record.actor.is_bot, about=asset.document, last_changed_ms=last_ms)
+    record.events.append(CapturedEvent(event, derived_fields))
     return event
 
 

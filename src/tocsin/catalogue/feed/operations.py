@@ -68,16 +68,18 @@ class FeedWrites:
             thread, asset = _find_thread(record, thread_id)
             shown_thread = events.whole_thread(record, thread, asset)
             redaction = Redaction(record.ids.event())
-            covered = redaction.hide(shown_thread, hidden_references(shown_thread, record.permit, record.transaction))
-            patched_thread = redaction.restore(json_patch.apply_to_copy(covered, operations, record.bounds))
+            visible_thread = redaction.hide(
+                shown_thread, hidden_references(shown_thread, record.permit, record.transaction)
+            )
+            patched_thread = redaction.restore(json_patch.apply_to_copy(visible_thread, operations, record.bounds))
             requests.check_unchanged(shown_thread, patched_thread, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited_thread(record, thread, asset, patched_thread)
-            described = events.thread_changes(thread.document, document)
-            if described.is_empty():
+            changes = events.thread_changes(thread.document, document)
+            if changes.is_empty():
                 return Written(shown_thread, None)
             stamped_thread = _keep(record, replace(thread, document=document))
             people.set_of_thread(record, stamped_thread)
-            return _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described)
+            return _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), changes)
 
         return self._writes.within(work, actor=actor)
 
@@ -93,13 +95,13 @@ class FeedWrites:
             thread, asset = _find_thread(record, thread_id)
             old = _found_post(record, thread, post_id)
             post = _edited_post(record, thread, old, json_patch.apply_to_copy(old, operations, record.bounds))
-            described = events.post_changes(old, post)
-            if described.is_empty():
+            changes = events.post_changes(old, post)
+            if changes.is_empty():
                 return Written(old, None)
             record.transaction.threads.put_post(thread.id, post)
             people.set_mentions(record, thread.id, (post["message"],), place=post_id)
             stamped_thread = _keep(record, thread)
-            change = _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), described)
+            change = _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), changes)
             return replace(change, document=post)
 
         return self._writes.within(work, actor=actor)
@@ -186,8 +188,8 @@ def _create(record: Record, request: Document) -> Written:
     stamped_thread = _keep(record, thread, is_new=True)
     people.set_author(record, stamped_thread.id)
     people.set_of_thread(record, stamped_thread)
-    described = events.thread_changes({}, {**stamped_thread.document, "resolved": None})
-    return replace(_with_event(record, EventType.THREAD_CREATED, (stamped_thread, asset), described), created=True)
+    changes = events.thread_changes({}, {**stamped_thread.document, "resolved": None})
+    return replace(_with_event(record, EventType.THREAD_CREATED, (stamped_thread, asset), changes), created=True)
 
 
 def _address_fields(request: Document, asset: Stored) -> Document:
@@ -233,8 +235,8 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
         document["announcement"] = requests.checked_announcement(patched_thread.get("announcement"))
         _check_overlap(record, thread, document["announcement"])
-    decided = ("resolved", "task", "announcement")
-    if any(document.get(key) != old.get(key) for key in decided):
+    decision_keys = ("resolved", "task", "announcement")
+    if any(document.get(key) != old.get(key) for key in decision_keys):
         rights.check_concerned(record, thread, asset, "change this thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
         requests.check_assignees(document["task"]["assignees"])

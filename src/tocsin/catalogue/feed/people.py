@@ -29,14 +29,14 @@ def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     Forbidden : the assigner may not see one of them.
     """
     assignees_by_id: dict[str, Document] = {}
-    for requested in references:
-        who = record.transaction.find(requested["type"], key_of(requested), Hold.SHARED)
-        if who is None or who.is_deleted:
-            raise not_found(requested["type"], key_of(requested))
-        check_view(record.permit, who)  # a full reference reveals a name
-        if who.document.get("isBot"):
-            raise InvalidInput(f"{who.fqn} is a bot; tasks cannot be assigned to bots", field="assignees")
-        assignees_by_id[who.id] = reference_to(who)
+    for requested_reference in references:
+        assignee = record.transaction.find(requested_reference["type"], key_of(requested_reference), Hold.SHARED)
+        if assignee is None or assignee.is_deleted:
+            raise not_found(requested_reference["type"], key_of(requested_reference))
+        check_view(record.permit, assignee)  # a full reference reveals a name
+        if assignee.document.get("isBot"):
+            raise InvalidInput(f"{assignee.fqn} is a bot; tasks cannot be assigned to bots", field="assignees")
+        assignees_by_id[assignee.id] = reference_to(assignee)
     return sorted(assignees_by_id.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
 
 
@@ -71,9 +71,9 @@ def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, pla
         raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")
     parts = {}
     for mention in mentions:
-        who = record.transaction.reference(mention.kind, Key.by_name(mention.name))
-        if who is not None and not who.get("deleted"):
-            parts[who["id"]] = PartTaken(ThreadPart.MENTION, who["id"], mention.kind, place)
+        person_or_team = record.transaction.reference(mention.kind, Key.by_name(mention.name))
+        if person_or_team is not None and not person_or_team.get("deleted"):
+            parts[person_or_team["id"]] = PartTaken(ThreadPart.MENTION, person_or_team["id"], mention.kind, place)
     record.transaction.threads.set_parts(thread_id, ThreadPart.MENTION, place, list(parts.values()))
 
 

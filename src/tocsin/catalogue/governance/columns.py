@@ -46,8 +46,10 @@ def _check_columns(columns: Sequence[Document], before: Sequence[Document], plac
         if _DISPLAY in column:
             _spell(column, old_column)
         if isinstance(children := column.get("children"), list):
-            below = old_column.get("children")
-            _check_columns(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")
+            old_children = old_column.get("children")
+            _check_columns(
+                children, old_children if isinstance(old_children, list) else (), f"{place}.{column.get('name')}"
+            )
 
 
 def _check_complete(column: Document, old_column: Mapping[str, object], place: str) -> None:

@@ -76,13 +76,17 @@ def with_checked_extension(transaction: Transaction, entity_type: str, document:
     if not document.get("extension"):
         return document
     before = old.get("extension") or {}
-    sent = {name: as_stored(value) for name, value in document["extension"].items()}
-    old_values = {name: before[name] for name in sent.keys() & before.keys() if as_stored(before[name]) == sent[name]}
-    changed = {name: value for name, value in sent.items() if name not in old_values}
-    asset_type = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
+    sent_values = {name: as_stored(value) for name, value in document["extension"].items()}
+    old_values = {
+        name: before[name]
+        for name in sent_values.keys() & before.keys()
+        if as_stored(before[name]) == sent_values[name]
+    }
+    changed_values = {name: value for name, value in sent_values.items() if name not in old_values}
+    asset_type = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed_values else None
     properties = asset_type.document.get("customProperties") if asset_type else ()
     definitions = {one["name"]: one for one in properties or ()}
-    for name, value in changed.items() if asset_type else ():
+    for name, value in changed_values.items() if asset_type else ():
         if name not in definitions:
             there_are = f"valid properties: {', '.join(definitions)}" if definitions else "it has none"
             raise InvalidInput(
@@ -91,8 +95,8 @@ def with_checked_extension(transaction: Transaction, entity_type: str, document:
         _check_value(name, value, definitions[name])
         _check_targets(transaction, name, value, definitions[name])
         if _kind_named(definitions[name]) == "enum" and isinstance(value, list):
-            changed[name] = sorted(value)
-    return document | {"extension": sent | old_values | changed}
+            changed_values[name] = sorted(value)
+    return document | {"extension": sent_values | old_values | changed_values}
 
 
 def kind_of(resolver: Resolver, definition: Document) -> Document:

@@ -39,7 +39,7 @@ def member_of(group_type: str, group: Document) -> Document:
     return {"id": group["id"], "type": group_type}
 
 
-def put_members(record: Record, entity_type: str, request: Document, written: Written) -> Written:
+def put_members(record: Record, entity_type: str, request: Document, group_write: Written) -> Written:
     """Make the members that the request names belong to the written entity, each as a change of its own.
 
     Child teams that are no longer named lose this parent.
@@ -49,19 +49,19 @@ def put_members(record: Record, entity_type: str, request: Document, written: Wr
     InvalidInput : the members are not a list
     """
     if entity_type not in GIVEN:
-        return written
+        return group_write
     key, field = GIVEN[entity_type]
     named_there = request.get(key) or []
     if not isinstance(named_there, list):
         raise InvalidInput(f"{key} must be a list", field=key)
     place = len(record.events)
     if entity_type == "team" and request.get(key) is not None:
-        named_there = _regroup(record, written.document, named_there)
+        named_there = _regroup(record, group_write.document, named_there)
     for member in named_there:
         target = str(member.get("type", entity_type)) if isinstance(member, dict) else entity_type
-        belong(record, (target, key_of(member)), field, member_of(entity_type, written.document), belongs=True)
+        belong(record, (target, key_of(member)), field, member_of(entity_type, group_write.document), belongs=True)
     events = tuple(captured.event for captured in record.events[place:])
-    return replace(written, cascaded=(*written.cascaded, *events)) if events else written
+    return replace(group_write, cascaded=(*group_write.cascaded, *events)) if events else group_write
 
 
 def _regroup(record: Record, team: Document, children: list[Document]) -> list[Document]:

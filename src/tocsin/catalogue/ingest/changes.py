@@ -63,10 +63,10 @@ def without_deleted(description: ChangeDescription | None) -> Callable[[Document
     """Return what takes out of a PUT's result what an event says was deleted, which a PUT alone never does."""
     if description is None or not description.fields_deleted:
         return None
-    deleted = description.fields_deleted
+    deletions = description.fields_deleted
 
     def revise(old: Document, fields: Document) -> Document:
-        still_held = tuple(filter(partial(_is_due_deletion, old), deleted))
+        still_held = tuple(filter(partial(_is_due_deletion, old), deletions))
         try:
             return apply_change(fields, ChangeDescription(fields_deleted=still_held))
         except (ValueError, AttributeError, TypeError, KeyError):  # the member that lost something is gone itself
@@ -115,12 +115,12 @@ def _with_our_references(record: Record, description: ChangeDescription, place: 
         new, old = ({change.name: value} if value else {} for value in (change.new_value, change.old_value))
         if change.name in REFERENCE_LISTS:
             _check_list(change, place)
-            added, removed = record.resolver().lists(new, {}), lenient.lists(old, {})
+            new_references, old_references = record.resolver().lists(new, {}), lenient.lists(old, {})
         elif change.name in REFERENCES:
-            added, removed = record.resolver().singles(new, {}), lenient.singles(old, {})
+            new_references, old_references = record.resolver().singles(new, {}), lenient.singles(old, {})
         else:
             return change
-        values = {"new_value": added.get(change.name), "old_value": removed.get(change.name)}
+        values = {"new_value": new_references.get(change.name), "old_value": old_references.get(change.name)}
         return change.model_copy(update=values)
 
     return _map_lists(description, lambda changes: tuple(map(ours, changes)))
@@ -139,7 +139,7 @@ def _due_changes(old: Stored, description: ChangeDescription, place: str) -> Cha
     ------
     Conflict : one does not fit what is here
     """
-    due: list[str] = []
+    due_places: list[str] = []
     for where, change in _with_places(description, place):
         state = _state_of(old.document, change, change.old_value, change.new_value)
         if state == "other" and not _is_persons(old, change):
@@ -147,9 +147,9 @@ def _due_changes(old: Stored, description: ChangeDescription, place: str) -> Cha
         if state == "missing":
             raise Conflict(f"{where}: there is no {change.name} here")
         if state == "due":
-            due.append(where)
+            due_places.append(where)
     places = iter(_with_places(description, place))
-    return _map_lists(description, lambda changes: tuple(one for one in changes if next(places)[0] in due))
+    return _map_lists(description, lambda changes: tuple(one for one in changes if next(places)[0] in due_places))
 
 
 def _map_lists(
@@ -169,15 +169,15 @@ def _is_persons(old: Stored, change: FieldChange) -> bool:
 def _state_of(document: Document, change: FieldChange, before: Value, after: Value) -> str:
     """Return whether a change is ``due``, ``done`` already, or finds an ``other`` value, or nothing to change."""
     steps = names.steps_of(change.name)
-    current = _value_at(document, steps)
-    if current is _MISSING:
+    current_value = _value_at(document, steps)
+    if current_value is _MISSING:
         return "missing"
     rule = MEMBER_LISTS.get(steps[-1]) if steps[0] != "extension" else None
-    if rule is not None and isinstance(current or [], list):
-        return _state_of_members(current or [], rule, before, after)
-    if _is_same(current, after):
+    if rule is not None and isinstance(current_value or [], list):
+        return _state_of_members(current_value or [], rule, before, after)
+    if _is_same(current_value, after):
         return "done"
-    return "due" if _is_same(current, before) else "other"
+    return "due" if _is_same(current_value, before) else "other"
 
 
 def _state_of_members(current: list[Value], rule: MemberList, before: Value, after: Value) -> str:

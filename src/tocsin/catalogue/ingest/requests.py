@@ -196,8 +196,8 @@ def _of_entity(event: Document, entity: Document, origin: EventOrigin, at_ms: in
         if fqn is None or len(entity) > 1:
             raise InvalidInput(f"for {event_type}, data must be the fullyQualifiedName alone", field="data")
         return ChangeRequest(origin, event_type, entity_type, fqn, at_ms=at_ms, place="data.")
-    if derived := sorted(SERVER_KEPT & entity.keys()):
-        raise InvalidInput(f"only Tocsin writes {derived[0]}; leave it out", field=f"data.{derived[0]}")
+    if derived_keys := sorted(SERVER_KEPT & entity.keys()):
+        raise InvalidInput(f"only Tocsin writes {derived_keys[0]}; leave it out", field=f"data.{derived_keys[0]}")
     return ChangeRequest(origin, event_type, entity_type, entity=entity, at_ms=at_ms, place="data.")
 
 

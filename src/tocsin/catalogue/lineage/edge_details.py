@@ -151,17 +151,17 @@ def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
     if not isinstance(entry, dict):
         raise InvalidInput("must be a list of objects", field="columnsLineage")
     _check_keys("columnsLineage", entry, _COLUMN)
-    checked: Document = {}
+    checked_entry: Document = {}
     from_columns = entry.get("fromColumns")
     if from_columns is not None:
         _check(isinstance(from_columns, list), "fromColumns", "must be a list")
-        checked["fromColumns"] = list(dict.fromkeys(of_from.checked_name(column) for column in from_columns))
+        checked_entry["fromColumns"] = list(dict.fromkeys(of_from.checked_name(column) for column in from_columns))
     if entry.get("toColumn") is not None:
-        checked["toColumn"] = of_to.checked_name(entry["toColumn"])
+        checked_entry["toColumn"] = of_to.checked_name(entry["toColumn"])
     if entry.get("function") is not None:
         _check(isinstance(entry["function"], str), "function", "must be a string")
-        checked["function"] = entry["function"]
-    return checked
+        checked_entry["function"] = entry["function"]
+    return checked_entry
 
 
 def _hop(hop: object) -> Document:

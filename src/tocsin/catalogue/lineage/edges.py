@@ -151,8 +151,8 @@ def _put(record: Record, ends: Ends, old: Edge | None, request: Document) -> Wri
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
     if old is not None and is_same(notifying_details(old_details), notifying_details(details)):
         return Written(new, None)
-    described = describe(LINEAGE, old=old.to_wire() if old else None, new=new)
-    return Written(new, record.note(ends.to, described).event, created=old is None)
+    changes = describe(LINEAGE, old=old.to_wire() if old else None, new=new)
+    return Written(new, record.note(ends.to, changes).event, created=old is None)
 
 
 def _drop(record: Record, to: Stored, edge: Edge) -> Written:

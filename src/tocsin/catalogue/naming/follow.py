@@ -93,21 +93,23 @@ def remove_from_alerts(record: Record, entity: Stored) -> None:
 
     A team of the same name that is created later is another team: it inherits nothing.
     """
-    ours, name = by_tocsin(record), str(entity.document["name"])
+    own_record, name = by_tocsin(record), str(entity.document["name"])
     for alert in record.transaction.entities_containing(_ALERT, name):
         after = _without_person(record, alert.document, entity)
         if after == alert.document:
             continue
-        who = {"type": entity.entity_type, "name": name, "id": entity.id}
-        ours.change(alert, after, beside=describe(REMOVED_RECEIVER, old=who))
+        receiver = {"type": entity.entity_type, "name": name, "id": entity.id}
+        own_record.change(alert, after, beside=describe(REMOVED_RECEIVER, old=receiver))
         audit_finding = AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert.id, f"{entity.entity_type} {name}")
         now = replace(alert, document=after)
-        current = record.transaction.find(_ALERT, Key.by_id(alert.id)) or now
-        ours.note(current, describe(FINDING, new=audit_finding.to_wire()), event_type=EventType.AUDIT_FINDING)
+        current_alert = record.transaction.find(_ALERT, Key.by_id(alert.id)) or now
+        own_record.note(
+            current_alert, describe(FINDING, new=audit_finding.to_wire()), event_type=EventType.AUDIT_FINDING
+        )
 
 
 def _without_person(record: Record, alert: Document, entity: Stored) -> Document:
-    name, removed = entity.document["name"], removed_name(entity.document["name"], entity.id)
+    name, new_name = entity.document["name"], removed_name(entity.document["name"], entity.id)
 
     def rename(entity_name: EntityName) -> str | None:
         is_meant = (
@@ -115,10 +117,10 @@ def _without_person(record: Record, alert: Document, entity: Stored) -> Document
             and entity_name.text in (name, entity.fqn)
             and entity.entity_type in entity_name.types
         )
-        return removed if is_meant and not is_another(record, entity_name, entity) else None
+        return new_name if is_meant and not is_another(record, entity_name, entity) else None
 
     after = with_names(alert, rename)
-    destinations = [_without_receiver(one, removed) for one in after.get("destinations") or ()]
+    destinations = [_without_receiver(one, new_name) for one in after.get("destinations") or ()]
     return after | {"destinations": destinations} if "destinations" in after else after
 
 

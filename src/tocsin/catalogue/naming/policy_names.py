@@ -67,13 +67,13 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
     Conflict : a policy has no room for the name that replaces it; the old one would grant to a later entity
     """
     text = name_in_conditions(entity.entity_type, entity.fqn)
-    removed = removed_name(text, entity.id)
-    old, new = ({"type": entity.entity_type, "name": name} for name in (text, removed))
+    new_name = removed_name(text, entity.id)
+    old, new = ({"type": entity.entity_type, "name": name} for name in (text, new_name))
     because = describe(RENAMED, old=old, new=new)
 
     def rename(name: EntityName) -> str | None:
         is_meant = name.text == text and entity.entity_type in name.types
-        return removed if is_meant and not is_another(record, name, entity) else None
+        return new_name if is_meant and not is_another(record, name, entity) else None
 
     for policy in record.transaction.entities_containing(POLICY, text):
         refusal = Conflict(
@@ -133,19 +133,22 @@ def _granting_places(rule: Document) -> set[Position]:
         tree = parse(rule["condition"])
     except InvalidCondition:
         return set()
-    places, waiting = set[Position](), list[tuple[Written, bool]]([(tree, rule.get("effect") == RuleEffect.ALLOW)])
-    while waiting:
-        node, is_granting = waiting.pop()
+    places, nodes_to_visit = (
+        set[Position](),
+        list[tuple[Written, bool]]([(tree, rule.get("effect") == RuleEffect.ALLOW)]),
+    )
+    while nodes_to_visit:
+        node, is_granting = nodes_to_visit.pop()
         match node:
             case Call(arguments=arguments):
                 words = [word for one in arguments for word in (one.words if isinstance(one, LiteralList) else (one,))]
                 places |= {word.at for word in words if is_granting}
             case Negation(operand=operand):
-                waiting.append((operand, not is_granting))
+                nodes_to_visit.append((operand, not is_granting))
             case Comparison(operator=sign, left=operand, right=Word(value=value)):
-                waiting.append((operand, is_granting == (value == (sign == "=="))))
+                nodes_to_visit.append((operand, is_granting == (value == (sign == "=="))))
             case _:
-                waiting += [(child, is_granting) for child in children(node)]
+                nodes_to_visit += [(child, is_granting) for child in children(node)]
     return places
 
 

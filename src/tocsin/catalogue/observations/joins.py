@@ -63,12 +63,14 @@ def summary(joins: Document, today: int) -> Document:
         if int(on_day) > today - KEPT_DAYS:
             for column, times_by_fqn in pairs.items():
                 columns.setdefault(column, Counter()).update(times_by_fqn)
-    joined = {column: _ranked_joins(times_by_fqn) for column, times_by_fqn in sorted(columns.items())}
+    joins_by_column = {column: _ranked_joins(times_by_fqn) for column, times_by_fqn in sorted(columns.items())}
     return {
         "startDate": day_text(today - KEPT_DAYS + 1),
         "dayCount": KEPT_DAYS,
-        "directTableJoins": joined.pop("", []),
-        "columnJoins": [{"columnName": column, "joinedWith": times_by_fqn} for column, times_by_fqn in joined.items()],
+        "directTableJoins": joins_by_column.pop("", []),
+        "columnJoins": [
+            {"columnName": column, "joinedWith": times_by_fqn} for column, times_by_fqn in joins_by_column.items()
+        ],
     }
 
 

@@ -100,12 +100,12 @@ def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, colu
     """
     parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
     removed_profiles = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
-    existing = [one for one in removed_profiles if one is not None]
-    if not existing:
+    profiles = [one for one in removed_profiles if one is not None]
+    if not profiles:
         raise NotFound(f"table {table.fqn} has no {kind} at {at_ms}")
     if kind != TABLE_PROFILE:
         return Written(table.document, None)
-    return record.note(table, describe(FIELD, old=existing[0]))
+    return record.note(table, describe(FIELD, old=profiles[0]))
 
 
 def place_of(name: str) -> tuple[str, str]:

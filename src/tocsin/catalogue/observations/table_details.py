@@ -44,9 +44,9 @@ def put_model(record: Record, table: Stored, model: Document) -> Written:
         fields["owners"] = given_model["owners"]
     if given_model.get("tags"):
         fields["tags"] = _join_labels(table.document.get("tags") or [], given_model["tags"])
-    modelled = {column["name"]: column for column in given_model.get("columns") or ()}
+    columns_of_model = {column["name"]: column for column in given_model.get("columns") or ()}
     columns = table.document.get("columns") or ()
-    fields["columns"] = [_fill_from_model(one, modelled.get(one["name"], {})) for one in columns]
+    fields["columns"] = [_fill_from_model(one, columns_of_model.get(one["name"], {})) for one in columns]
     return change(record, record.resolver(), table, clean(ENTITY_TYPES["table"], fields))
 
 
@@ -59,7 +59,7 @@ def put_config(record: Record, table: Stored, config: Document) -> Written:
     return attach(record, table, CONFIG, given_config)
 
 
-def put_config_given(record: Record, request: Document, written: Written) -> Written:
+def put_config_given(record: Record, request: Document, table_write: Written) -> Written:
     """Attach the profiler configuration that a request gives with a table, if it gives one; return its result.
 
     Raises
@@ -68,14 +68,14 @@ def put_config_given(record: Record, request: Document, written: Written) -> Wri
     """
     config = request.get(CONFIG)
     if config is None:
-        return written
-    table = record.transaction.find("table", Key.by_id(written.document["id"]))
+        return table_write
+    table = record.transaction.find("table", Key.by_id(table_write.document["id"]))
     if table is None:
-        raise not_found("table", Key.by_id(written.document["id"]))
-    if not written.created and config != record.transaction.attachments.get(table.id, CONFIG):
+        raise not_found("table", Key.by_id(table_write.document["id"]))
+    if not table_write.created and config != record.transaction.attachments.get(table.id, CONFIG):
         record.permit.check("table", {Operation.EDIT_DATA_PROFILE}, table.document)
     put_config(record, table, config)
-    return written
+    return table_write
 
 
 def put_metric(record: Record, table: Stored, metric: Document) -> Written:

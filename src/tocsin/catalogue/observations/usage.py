@@ -45,27 +45,27 @@ def day_text(number: int) -> str:
     return (_EPOCH + timedelta(days=number)).isoformat()
 
 
-def report_usage(record: Record, used: Stored, request: Document, *, add: bool) -> Written:
+def report_usage(record: Record, entity: Stored, request: Document, *, add: bool) -> Written:
     """Keep how often something was used on a day: ``add`` to what was reported, or in its place.
 
     Raises
     ------
     InvalidInput : it is malformed, or the use of this type is not reported.
     """
-    if used.entity_type not in USED_TYPES:
+    if entity.entity_type not in USED_TYPES:
         raise InvalidInput(
-            f"usage of {with_article(used.entity_type)} cannot be reported; valid types: {', '.join(USED_TYPES)}"
+            f"usage of {with_article(entity.entity_type)} cannot be reported; valid types: {', '.join(USED_TYPES)}"
         )
     report = checked_document(_REPORT, request)
     on_day, usage = day_number(report["date"]), record.transaction.usage
-    before = usage.details(used.id, on_day)
+    before = usage.details(entity.id, on_day)
     old_count = before["dailyStats"]["count"] if before else 0
     new_count = old_count + report["count"] if add else report["count"]
-    usage.put(used.id, used.entity_type, on_day, new_count)
-    if used.entity_type == "table":
+    usage.put(entity.id, entity.entity_type, on_day, new_count)
+    if entity.entity_type == "table":
         for entity_type in _ADDS_UP_FOR:
-            usage.add(used.document[entity_type]["id"], entity_type, on_day, new_count - old_count)
-    after = usage.details(used.id, on_day)
+            usage.add(entity.document[entity_type]["id"], entity_type, on_day, new_count - old_count)
+    after = usage.details(entity.id, on_day)
     if before is not None and is_same(before, after):
-        return Written(used.document, None)
-    return record.note(used, describe(FIELD, old=before, new=after))
+        return Written(entity.document, None)
+    return record.note(entity, describe(FIELD, old=before, new=after))

@@ -34,8 +34,8 @@ def with_checked_rules(transaction: Transaction, document: Document, old: Docume
         reference = transaction.reference(kind, Key.by_name(fqn.quote(name)))
         return () if reference is None or reference.get("deleted") else None
 
-    current = document | {"rules": _with_current_names(transaction, document["rules"])}
-    return current | {"rules": checked_rules(current, RESOURCES, find_names)}
+    current_document = document | {"rules": _with_current_names(transaction, document["rules"])}
+    return current_document | {"rules": checked_rules(current_document, RESOURCES, find_names)}
 
 
 def _with_current_names(transaction: Transaction, rules: object) -> object:

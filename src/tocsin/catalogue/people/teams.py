@@ -47,10 +47,10 @@ def with_checked_parents(transaction: Transaction, team: Document, old: Document
     new_type = _type(placed_team) != _type(old)
     if old and not new_type and {one.get("id") for one in parents} <= old_parent_ids:
         return placed_team
-    above = [_find_team(transaction, one) for one in parents]
-    _check_parents(placed_team, above)
+    parent_teams = [_find_team(transaction, one) for one in parents]
+    _check_parents(placed_team, parent_teams)
     if old:
-        _check_no_circle(transaction, placed_team, old["id"], above)
+        _check_no_circle(transaction, placed_team, old["id"], parent_teams)
     if old and new_type:
         _check_children(placed_team, transaction.teams.children(old["id"]))
     return placed_team
@@ -84,10 +84,10 @@ def as_patched(transaction: Transaction, document: Document, subject: Stored, pa
     shown_document = dict(document)
     if not document.get("domains") and (domains := transaction.teams.domains(subject.id)):
         shown_document["domains"] = [{**domain, "inherited": True} for domain in domains]
-    above = "parents" if subject.entity_type == "team" else "teams"
-    if not document.get(above) and not (above == "parents" and document["name"] == ORGANIZATION):
+    parent_key = "parents" if subject.entity_type == "team" else "teams"
+    if not document.get(parent_key) and not (parent_key == "parents" and document["name"] == ORGANIZATION):
         root = transaction.reference("team", Key.by_name(ORGANIZATION))
-        shown_document |= {above: [root]} if root else {}
+        shown_document |= {parent_key: [root]} if root else {}
     if subject.entity_type == "team" and any(_speaks_of("children", path) for path in paths):
         shown_document["children"] = transaction.teams.children(subject.id)
     return shown_document
@@ -114,13 +114,13 @@ def _check_type(team: Document, old: Document) -> None:
         )
 
 
-def _check_parents(team: Document, above: Sequence[Stored]) -> None:
+def _check_parents(team: Document, parents: Sequence[Stored]) -> None:
     kind, parent_types = _type(team), _ABOVE[_type(team)]
-    if kind in _ONE_PARENT and len(above) > 1:
+    if kind in _ONE_PARENT and len(parents) > 1:
         raise InvalidInput(
             f"a {kind} must have one parent; only Departments and Groups may have several", field="parents"
         )
-    for parent in above:
+    for parent in parents:
         if _type(parent.document) not in parent_types:
             where = f"below a {' or a '.join(parent_types)}" if parent_types else "below no other team"
             problem = f"{team['name']} is a {kind} and must be {where}; {parent.fqn} is a {_type(parent.document)}"

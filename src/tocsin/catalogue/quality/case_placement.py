@@ -34,14 +34,14 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
     if link is None or link["type"] != "table":
         raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
     table = resolver.live_entity("table", link["fqn"])
-    tested = f"{table.fqn}.{_column(table, link['column'])}" if link["column"] else table.fqn
+    tested_fqn = f"{table.fqn}.{_column(table, link['column'])}" if link["column"] else table.fqn
     suite = document.get("testSuite")
-    filled = {
-        "entityFQN": tested,
+    place_fields = {
+        "entityFQN": tested_fqn,
         "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table.fqn),
         "testDefinition": resolver.one("testDefinition", document["testDefinition"]),
     }
-    return Draft(fqn.child(tested, document["name"]), document | filled)
+    return Draft(fqn.child(tested_fqn, document["name"]), document | place_fields)
 
 
 def _column(table: Stored, name: str) -> str:
@@ -86,7 +86,7 @@ def check_purpose(transaction: Transaction, case: Document, old: Document) -> No
     if definition is None:
         return
     purpose = str(definition.document["entityType"])
-    tested = "COLUMN" if "::columns::" in str(case.get("entityLink")) else "TABLE"
-    if purpose != tested:
-        problem = f"{definition.fqn} tests a {purpose.lower()}, but entityLink is of a {tested.lower()}"
+    tested_kind = "COLUMN" if "::columns::" in str(case.get("entityLink")) else "TABLE"
+    if purpose != tested_kind:
+        problem = f"{definition.fqn} tests a {purpose.lower()}, but entityLink is of a {tested_kind.lower()}"
         raise InvalidInput(f"{problem}; it must be {_LINKS[purpose]}", field="entityLink")

@@ -76,16 +76,16 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
-    failed = result["testCaseStatus"] == _FAILED
-    opened: tuple[FieldChange, Document] | None = None
-    if failed:
+    is_failure = result["testCaseStatus"] == _FAILED
+    opening: tuple[FieldChange, Document] | None = None
+    if is_failure:
         incident_id, change = incidents.open_incident(record, case)
         result = result | {"incidentId": incident_id}
-        opened = (change, {"incidentId": incident_id}) if change else None
+        opening = (change, {"incidentId": incident_id}) if change else None
     record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
-    event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
+    event_type = EventType.TEST_CASE_FAILURE if is_failure and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
-    written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
+    written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opening)
     written = _without_incident(record, case, written, result)
     complete_runs(record, case, result["timestamp"])
     return written

@@ -31,10 +31,10 @@ def add_cases(record: Record, suite: Stored, case_ids: object) -> Written:
     if len(case_ids) > MOST_AT_ONCE:
         raise InvalidInput(f"testCaseIds must be a list of at most {MOST_AT_ONCE} ids", field="testCaseIds")
     cases = [_case(record, case_id) for case_id in dict.fromkeys(one.lower() for one in case_ids)]
-    joined = [reference_to(case) for case in cases if record.transaction.suites.add(suite.id, case.id)]
-    if not joined:
+    new_cases = [reference_to(case) for case in cases if record.transaction.suites.add(suite.id, case.id)]
+    if not new_cases:
         return Written(suite.document, None)
-    return record.note(suite, describe(_FIELD, new=joined), event_type=EventType.LOGICAL_TEST_CASE_ADDED)
+    return record.note(suite, describe(_FIELD, new=new_cases), event_type=EventType.LOGICAL_TEST_CASE_ADDED)
 
 
 def remove_case(record: Record, suite: Stored, case_id: str) -> Written:

@@ -79,8 +79,14 @@ def split_parts(cell: str) -> list[str]:
     while at < len(cell):
         part = _PART.match(cell, at)
         assert part is not None, "the second way matches anything"  # noqa: S101
-        quoted, plain = part.groups()
-        cell_parts += [quoted.replace('""', '"')] if quoted is not None else [plain.strip()] if plain.strip() else []
+        quoted_text, plain_text = part.groups()
+        cell_parts += (
+            [quoted_text.replace('""', '"')]
+            if quoted_text is not None
+            else [plain_text.strip()]
+            if plain_text.strip()
+            else []
+        )
         at = max(part.end(), at + 1)
     return cell_parts
 

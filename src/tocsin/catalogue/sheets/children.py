@@ -243,18 +243,18 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
     ------
     InvalidInput : the entity is soft-deleted, or is not below the parent
     """
-    child, full = place
-    old = record.transaction.find(child, Key.by_name(full))
+    child, full_name = place
+    old = record.transaction.find(child, Key.by_name(full_name))
     if old is None:
         request = request_of(record.transaction, parent, child, row)
         create(record, child, request)
         return f"{child} created"
     if record.visible(old).is_deleted:
-        raise soft_deleted(child, full)
+        raise soft_deleted(child, full_name)
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
-        raise InvalidInput(f"team {full} is not below {parent.fqn}")
-    written = put(record, old, document_of(record, old, row))
-    return f"{child} unchanged" if written.event is None else f"{child} updated"
+        raise InvalidInput(f"team {full_name} is not below {parent.fqn}")
+    write_result = put(record, old, document_of(record, old, row))
+    return f"{child} unchanged" if write_result.event is None else f"{child} updated"
 
 
 def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
@@ -275,9 +275,9 @@ def document_of(record: Record, old: Stored, row: Row) -> Document:
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
     """Return whether a team is a descendant of another one; every team is one of the Organization."""
-    waiting, checked_ids = [team], set[str]()
-    while waiting:
-        ancestor = waiting.pop()
+    teams_to_visit, checked_ids = [team], set[str]()
+    while teams_to_visit:
+        ancestor = teams_to_visit.pop()
         if ancestor.id == above_id:
             return ancestor is not team
         if ancestor.id in checked_ids:
@@ -286,6 +286,6 @@ def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool
         parents = (
             transaction.find("team", Key.by_id(parent["id"])) for parent in ancestor.document.get("parents") or ()
         )
-        waiting += [parent for parent in parents if parent is not None]
-    above = transaction.find("team", Key.by_id(above_id))
-    return above is not None and above.document.get("teamType") == "Organization"
+        teams_to_visit += [parent for parent in parents if parent is not None]
+    ancestor_by_id = transaction.find("team", Key.by_id(above_id))
+    return ancestor_by_id is not None and ancestor_by_id.document.get("teamType") == "Organization"

@@ -53,16 +53,16 @@ def import_columns(record: Record, table: Stored, sheet_rows: tuple[Row, ...]) -
     """Bring a table's columns to what the rows say, as one change; a row that cannot be is left out of it."""
     document = copy.deepcopy(table.document)
     columns_by_path = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
-    reported: set[str] = set()
+    reported_names: set[str] = set()
 
     def bring(row: Row) -> str:
         name = fqn.join(fqn.split(row.values[_NAME].strip())).removeprefix(f"{table.fqn}.")
-        if name in reported:
+        if name in reported_names:
             raise InvalidInput(f"column {name} appears twice")
         if name not in columns_by_path:
             raise InvalidInput(f"unknown column {name}{hint(name, columns_by_path)}")
         changed = bring_column(record.transaction, columns_by_path[name], row.values)
-        reported.add(name)
+        reported_names.add(name)
         return "Column updated" if changed else "Column unchanged"
 
     outcomes = [outcome(record, row, partial(bring, row)) for row in sheet_rows]

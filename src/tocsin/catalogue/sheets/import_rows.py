@@ -76,8 +76,8 @@ def _with_hidden_parts(new: Json, visible: Json, old: Json) -> Json:
     if not isinstance(old, dict):
         return new
     before, after = visible or {}, new or {}
-    merged = {key: _with_hidden_parts(after.get(key), before.get(key), old.get(key)) for key in old | after}
-    return {key: value for key, value in merged.items() if value is not None}
+    merged_values = {key: _with_hidden_parts(after.get(key), before.get(key), old.get(key)) for key in old | after}
+    return {key: value for key, value in merged_values.items() if value is not None}
 
 
 def put(record: Record, old: Stored, document: Document) -> Written:
@@ -112,9 +112,9 @@ def import_rows(record: Record, sheet_rows: Sequence[Row], bring: Bring, links: 
     """Return the result of each row; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
 
-    def settle(waiting: Iterable[int], *, without: frozenset[str] = frozenset()) -> list[int]:
+    def settle(places: Iterable[int], *, without: frozenset[str] = frozenset()) -> list[int]:
         """Import rows until no more of them succeed; return those that do not."""
-        failed_places = list(waiting)
+        failed_places = list(places)
         while failed_places:
             before = failed_places
             for at in before:
@@ -124,12 +124,12 @@ def import_rows(record: Record, sheet_rows: Sequence[Row], bring: Bring, links: 
                 break
         return failed_places
 
-    waiting = settle(range(len(sheet_rows)))
-    mutual = _mutually_named_rows({at: sheet_rows[at] for at in waiting}, links)
-    refused = settle(mutual, without=links.optional)
-    settled = [at for at in mutual if at not in refused]
-    messages = {at: outcomes[at].message for at in settled}
-    settle(settled)
+    waiting_places = settle(range(len(sheet_rows)))
+    mutual = _mutually_named_rows({at: sheet_rows[at] for at in waiting_places}, links)
+    refused_places = settle(mutual, without=links.optional)
+    settled_places = [at for at in mutual if at not in refused_places]
+    messages = {at: outcomes[at].message for at in settled_places}
+    settle(settled_places)
     for at, message in messages.items():
         last = outcomes[at]
         new_message = f"{message}, but {last.message}" if last.failed else message

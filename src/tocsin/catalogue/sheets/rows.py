@@ -100,11 +100,11 @@ def read_sheet(kind: SheetKind, text: str) -> Sheet:
     lines = list(_parse(text.removeprefix("\ufeff")))
     if not lines:
         raise BrokenSheet("the CSV is empty; its first line must contain the column headers")
-    written = tuple(cell.strip() for cell in lines[0])
-    names = _check_headers(kind, [name.removesuffix("*") for name in written])
-    required = {header.name for header in kind.headers if header.required}
-    body_rows = tuple(_row(cells, names, required) for cells in lines[1:] if any(cells))
-    return Sheet(written, body_rows)
+    headers = tuple(cell.strip() for cell in lines[0])
+    names = _check_headers(kind, [name.removesuffix("*") for name in headers])
+    required_names = {header.name for header in kind.headers if header.required}
+    body_rows = tuple(_row(cells, names, required_names) for cells in lines[1:] if any(cells))
+    return Sheet(headers, body_rows)
 
 
 def write_sheet(lines: Iterable[Sequence[str]]) -> str:
@@ -121,17 +121,17 @@ def safe_cell(cell: str) -> str:
 
 def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -> Document:
     """Return the result of an import as OpenMetadata's ``CsvImportResult``."""
-    failed = sum(outcome.failed for outcome in outcomes)
-    passed = len(outcomes) - failed
+    failure_count = sum(outcome.failed for outcome in outcomes)
+    success_count = len(outcomes) - failure_count
     results = [
         ("failure" if outcome.failed else "success", outcome.message, *outcome.row.cells) for outcome in outcomes
     ]
     return {
         "dryRun": dry_run,
-        "status": "success" if not failed else "partialSuccess" if passed else "failure",
+        "status": "success" if not failure_count else "partialSuccess" if success_count else "failure",
         "numberOfRowsProcessed": len(outcomes),
-        "numberOfRowsPassed": passed,
-        "numberOfRowsFailed": failed,
+        "numberOfRowsPassed": success_count,
+        "numberOfRowsFailed": failure_count,
         "importResultsCsv": write_sheet([("status", "details", *sheet.written), *results]),
     }
 

@@ -65,7 +65,7 @@ def import_terms(record: Record, glossary: Stored, sheet_rows: tuple[Row, ...]) 
     Terms are written after their parents and what they are related to, whatever the order of the rows. Of new terms
     that name each other, each has two events.
     """
-    reported: dict[str, Row] = {}
+    rows_by_name: dict[str, Row] = {}
     places = sorted(range(len(sheet_rows)), key=lambda at: _depth(sheet_rows[at]))
     links = RowLinks(
         partial(_full_name, glossary),
@@ -73,7 +73,7 @@ def import_terms(record: Record, glossary: Stored, sheet_rows: tuple[Row, ...]) 
         frozenset({"relatedTerms"}),
     )
     sorted_outcomes = import_rows(
-        record, [sheet_rows[at] for at in places], partial(_import_one, record, glossary, reported), links
+        record, [sheet_rows[at] for at in places], partial(_import_one, record, glossary, rows_by_name), links
     )
     outcomes = dict(zip(places, sorted_outcomes, strict=True))
     return [outcomes[at] for at in range(len(sheet_rows))]
@@ -106,14 +106,14 @@ def _import_one(record: Record, glossary: Stored, reported: dict[str, Row], row:
 
 def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row: Row) -> str:
     """Bring the term of that full name, below that parent, to what its row says; return what was done."""
-    full, parent = place
-    old = record.transaction.find(_TERM, Key.by_name(full))
+    full_name, parent = place
+    old = record.transaction.find(_TERM, Key.by_name(full_name))
     if old is None:
-        above = {"glossary": glossary.fqn} | ({"parent": parent} if parent else {})
-        _create(record, {"name": row.values["name"], "description": ""} | above, row)
+        parent_fields = {"glossary": glossary.fqn} | ({"parent": parent} if parent else {})
+        _create(record, {"name": row.values["name"], "description": ""} | parent_fields, row)
         return "Term created"
     if record.visible(old).is_deleted:
-        raise soft_deleted(_TERM, full)
+        raise soft_deleted(_TERM, full_name)
     new_document = rewritten(record, old, row, _FIELDS)
     return "Term unchanged" if put(record, old, new_document).event is None else "Term updated"
 

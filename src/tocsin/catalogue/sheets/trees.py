@@ -117,16 +117,16 @@ def import_tree(record: Record, top: Stored, sheet_rows: tuple[Row, ...]) -> lis
     """Change an entity's descendants to match the rows, parents first; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[str, str], list[_Step]] = {}
-    reported: set[tuple[str, str]] = set()
+    reported_steps: set[tuple[str, str]] = set()
     for at, row in enumerate(sheet_rows):
         try:
             step = _step(top, at, row)
-            if (step.kind, step.full) in reported:
+            if (step.kind, step.full) in reported_steps:
                 raise InvalidInput(f"{step.kind} {step.full} appears twice")
         except TocsinError as refused:
             outcomes[at] = Outcome(row, refused.message, failed=True)
         else:
-            reported.add((step.kind, step.full))
+            reported_steps.add((step.kind, step.full))
             groups.setdefault(step.group, []).append(step)
     for steps in (groups[kind, full] for kind, full in sorted(groups, key=lambda group: _PARTS[group[0]])):
         outcomes |= _write(record, steps)
@@ -136,20 +136,20 @@ def import_tree(record: Record, top: Stored, sheet_rows: tuple[Row, ...]) -> lis
 def _step(top: Stored, at: int, row: Row) -> _Step:
     if row.problem is not None:
         raise InvalidInput(row.problem)
-    name, kind, full = row.values["name"], row.values[_TYPE].strip(), row.values.get(_FULL, "").strip()
+    name, kind, full_name = row.values["name"], row.values[_TYPE].strip(), row.values.get(_FULL, "").strip()
     valid_types = [one for one in (*_ABOVE, _COLUMN) if _PARTS.get(one, 5) > _PARTS[top.entity_type]]
     if kind not in valid_types:
         raise InvalidInput(f"entityType must be one of {', '.join(valid_types)}, not {kind!r}")
-    if not full and kind not in BELOW[top.entity_type]:
+    if not full_name and kind not in BELOW[top.entity_type]:
         raise InvalidInput(
             f"{_FULL} is missing: {with_article(kind)} is not a direct child of {with_article(top.entity_type)}"
         )
-    parts = tuple(fqn.split(full or fqn.child(top.fqn, name)))
-    above = tuple(fqn.split(top.fqn))
-    if parts[: len(above)] != above or not _is_long_enough(kind, len(parts)):
-        raise InvalidInput(f"{full} is not the FQN of {with_article(kind)} below {top.fqn}")
+    parts = tuple(fqn.split(full_name or fqn.child(top.fqn, name)))
+    top_parts = tuple(fqn.split(top.fqn))
+    if parts[: len(top_parts)] != top_parts or not _is_long_enough(kind, len(parts)):
+        raise InvalidInput(f"{full_name} is not the FQN of {with_article(kind)} below {top.fqn}")
     if kind != _COLUMN and parts[-1] != name:
-        raise InvalidInput(f"the name is {name}, but {full} ends with {parts[-1]}")
+        raise InvalidInput(f"the name is {name}, but {full_name} ends with {parts[-1]}")
     return _Step(at, replace(row, values=_values(kind, row)), kind, parts)
 
 
@@ -173,11 +173,15 @@ def _values(kind: str, row: Row) -> dict[str, str]:
 def _write(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
     event_count = len(record.events)
     try:
-        kind, full = steps[0].group
+        kind, full_name = steps[0].group
         if kind == _TABLE:
-            return _write_table(record, full, steps)
+            return _write_table(record, full_name, steps)
         (step,) = steps
-        return {step.at: Outcome(step.row, bring_child(record, _parent(record, kind, full), (kind, full), step.row))}
+        return {
+            step.at: Outcome(
+                step.row, bring_child(record, _parent(record, kind, full_name), (kind, full_name), step.row)
+            )
+        }
     except TocsinError as refused:
         del record.events[event_count:]
         return {step.at: Outcome(step.row, refused.message, failed=True) for step in steps}
@@ -191,16 +195,16 @@ def _parent(record: Record, kind: str, full: str) -> Stored:
     return parent
 
 
-def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int, Outcome]:
+def _write_table(record: Record, full_name: str, steps: Sequence[_Step]) -> dict[int, Outcome]:
     """Write a table with its columns; a row that cannot be is left out of it."""
     head = next((step for step in steps if step.kind == _TABLE), None)
-    old = record.transaction.find(_TABLE, Key.by_name(full))
+    old = record.transaction.find(_TABLE, Key.by_name(full_name))
     if old is not None and record.visible(old).is_deleted:
-        raise soft_deleted(_TABLE, full)
+        raise soft_deleted(_TABLE, full_name)
     if old is None:
         if head is None:
-            raise not_found(_TABLE, Key.by_name(full))
-        document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
+            raise not_found(_TABLE, Key.by_name(full_name))
+        document = request_of(record.transaction, _parent(record, _TABLE, full_name), _TABLE, head.row)
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:
         document, outcomes = _bring_head(record, old, head)
@@ -235,8 +239,8 @@ def _bring_columns(record: Record, table: Document, steps: Sequence[_Step]) -> d
             values[name if name.startswith(_COLUMN) else f"{_COLUMN}.{name}"] = text
         values.pop(f"{_COLUMN}.name")
         if path in columns_by_path:
-            changed = bring_column(record.transaction, columns_by_path[path], values)
-            return f"column {'updated' if changed else 'unchanged'}"
+            is_changed = bring_column(record.transaction, columns_by_path[path], values)
+            return f"column {'updated' if is_changed else 'unchanged'}"
         if not values.get("column.dataType"):
             raise InvalidInput(f"column {fqn.join(path)} is new and needs column.dataType")
         if path[:-1] not in columns_by_path:

@@ -203,16 +203,16 @@ def withhold(batch: Batch, context: Context) -> Batch:
 def note_incidents(batch: Batch, context: Context) -> Batch:
     """Work out which incidents the events open or resolve; successes are no matches of an alert."""
     opening = context.alerts.opening
-    recovering = frozenset(event.head.entity_id for event in batch.events if RECOVERY in event.answers_by_alert)
-    if not opening and not recovering:
+    recovering_ids = frozenset(event.head.entity_id for event in batch.events if RECOVERY in event.answers_by_alert)
+    if not opening and not recovering_ids:
         return batch
-    failing = (
+    failing_matches = (
         (event.head.offset, alert)
         for event in young(batch.events, context)
         for alert in opening.intersection(event.answers_by_alert)
     )
     direct = events_without(batch.events, {(event.head.offset, RECOVERY) for event in batch.events})
-    work = IncidentWork(tuple(failing), recovering, context.now_ms)
+    work = IncidentWork(tuple(failing_matches), recovering_ids, context.now_ms)
     return replace(batch, events=[event for event in direct if event.answers_by_alert], incident_work=work)
 
 
@@ -220,17 +220,17 @@ def trigger(batch: Batch, context: Context) -> Batch:
     """Add the alerts that the matching ones trigger, unless their editors may not view the event."""
     if not context.alerts.cascades:
         return batch
-    triggered, barred = dict[Pair, str](), dict[Pair, str]()
+    triggered_pairs, barred_pairs = dict[Pair, str](), dict[Pair, str]()
     while True:
-        events, by = _with_triggered(batch.events, context.alerts.cascades, barred)
-        triggered |= by
+        events, by = _with_triggered(batch.events, context.alerts.cascades, barred_pairs)
+        triggered_pairs |= by
         reads = reads_of_triggered(by, context.alerts.reads)
         newly_barred = _find_withheld(_alerts_by_offset(by), reads, context) if by else {}
         if not newly_barred:
             break
-        barred |= newly_barred  # what they alone trigger is not triggered either
+        barred_pairs |= newly_barred  # what they alone trigger is not triggered either
     not_otherwise = {pair: editor for pair, editor in batch.withheld.items() if pair not in by}
-    return replace(batch, events=events, triggered=triggered, withheld={**not_otherwise, **barred})
+    return replace(batch, events=events, triggered=triggered_pairs, withheld={**not_otherwise, **barred_pairs})
 
 
 def leave_out_old(batch: Batch, context: Context) -> Batch:
@@ -241,14 +241,14 @@ def leave_out_old(batch: Batch, context: Context) -> Batch:
 def hold_back(batch: Batch, context: Context) -> Batch:
     """Leave out matches of alerts that an incident of another alert holds back, but for the first of each."""
     depending = context.alerts.depending
-    waiting = [
+    waiting_matches = [
         Waiting(event.head.offset, event.head.entity_id, alert, depending[alert])
         for event in batch.events
         for alert in depending.keys() & event.answers_by_alert.keys()
     ]
-    held_back = context.lookups.find_held_back(waiting, hidden=context.find_hidden) if waiting else {}
-    stopped = {pair for pair, by in held_back.items() if not by.passes}
-    return replace(batch, events=events_without(batch.events, stopped), held_back=held_back)
+    held_back = context.lookups.find_held_back(waiting_matches, hidden=context.find_hidden) if waiting_matches else {}
+    stopped_pairs = {pair for pair, by in held_back.items() if not by.passes}
+    return replace(batch, events=events_without(batch.events, stopped_pairs), held_back=held_back)
 
 
 MATCHING: tuple[Stage, ...] = (withhold, note_incidents, trigger)
@@ -326,10 +326,10 @@ def counted_drafts(
     """
     alerts, by_offset = context.alerts, {events.first.head.offset: events for events in similar}
     batch = run((*MATCHING, *NOTIFYING), Batch([events.first for events in similar]), context)
-    notifying = [by_offset[event.head.offset]._replace(first=event) for event in batch.events]
+    notifying_events = [by_offset[event.head.offset]._replace(first=event) for event in batch.events]
     directory, people_at_once = context.lookups.directory, context.people_at_once
     for head, recipients, offsets in count_recipients(
-        notifying, alerts.rules, directory, people_at_once=people_at_once
+        notifying_events, alerts.rules, directory, people_at_once=people_at_once
     ):
         yield [recipient.draft(head) for recipient in recipients], offsets
 
@@ -362,31 +362,32 @@ def events_without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> S
     ]
 
 
-def _find_withheld(matched: Mapping[int, Collection[str]], reads: Reads, context: Context) -> dict[Pair, str]:
+def _find_withheld(alerts_by_offset: Mapping[int, Collection[str]], reads: Reads, context: Context) -> dict[Pair, str]:
     """Return which of these matches, alerts by offset, are withheld, and for which editor."""
     exempt, lookups = {RECOVERY, *context.alerts.of_tocsin}, context.lookups
-    judged = {offset: set(alerts) - exempt for offset, alerts in matched.items()}
+    judged_alerts = {offset: set(alerts) - exempt for offset, alerts in alerts_by_offset.items()}
     if lookups.find_decisions is None:
-        return withheld(judged, reads, lookups.policies, lookups.events)
-    decided = lookups.find_decisions(judged)
-    undecided = {
-        offset: {alert for alert in alerts if (offset, alert) not in decided} for offset, alerts in judged.items()
+        return withheld(judged_alerts, reads, lookups.policies, lookups.events)
+    decisions = lookups.find_decisions(judged_alerts)
+    undecided_alerts = {
+        offset: {alert for alert in alerts if (offset, alert) not in decisions}
+        for offset, alerts in judged_alerts.items()
     }
-    earlier = {pair: editor for pair, editor in decided.items() if editor is not None}
-    return earlier | withheld(undecided, reads, lookups.policies, lookups.events)
+    earlier_editors = {pair: editor for pair, editor in decisions.items() if editor is not None}
+    return earlier_editors | withheld(undecided_alerts, reads, lookups.policies, lookups.events)
 
 
 def _with_triggered(
     events: Sequence[MatchedEvent], cascades: Cascades, barred: Collection[Pair]
 ) -> tuple[list[MatchedEvent], dict[Pair, str]]:
     """Return the events with the alerts that are triggered, unless they are barred; and whose match did it."""
-    with_cascades, triggered, barred_alerts = list[MatchedEvent](), dict[Pair, str](), _alerts_by_offset(barred)
+    with_cascades, triggering_alerts, barred_alerts = list[MatchedEvent](), dict[Pair, str](), _alerts_by_offset(barred)
     for event in events:
         offset = event.head.offset
         answers_by_alert, by = with_triggered(event.answers_by_alert, offset, cascades, barred_alerts.get(offset, ()))
         with_cascades.append(event._replace(answers_by_alert=answers_by_alert))
-        triggered |= {(offset, alert): other for alert, other in by.items()}
-    return with_cascades, triggered
+        triggering_alerts |= {(offset, alert): other for alert, other in by.items()}
+    return with_cascades, triggering_alerts
 
 
 def _resolve(batch: Batch, context: Context, audiences: Audiences | None) -> Iterable[ResolvedEvent]:

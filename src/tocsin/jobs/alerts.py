@@ -122,59 +122,63 @@ class CurrentAlerts:
     def _read_changes(self, before: Alerts, revision: int) -> Alerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""
         marks = self._store.marks()
-        changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
-        read = self._store.with_past_names(self._store.list_enabled(changed), after=self._store.progress(self._query))
-        planned, unreadable = _plans_of(read)
-        unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
-        index = self._build_index(before, changed, planned, unreadable)
-        sound = [one for one in read if one.id in planned]
-        costs = _alerts_without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
-        earlier = before.facts
-        of_tocsin = set(earlier.of_tocsin) - changed | {one.id for one in sound if one.is_of_tocsin}
+        changed_ids = {one for one, mark in marks.items() if before.marks.get(one) != mark}
+        read = self._store.with_past_names(
+            self._store.list_enabled(changed_ids), after=self._store.progress(self._query)
+        )
+        plans_by_id, unreadable = _plans_of(read)
+        unreadable |= self._store.list_unparsable(changed_ids.difference(one.id for one in read))
+        index = self._build_index(before, changed_ids, plans_by_id, unreadable)
+        sound = [one for one in read if one.id in plans_by_id]
+        costs = _alerts_without(before.costs, changed_ids) | {one: each.cost for one, each in plans_by_id.items()}
+        earlier_facts = before.facts
+        of_tocsin = set(earlier_facts.of_tocsin) - changed_ids | {one.id for one in sound if one.is_of_tocsin}
         of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
-        creators = _alerts_without(before.creators, changed) | of_people
+        creators = _alerts_without(before.creators, changed_ids) | of_people
         too_costly = plans_left_out(costs, creators, of_tocsin)
-        links = _alerts_without(before.links, changed) | {one.id: links_of(one) for one in sound}
+        links = _alerts_without(before.links, changed_ids) | {one.id: links_of(one) for one in sound}
         facts = AlertFacts(
-            rules=_alerts_without(earlier.rules, changed) | {one: each.rules for one, each in planned.items()},
-            timings=_alerts_without(earlier.timings, changed) | timings_of(sound),
-            opening=self._opening_ids(before, changed, planned),
+            rules=_alerts_without(earlier_facts.rules, changed_ids)
+            | {one: each.rules for one, each in plans_by_id.items()},
+            timings=_alerts_without(earlier_facts.timings, changed_ids) | timings_of(sound),
+            opening=self._opening_ids(before, changed_ids, plans_by_id),
             cascades=cascades_of(links),
-            depending=_alerts_without(earlier.depending, changed) | dependencies_of(sound),
+            depending=_alerts_without(earlier_facts.depending, changed_ids) | dependencies_of(sound),
             of_tocsin=frozenset(of_tocsin),
-            reads=_alerts_without(earlier.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
+            reads=_alerts_without(earlier_facts.reads, changed_ids)
+            | {one: each.plan.reads for one, each in plans_by_id.items()},
         )
         now = Alerts(
             revision=revision,
             index=index.with_plans(too_costly, ()) if too_costly else index,
             facts=facts,
-            durations=_alerts_without(before.durations, changed)
-            | {one: each.plan.durations_ms for one, each in planned.items() if each.plan.durations_ms},
+            durations=_alerts_without(before.durations, changed_ids)
+            | {one: each.plan.durations_ms for one, each in plans_by_id.items() if each.plan.durations_ms},
             marks=marks,
-            unreadable=_alerts_without(before.unreadable, changed) | unreadable,
+            unreadable=_alerts_without(before.unreadable, changed_ids) | unreadable,
             links=links,
             creators=creators,
             costs=costs,
             too_costly=too_costly,
         )
-        self._log(now, len(changed))
+        self._log(now, len(changed_ids))
         return now
 
     def _build_index(
-        self, before: Alerts, changed: Collection[str], planned: dict[str, _Planned], unreadable: dict[str, str]
+        self, before: Alerts, changed_ids: Collection[str], plans_by_id: dict[str, _Planned], unreadable: dict[str, str]
     ) -> Index:
         """Return the index with the plans that have changed; those that cannot be indexed become unreadable."""
         try:
-            return self._index(before, changed, planned)
+            return self._index(before, changed_ids, plans_by_id)
         except _UNREADABLE as error:
             _LOG.warning("index_fails", reason=f"{type(error).__name__}: {error}")
-        for subscription_id, plan in list(planned.items()):
+        for subscription_id, plan in list(plans_by_id.items()):
             try:
                 index_of(self._select([plan.plan]))
             except _UNREADABLE as error:
                 unreadable[subscription_id] = _why_unreadable(subscription_id, error)
-                del planned[subscription_id]
-        return self._index(before, changed, planned)
+                del plans_by_id[subscription_id]
+        return self._index(before, changed_ids, plans_by_id)
 
     def _index(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> Index:
         is_recovering = self._opening_ids(before, changed, planned) or self._store.has_open_incidents()
@@ -187,15 +191,15 @@ class CurrentAlerts:
         return before.facts.opening - set(changed) | {plan.subscription_id for plan in selected if plan.opens_incidents}
 
     def _log(self, now: Alerts, changed_count: int) -> None:
-        unindexed = now.index.unindexed_ids()
+        unindexed_ids = now.index.unindexed_ids()
         _LOG.info(
             "alerts_loaded",
             query=self._query,
             revision=now.revision,
             count=len(now.facts.rules),
             changed=changed_count,
-            unindexed=len(unindexed),
-            unindexed_first=unindexed[:_NAMED],
+            unindexed=len(unindexed_ids),
+            unindexed_first=unindexed_ids[:_NAMED],
         )
 
 

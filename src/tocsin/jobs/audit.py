@@ -89,11 +89,18 @@ def audit(parts: AuditParts) -> Audited:
         findings += _judge(parts, subject, span, now_ms)
         (row,) = judgement_counts(parts.history.session).collect()
         judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
-    notified = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
+    notified_count = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
     parts.match_results.forget(through=_window_start(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
-    audited = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified)
-    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(findings), notified=notified)
-    return audited
+    audit_result = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified_count)
+    _LOG.info(
+        "audited",
+        after=after,
+        through=through,
+        judged=audit_result.judged,
+        findings=len(findings),
+        notified=notified_count,
+    )
+    return audit_result
 
 
 def _window_start(parts: AuditParts, since_ms: int, through: int) -> int:
@@ -118,8 +125,8 @@ class _Subject:
 
 def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     # Read first, and bounded by the next report: notifications written from here on are not part of this run.
-    coming = parts.reports.first_between(parts.history.log.progress(STREAK_STREAM), through)
-    judged_through = through if coming is None else coming - 1
+    next_report_offset = parts.reports.first_between(parts.history.log.progress(STREAK_STREAM), through)
+    judged_through = through if next_report_offset is None else next_report_offset - 1
     subscriptions = parts.alerts.list_enabled()
     # After they were read: what changed in between is judged from there.
     changed_at = parts.audit_rows.alerts_changed_at()
@@ -165,14 +172,16 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         },
     )
     events = span_events(session, history.place, history.extent(), *span)
-    evaluated = without_pairs(events, parts.audit_rows.withheld(*span))
-    matched = matches(evaluated, subject.index, columns=("event_id",)).select(*MATCHED.names)
+    evaluated_events = without_pairs(events, parts.audit_rows.withheld(*span))
+    match_frame = matches(evaluated_events, subject.index, columns=("event_id",)).select(*MATCHED.names)
     if subject.at_reports is not None:
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
-        matched = matched.union(of_reports.where(is_between(*span)))
-    frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
-    for kind, event_id, offset, alert_id, about, expected, actual in sorted(frame.collect()):
-        yield AuditFinding(FindingKind(kind), event_id, offset, alert_id, about, int(expected), int(actual))
+        match_frame = match_frame.union(of_reports.where(is_between(*span)))
+    frame = findings(
+        session, events.select("log_offset", "event_id"), match_frame, overdue_ms=now_ms - parts.allowance_ms
+    )
+    for kind, event_id, offset, alert_id, about, expected_count, actual_count in sorted(frame.collect()):
+        yield AuditFinding(FindingKind(kind), event_id, offset, alert_id, about, int(expected_count), int(actual_count))
 
 
 def _report(parts: AuditParts, finding: AuditFinding) -> bool:

@@ -57,14 +57,14 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     """Run the background jobs until the block ends; running ones are then aborted."""
     stopping = threading.Event()
     grown_lake = lake.build(settings, session, engine)
-    expiring = retention.build(settings, grown_lake, engine)
-    noticing, checked = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
+    retention_parts = retention.build(settings, grown_lake, engine)
+    silence_parts, audit_parts = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
-        Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
-        Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
+        Job("silences", settings.silence_every_s, lambda: silences.look(silence_parts)),
+        Job("audit", settings.audit_every_s, lambda: audit.audit(audit_parts)),
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
-        Job("retention", settings.retention_every_s, lambda: retention.apply(expiring, stopping.is_set)),
+        Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]
 
@@ -75,7 +75,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     kept_for_backtests = lake.build(settings, session, engine)
     runner = backtest.runner(kept_for_backtests, engine)
     erasures = erasure.runner(settings, lake.build(settings, session, engine), engine)
-    returned = memory.MemoryReturn(memory.SparkHeap(session), EventLog(engine))
+    memory_return = memory.MemoryReturn(memory.SparkHeap(session), EventLog(engine))
     query_lake = lake.build(settings, session, engine)
     queries = query_runner.runner(settings, engine)
     work = {
@@ -83,7 +83,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         BACKTESTS: lambda: runner.run(stopping),
         QUERIES: lambda: queries.run(stopping),
         ERASURES: lambda: erasures.run(stopping),
-        MEMORY: lambda: memory.run(returned, stopping),
+        MEMORY: lambda: memory.run(memory_return, stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):

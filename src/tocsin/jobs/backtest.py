@@ -136,8 +136,8 @@ def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
     )
     keys = ["entity_id", "user_id", "asked", "held_back"]
     groups = matched.append_column("held_back", held_back_alerts).group_by(keys, use_threads=False)
-    similar = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
-    return similar.select(SIMILAR).sort_by(
+    groups_of_events = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
+    return groups_of_events.select(SIMILAR).sort_by(
         [("entity_id", "ascending"), ("asked", "ascending"), ("held_back", "ascending")]
     )
 
@@ -163,9 +163,9 @@ class _Run:
         """Count the matches of ``events`` (one row per event) and would-be notifications, a bounded part at a time."""
         if not self._sees_all(self.parts.permission_cache.current_policies()):
             events = without_hidden(events, index, self.viewable)
-        matched = one_row_per_pair(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
+        match_table = one_row_per_pair(matches(events, index, columns=_OF_EVENT).drop("subscription_id").toArrow())
         visible_parts = list[pa.Table]()
-        for visible_matches in self.viewable(matched.sort_by("log_offset")):
+        for visible_matches in self.viewable(match_table.sort_by("log_offset")):
             visible_parts.append(visible_matches)
             report()
         if not visible_parts:
@@ -194,9 +194,9 @@ class _Run:
                 if self._sees_all(policies)
                 else matches_part.filter(pa.array(self._sees(matches_part, policies)))
             )
-            if hidden := self._withheld_offsets(visible_matches["log_offset"].to_pylist(), policies):
+            if hidden_offsets := self._withheld_offsets(visible_matches["log_offset"].to_pylist(), policies):
                 visible_matches = visible_matches.filter(
-                    pc.invert(pc.is_in(visible_matches["log_offset"], pa.array(hidden, pa.int64())))
+                    pc.invert(pc.is_in(visible_matches["log_offset"], pa.array(hidden_offsets, pa.int64())))
                 )
             if visible_matches.num_rows:
                 yield visible_matches

@@ -88,16 +88,16 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
     links = {involved.id: Links(0, links_of(involved).triggers) for involved in (alert, *alerts_by_id.values())}
     cascades = cascades_of(links)
     _, by = with_triggered({alert.id: EVERYBODY}, 0, cascades)
-    triggered = {alert_id: alerts_by_id[alert_id] for alert_id in by}
-    for involved in triggered.values():
+    triggered_alerts = {alert_id: alerts_by_id[alert_id] for alert_id in by}
+    for involved_alert in triggered_alerts.values():
         with suppress(InvalidInput):  # stored by an older Tocsin: the pipeline leaves it out as well
-            check_schedule(involved.trigger)
-            rules[involved.id] = _rules_of(involved)
-    if unreadable := triggered.keys() - rules.keys():
+            check_schedule(involved_alert.trigger)
+            rules[involved_alert.id] = _rules_of(involved_alert)
+    if unreadable_ids := triggered_alerts.keys() - rules.keys():
         return alerts_involved_in(
-            alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable]
+            alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable_ids]
         )
-    alerts = (alert, *triggered.values())
+    alerts = (alert, *triggered_alerts.values())
     facts = AlertFacts(
         rules,
         timings={},
@@ -106,7 +106,7 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
         of_tocsin=frozenset(each.id for each in alerts if each.is_of_tocsin),
         reads=dict.fromkeys(rules, plan_of(alert).reads),
     )
-    return Involved(alert.id, triggered, facts)
+    return Involved(alert.id, triggered_alerts, facts)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

@@ -109,15 +109,15 @@ class BacktestTally:
 
     def counts(self) -> Document:
         """Return all counts but those of recipients by name."""
-        notified = sum(one.notified for one in self.recipients.values())
+        notified_count = sum(one.notified for one in self.recipients.values())
         return {
             "matched": self.days.total(),
             "notifiedNobody": self.days.total() - self.notified_events,
             "perDay": [{"date": _date(day), "matched": count} for day, count in sorted(self.days.items())],
             "assetCount": len(self.assets),
             "assets": [self._asset(entity_id, count) for entity_id, count in self.assets.most_common(MOST_ASSETS)],
-            "notified": notified,
-            "merged": sum(one.ways for one in self.recipients.values()) - notified,
+            "notified": notified_count,
+            "merged": sum(one.ways for one in self.recipients.values()) - notified_count,
             "recipientCount": len({one.recipient_id or one.target for one in self.recipients.values()}),
             "channels": self._channels(),
         }

@@ -101,8 +101,8 @@ def set_aside_if_damaged(checkpoint: Path, clock: Clock) -> None:
 
 def set_aside(checkpoint: Path, reason: str, clock: Clock) -> Path:
     """Move a checkpoint out of its query's way, log ``reason``, and return its new path; an earlier one is deleted."""
-    for earlier in checkpoint.parent.glob(f"{checkpoint.name}{_ASIDE}*"):
-        shutil.rmtree(earlier, ignore_errors=True)
+    for earlier_folder in checkpoint.parent.glob(f"{checkpoint.name}{_ASIDE}*"):
+        shutil.rmtree(earlier_folder, ignore_errors=True)
     stamp = to_datetime(clock.now_ms()).strftime("%Y%m%dT%H%M%S%fZ")
     aside = checkpoint.with_name(f"{checkpoint.name}{_ASIDE}{stamp}")
     checkpoint.rename(aside)

@@ -224,12 +224,12 @@ def _ask(context: SparkContext, answer: Callable[[], T], stopping: threading.Eve
 
     until_s = time.monotonic() + _ANSWER_WITHIN_S
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(ask)
-        while not wait([coming], _LOOK_EVERY_S).done:
+        future = thread.submit(ask)
+        while not wait([future], _LOOK_EVERY_S).done:
             if stopping.is_set() or time.monotonic() > until_s:
                 context.cancelJobGroup(_GROUP)  # again and again: it may not have begun
         try:
-            return coming.result()
+            return future.result()
         except FAILURES as error:
             if stopping.is_set():
                 raise _Stopped from error

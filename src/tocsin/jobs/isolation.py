@@ -103,26 +103,26 @@ def run_isolated(batch: Processing[T], index: Index, *, limit_s: float) -> tuple
     aside: list[SetAside] = []
     is_limited = True
     while True:
-        remaining = index.with_plans([one.subscription_id for one in aside], ()) if aside else index
+        remaining_index = index.with_plans([one.subscription_id for one in aside], ()) if aside else index
         try:
-            return _in_time(batch, remaining, limit_s) if is_limited else batch.work(remaining), aside
+            return _in_time(batch, remaining_index, limit_s) if is_limited else batch.work(remaining_index), aside
         except TimeLimitExceeded:
-            if narrowed := batch.narrow(remaining):
-                batch = narrowed
+            if narrowed_batch := batch.narrow(remaining_index):
+                batch = narrowed_batch
                 continue
-            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(remaining.subscription_ids()))
-            aside += _too_slow(batch, remaining, limit_s)
+            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(remaining_index.subscription_ids()))
+            aside += _too_slow(batch, remaining_index, limit_s)
             is_limited = False  # what is left takes as long as it does: many recipients, or a busy machine
         except STOPPED as error:
             is_interrupted = _INTERRUPTION in str(error)
-            if not is_interrupted and (narrowed := batch.narrow(remaining)):
-                batch = narrowed
+            if not is_interrupted and (narrowed_batch := batch.narrow(remaining_index)):
+                batch = narrowed_batch
                 continue
-            failing = [] if is_interrupted else _failing_alerts(batch, remaining, limit_s)
-            if not failing:
+            failing_alerts = [] if is_interrupted else _failing_alerts(batch, remaining_index, limit_s)
+            if not failing_alerts:
                 raise
-            _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing))
-            aside += failing
+            _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing_alerts))
+            aside += failing_alerts
 
 
 def _in_time(batch: Processing[T], index: Index, limit_s: float) -> T:
@@ -143,7 +143,7 @@ def _passes_within(batch: Processing[T], limit_s: float, index: Index) -> bool:
 
 def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
     """Return the alerts that are too slow alone; if none is, those without which the others are fast enough."""
-    asking = index.costly_ids()
+    costly_ids = index.costly_ids()
     patience_s = _patience_s(batch, index, limit_s)
 
     def is_fast(part: Sequence[str]) -> bool:
@@ -153,10 +153,10 @@ def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsi
         # The machine may have been busy for a moment.
         return _passes_within(batch, _patience_s(batch, index, limit_s), index.only([subscription_id]))
 
-    slow = [one for one in _alone(asking, is_fast) if not (one in batch.own_alert_ids or is_fast_again(one))]
+    slow = [one for one in _alone(costly_ids, is_fast) if not (one in batch.own_alert_ids or is_fast_again(one))]
     if slow or _passes_within(batch, _TOGETHER_TIMES * patience_s, index):
         return [SetAside(one, FindingKind.TOO_SLOW) for one in slow]
-    return _costliest(batch, asking, lambda some: _passes_within(batch, patience_s, index.with_plans(some, ())))
+    return _costliest(batch, costly_ids, lambda some: _passes_within(batch, patience_s, index.with_plans(some, ())))
 
 
 def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
@@ -168,24 +168,24 @@ def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
 
 def _failing_alerts(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
     """Return the alerts that are to blame for a failure; none if all pass now, or something else is."""
-    nothing = index.only(())
+    empty_index = index.only(())
     for trial in (batch.match, batch.rehearse):
         trials = _Trials(batch.session, trial, limit_s)
-        if trials.reason(nothing) is not None:
+        if trials.reason(empty_index) is not None:
             return []
         if trials.reason(index) is None:
             continue
-        failing = trials.failing_alerts(index) or _costliest(
+        failing_alerts = trials.failing_alerts(index) or _costliest(
             batch,
             index.subscription_ids(),
             lambda some: trials.reason(index.with_plans(some, ())) is None,  # noqa: B023
         )
         # The fault of a store or disk may have begun, or be over, in between.
-        is_sure = not trials.met_fault and trials.reason(nothing) is None
-        names = [one.subscription_id for one in failing]
-        may_be_events = trial is batch.rehearse or trials.reason(nothing.with_plans((), [_control()])) is not None
+        is_sure = not trials.met_fault and trials.reason(empty_index) is None
+        names = [one.subscription_id for one in failing_alerts]
+        may_be_events = trial is batch.rehearse or trials.reason(empty_index.with_plans((), [_control()])) is not None
         are_to_blame = is_sure and _are_to_blame(batch, index, names, may_be_events=may_be_events)
-        return failing if are_to_blame else []
+        return failing_alerts if are_to_blame else []
     return []
 
 
@@ -284,12 +284,12 @@ def _cancelling(
     session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
 ) -> Iterator[Callable[[], bool]]:
     """Tag the jobs of the block; cancel them once ``limit_s`` have passed, and those that are submitted late."""
-    late = threading.Event()
+    is_late = threading.Event()
 
     def cancel(is_over: threading.Event) -> None:
         if is_over.wait(limit_s) or unless() or is_over.is_set():
             return
-        late.set()
+        is_late.set()
         while True:
             session.sparkContext.cancelJobsWithTag(tag)
             if is_over.wait(_AGAIN_AFTER_S):
@@ -298,6 +298,6 @@ def _cancelling(
     session.sparkContext.addJobTag(tag)
     try:
         with run_beside(cancel, tag):
-            yield late.is_set
+            yield is_late.is_set
     finally:
         session.sparkContext.removeJobTag(tag)

@@ -88,8 +88,8 @@ class KeptPlans:
             if len(self._plans) == _MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
             events = in_tasks(self.session.range(0, task_count, 1, task_count), ReadNamedRange(self.options), EVENTS)
-            matched = matches(events, alerts.index, columns=OF_EVENT)
-            self._plans[task_count] = in_tasks(matched, NotifyNow(work), COUNTS)
+            match_frame = matches(events, alerts.index, columns=OF_EVENT)
+            self._plans[task_count] = in_tasks(match_frame, NotifyNow(work), COUNTS)
         return self._plans[task_count]
 
 

@@ -130,7 +130,7 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
     """
     _begin_where_it_is_whole(parts)
     start, end = parts.lake.end(), parts.log.readable_end()
-    after, added = start, 0
+    after, added_count = start, 0
     while after < end:
         through = min(after + parts.events_per_segment, end)
         position = parts.log.position_at(through)
@@ -140,16 +140,16 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
                 "lake_segment_not_kept", after=after, reason="another process was faster, or the store was replaced"
             )
             break
-        after, added = through, added + segment.event_count
+        after, added_count = through, added_count + segment.event_count
         report(after - start, end - start)
-    merged = compact(parts)
+    merged_count = compact(parts)
     now_ms, unused_after_ms = parts.clock.now_ms(), LEFTOVERS_AFTER_MS
     if parts.delta is not None:
         parts.delta.publish(parts.lake.segments, now_ms=now_ms)
         unused_after_ms = max(unused_after_ms, parts.delta.days * _DAY_MS)  # earlier versions still have them
     sweep(parts, before_ms=now_ms - unused_after_ms)
     segments = parts.lake.segments()
-    return Grown(added, merged, len(segments), parts.lake.end())
+    return Grown(added_count, merged_count, len(segments), parts.lake.end())
 
 
 def _begin_where_it_is_whole(parts: LakeParts) -> None:
@@ -162,9 +162,11 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
     files = parts.place.files()
     files.open_root(is_expected=bool(parts.lake.segments()))
     now_ms = parts.clock.now_ms()
-    retired = parts.lake.retire_missing(files.is_complete, now_ms=now_ms)
-    if retired:
-        _LOG.warning("lake_begins_again", after=parts.lake.end(), segments=retired, reason="their files are missing")
+    retired_count = parts.lake.retire_missing(files.is_complete, now_ms=now_ms)
+    if retired_count:
+        _LOG.warning(
+            "lake_begins_again", after=parts.lake.end(), segments=retired_count, reason="their files are missing"
+        )
         if parts.lake.lacks_removed_events():
             reason = "retention has removed events from the log; only a backup of the lake has them"
             _LOG.error("lake_lacks_events", after=parts.lake.end(), reason=reason)

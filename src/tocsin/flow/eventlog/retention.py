@@ -47,15 +47,15 @@ def expiries(
     by_type: dict[str, list[RetentionRule]] = {}
     for rule in rules:
         by_type.setdefault(rule.event_type.value, []).append(rule)
-    expired: list[Expiry] = []
+    expired_kinds: list[Expiry] = []
     for event_type, of_type in by_type.items():
         specific_types = frozenset(rule.entity_type for rule in of_type if rule.entity_type is not None)
         for rule in of_type:
             days = days_of(rule)
             if days is not None:
                 but_not = specific_types if rule.entity_type is None else frozenset[str]()
-                expired.append(Expiry(event_type, rule.entity_type, but_not, now_ms - days * DAY_MS))
-    return tuple(expired)
+                expired_kinds.append(Expiry(event_type, rule.entity_type, but_not, now_ms - days * DAY_MS))
+    return tuple(expired_kinds)
 
 
 def trusted_now_ms(now_ms: int, *, earlier_ms: int | None, newest_event_ms: int) -> int:

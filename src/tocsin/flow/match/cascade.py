@@ -48,12 +48,12 @@ def cascades_of(links: Mapping[str, Links]) -> dict[str, tuple[Triggered, ...]]:
 def path_between(begin: str, end: str, links: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the shortest way by which one alert triggers another, both included; empty if it does not."""
     came_from: dict[str, str] = {begin: begin}
-    waiting = [begin]
-    for alert_id in waiting:
+    alerts_to_visit = [begin]
+    for alert_id in alerts_to_visit:
         for triggered_id in links.get(alert_id, ()):
             if triggered_id not in came_from:
                 came_from[triggered_id] = alert_id
-                waiting.append(triggered_id)
+                alerts_to_visit.append(triggered_id)
     if end not in came_from:
         return []
     way = [end]
@@ -72,10 +72,10 @@ def with_triggered(
     """
     matches, by = dict(accepted), dict[str, str]()
     for alert_id in sorted(accepted):
-        for triggered in _reachable_alerts(alert_id, cascades, barred):
-            if triggered.since_offset <= offset and triggered.subscription_id not in matches:
-                matches[triggered.subscription_id] = EVERYBODY
-                by[triggered.subscription_id] = alert_id
+        for triggered_alert in _reachable_alerts(alert_id, cascades, barred):
+            if triggered_alert.since_offset <= offset and triggered_alert.subscription_id not in matches:
+                matches[triggered_alert.subscription_id] = EVERYBODY
+                by[triggered_alert.subscription_id] = alert_id
     return matches, by
 
 

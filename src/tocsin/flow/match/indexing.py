@@ -139,13 +139,13 @@ def _order(way: Alternative) -> tuple[object, ...]:
     return way.anchors, sorted(map(repr, way.condition.groups)), sorted(map(repr, way.condition.forbidden))
 
 
-def _way(conjunction: Conjunction, worded: Collection[str]) -> Alternative:
+def _way(conjunction: Conjunction, word_fields: Collection[str]) -> Alternative:
     """Return a conjunction with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
     candidates = [
         *_fact_groups(conjunction),
         *_implied_places(conjunction),
         *_implied_changes(conjunction),
-        *_implied_words(conjunction, worded),
+        *_implied_words(conjunction, word_fields),
     ]
     if not candidates:
         return Alternative((EVERY,), conjunction, conjunction)

@@ -165,8 +165,8 @@ def plan_of(subscription: EventSubscription) -> Plan:
     InvalidCondition : a rule's condition is wrong; the message names the rule and its place, as ``field`` does.
     InvalidInput : it has too many conditions on recipients, or is to send what no condition of it can resolve.
     """
-    filtering = subscription.filtering_rules or FilteringRules(resources=())
-    resources, node = _resources_and_condition(filtering, subscription)
+    filtering_rules = subscription.filtering_rules or FilteringRules(resources=())
+    resources, node = _resources_and_condition(filtering_rules, subscription)
     node = _by_names_then(node, subscription)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
@@ -182,7 +182,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
         enabled=subscription.enabled,
         questions=questions,
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
-        unnamed=_unnamed_types(resources, node, filtering),
+        unnamed=_unnamed_types(resources, node, filtering_rules),
     )
 
 

@@ -227,7 +227,7 @@ def _look_count(node: Node) -> int:
         return _look_count(node.operand)
     if not isinstance(node, And | Or):
         return int(isinstance(node, Leaf) and _goes_through(node))
-    nested_count, together, apart = 0, set[Hashable](), Counter[tuple[Leaf, tuple[Value, ...]]]()
+    nested_count, together, counts_by_place = 0, set[Hashable](), Counter[tuple[Leaf, tuple[Value, ...]]]()
     for operand in node.operands:
         inner = operand.operand if isinstance(operand, Not) else operand
         if isinstance(inner, And | Or | Not):
@@ -237,9 +237,9 @@ def _look_count(node: Node) -> int:
             place = (shape_of(inner), values)
             is_alternative = isinstance(node, Or) == (inner is operand)
             together.update([place] if is_alternative else [])
-            apart.update([] if is_alternative else [place])
+            counts_by_place.update([] if is_alternative else [place])
     looks_apart = (
-        min(count, 2) if count > MANY_ALIKE and _joins(leaf) else count for (leaf, _), count in apart.items()
+        min(count, 2) if count > MANY_ALIKE and _joins(leaf) else count for (leaf, _), count in counts_by_place.items()
     )
     return nested_count + len(together) + sum(looks_apart)
 
@@ -342,14 +342,14 @@ def plans_left_out(
     creators : who created an alert; alerts of administrators, which have none here, go after all others
     exempt : Tocsin's own alerts, which always stay
     """
-    kept_costs, dropped = _with_numbers(costs), dict[str, str]()
+    kept_costs, excess_by_plan = _with_numbers(costs), dict[str, str]()
     while (
         name := limits.exceeded_limit(kept_total := total(kept_costs.values()))
     ) is not None and not kept_costs.keys() <= set(exempt):
         largest = max(kept_costs.keys() - set(exempt), key=_eviction_key(name, kept_costs, creators))
-        dropped[largest] = str(limits.excess(kept_total))
+        excess_by_plan[largest] = str(limits.excess(kept_total))
         del kept_costs[largest]
-    return dropped
+    return excess_by_plan
 
 
 def _with_numbers(costs: Mapping[str, PlanCost]) -> dict[str, PlanCost]:

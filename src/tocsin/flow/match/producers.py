@@ -122,9 +122,11 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
 
     Events of the types ``unnamed`` do not count.
     """
-    missing = frozenset().union(*(fields for fields, of in _FIELDS if {ALL_RESOURCES, *of}.isdisjoint(resources)))
+    missing_fields = frozenset().union(
+        *(fields for fields, of in _FIELDS if {ALL_RESOURCES, *of}.isdisjoint(resources))
+    )
     if not set(_SUITES).isdisjoint(resources) and EventType.TEST_SUITE_RUN_COMPLETED not in unnamed:
-        missing -= _OF_SUITE_RUNS
+        missing_fields -= _OF_SUITE_RUNS
 
     def producible_part(leaf: Leaf) -> Node:
         match leaf:
@@ -138,7 +140,7 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
                 at = places.index(CATEGORY)
                 return has(field, tuple(one for one in values if _has_category(one.split(SEPARATOR)[at], resources)))
             case _:
-                return NEVER if reads(leaf, missing) else leaf
+                return NEVER if reads(leaf, missing_fields) else leaf
 
     return replace_leaves(node, producible_part)
 

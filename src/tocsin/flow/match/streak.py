@@ -122,8 +122,8 @@ def _with_verdict(before: Streak, verdict: str, at_ms: int) -> tuple[Streak, Fac
     if is_failure(verdict):
         after = replace(after, failures=before.failures + 1)
         facts["failures"] = after.failures
-    waited, lapse = _measure_wait(after, at_ms)
-    return waited, facts | lapse
+    streak, lapse = _measure_wait(after, at_ms)
+    return streak, facts | lapse
 
 
 def _measure_wait(before: Streak, at_ms: int) -> tuple[Streak, dict[str, str | int]]:

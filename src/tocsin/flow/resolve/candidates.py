@@ -91,8 +91,8 @@ class IndexedAudience:
         self.teams = {one: _group_pairs((member.user_id, member) for member in many) for one, many in teams.items()}
         self.mutes = _group_pairs((one.who, one) for one in audience.mutes)
         self.steps = _group_pairs((step.root_id, step) for step in audience.reach)
-        unplaced = (principal for principal in audience.principals if not principal.node_id)
-        self.principals_by_reason = _group_pairs(((one.relation, one.receiver), one) for one in unplaced)
+        unplaced_principals = (principal for principal in audience.principals if not principal.node_id)
+        self.principals_by_reason = _group_pairs(((one.relation, one.receiver), one) for one in unplaced_principals)
         self.placed = _by_relation_and_node(audience.principals)
         self.person_facts = PersonFacts(audience.person_facts)
         self.own_addresses = {(one.channel, one.address.holder_id): one for one in audience.own_addresses}

@@ -57,17 +57,17 @@ def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, s
     A column inside or around a changed one counts as changed. An asset that uses one for something else
     than a column has an empty set.
     """
-    exactly, around = _uses(edges)
+    exactly, uses_around = _uses(edges)
     columns_by_asset: dict[str, set[str]] = defaultdict(set)
-    visited, waiting = set(changed), list(changed)
-    while waiting:
-        column = waiting.pop()
-        for use in (*around[column], *(use for name in _outwards(column) for use in exactly[name])):
+    visited_columns, columns_to_visit = set(changed), list(changed)
+    while columns_to_visit:
+        column = columns_to_visit.pop()
+        for use in (*uses_around[column], *(use for name in _outwards(column) for use in exactly[name])):
             for user_id in use.user_ids:
                 columns_by_asset[user_id].update([use.to_column] if use.to_column and user_id == use.to_id else [])
-            if use.to_column and use.to_column not in visited:
-                visited.add(use.to_column)
-                waiting.append(use.to_column)
+            if use.to_column and use.to_column not in visited_columns:
+                visited_columns.add(use.to_column)
+                columns_to_visit.append(use.to_column)
     return dict(columns_by_asset)
 
 

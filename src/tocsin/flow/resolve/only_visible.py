@@ -97,16 +97,16 @@ def only_visible(
     if policies.are_all_open():
         return drafts
     about = events.subjects({draft.event.offset for draft in drafts})
-    restricted = {
+    restricted_offsets = {
         offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)
     }
-    judged = [draft for draft in drafts if draft.event.offset in restricted]
-    alert_ids = {reason.subscription_id for draft in judged for reason in _to_endpoints(draft)}
+    judged_drafts = [draft for draft in drafts if draft.event.offset in restricted_offsets]
+    alert_ids = {reason.subscription_id for draft in judged_drafts for reason in _to_endpoints(draft)}
     editors = events.editors_of(alert_ids) if alert_ids else {}
     sight = Sight(policies, about)
 
     def narrow(draft: NotificationDraft) -> NotificationDraft | None:
-        if draft.event.offset not in restricted:
+        if draft.event.offset not in restricted_offsets:
             return draft
         visible_reasons = tuple(
             reason
@@ -115,7 +115,7 @@ def only_visible(
         )
         return _with_reasons(draft, visible_reasons) if visible_reasons else None
 
-    policies.of_many({draft.recipient_id for draft in judged if draft.recipient_id})
+    policies.of_many({draft.recipient_id for draft in judged_drafts if draft.recipient_id})
     return [narrowed for draft in drafts if (narrowed := narrow(draft)) is not None]
 
 
@@ -138,8 +138,8 @@ def viewers_of(
     """
     own_address = own_address_of(recipient.target)
     person = () if recipient.id is None or kind == ReasonKind.EXTERNAL else (recipient.id,)
-    concerned = person if own_address is None else (*person, own_address.setter_id)
-    return (*concerned, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else concerned
+    viewers = person if own_address is None else (*person, own_address.setter_id)
+    return (*viewers, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else viewers
 
 
 def _viewers(reason: Reason, draft: NotificationDraft, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:

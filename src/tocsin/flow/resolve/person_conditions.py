@@ -64,14 +64,14 @@ def person_facts_of(
             (teams[principal.receiver], principal) for principal in directory.principals_named(ReasonKind.TEAM, teams)
         ]
     team_ids = {principal.principal_id for _, principal in principals if principal.principal_type == "team"}
-    below: dict[str, list[Member]] = defaultdict(list)
+    members_by_team: dict[str, list[Member]] = defaultdict(list)
     for member in directory.members(team_ids) if team_ids else ():
-        below[member.team_id].append(member)
+        members_by_team[member.team_id].append(member)
     for question, principal in principals:
         place = principal.node_id or ANYWHERE
         if principal.principal_type != "team":
             yield PersonFact(place, principal.principal_id, question, principal.since_offset, principal.until_offset)
-        for member in below[principal.principal_id]:
+        for member in members_by_team[principal.principal_id]:
             since = max(principal.since_offset, member.since_offset)
             until = min(principal.until_offset, member.until_offset)
             if since <= until:

@@ -107,8 +107,8 @@ def audiences_of(
     """Return the audiences of these events, as ``resolve_events`` takes them; ``people`` as there."""
     alerts = sorted({alert for event in events for alert in event.answers_by_alert})
     all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
-    standing = directory.from_offset(min((event.head.offset for event in events), default=0))
-    return Audiences({event.head.entity_id for event in events}, all_rules, standing, people)
+    directory_then = directory.from_offset(min((event.head.offset for event in events), default=0))
+    return Audiences({event.head.entity_id for event in events}, all_rules, directory_then, people)
 
 
 def portions(
@@ -119,10 +119,10 @@ def portions(
     cuts = directory.cuts(node_ids, people_at_once) if asks_of_followers else ()
     if not cuts:
         return [EVERYBODY]
-    shared = frozenset[str]()
+    shared_ids = frozenset[str]()
     if any(rule.by_address for rule in rules):
-        shared = frozenset(
+        shared_ids = frozenset(
             directory.people_sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL})
         )
-    ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
-    return [*ranges, Portion(only=shared)] if shared else ranges
+    ranges = [Portion(after or "", through, shared_ids) for after, through in pairwise(["", *cuts, None])]
+    return [*ranges, Portion(only=shared_ids)] if shared_ids else ranges

@@ -34,19 +34,23 @@ def withheld(
 
     Where the editors of all these alerts may view everything, no event is looked up.
     """
-    limited = _limiting_editors({alert for alerts in matched.values() for alert in alerts}, policies, events)
-    concerned = {offset: limited.keys() & alerts for offset, alerts in matched.items()} if limited else {}
-    about = {offset: alerts for offset, alerts in concerned.items() if alerts}
+    editors_by_alert = _limiting_editors({alert for alerts in matched.values() for alert in alerts}, policies, events)
+    concerned_alerts = (
+        {offset: editors_by_alert.keys() & alerts for offset, alerts in matched.items()} if editors_by_alert else {}
+    )
+    about = {offset: alerts for offset, alerts in concerned_alerts.items() if alerts}
     if not about:
         return {}
     sight, withheld_from = Sight(policies, events.subjects(about.keys())), dict[Pair, str]()
     for offset, alerts in about.items():
         for alert in alerts:
-            hidden_from = next((editor for editor in limited[alert] if not sight.may_view(editor, offset)), None)
+            hidden_from = next(
+                (editor for editor in editors_by_alert[alert] if not sight.may_view(editor, offset)), None
+            )
             if hidden_from is not None:
                 withheld_from[offset, alert] = hidden_from
     reading = {(offset, alert) for offset, many in about.items() for alert in many if reads.get(alert, _ALL)}
-    return withheld_from | _reading_hidden(reading - withheld_from.keys(), limited, (reads, policies, events))
+    return withheld_from | _reading_hidden(reading - withheld_from.keys(), editors_by_alert, (reads, policies, events))
 
 
 def reads_of_triggered(triggered: Mapping[Pair, str], reads: Reads) -> Reads:
@@ -64,9 +68,9 @@ def _reading_hidden(
     (reads, policies, events), withheld_from = by, dict[Pair, str]()
     for editor in sorted({one for _, alert in pairs for one in limited[alert]}):
         editor_pairs = [pair for pair in pairs if editor in limited[pair[1]]]
-        hidden = events.parts_hidden({offset for offset, _ in editor_pairs}, policies.of(editor))
+        hidden_parts = events.parts_hidden({offset for offset, _ in editor_pairs}, policies.of(editor))
         for offset, alert in editor_pairs:
-            parts, read = hidden.get(offset, frozenset()), reads.get(alert, _ALL)
+            parts, read = hidden_parts.get(offset, frozenset()), reads.get(alert, _ALL)
             if parts and (ANY_PART in read or parts & read):
                 withheld_from.setdefault((offset, alert), editor)
     return withheld_from
@@ -77,13 +81,13 @@ def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events)
 
     What happens to such an asset must not show in the alert: neither in what holds it back nor in how it is grouped.
     """
-    limited = _limiting_editors({alert for alert, _ in assets}, policies, events)
-    pairs = {(alert, asset) for alert, asset in assets if alert in limited}
+    editors_by_alert = _limiting_editors({alert for alert, _ in assets}, policies, events)
+    pairs = {(alert, asset) for alert, asset in assets if alert in editors_by_alert}
     subjects = events.entities({asset for _, asset in pairs}) if pairs else {}
 
     def is_hidden(alert: str, asset: str) -> bool:
         return asset not in subjects or not all(
-            policies.of(editor).may(Operation.VIEW_BASIC, *subjects[asset]) for editor in limited[alert]
+            policies.of(editor).may(Operation.VIEW_BASIC, *subjects[asset]) for editor in editors_by_alert[alert]
         )
 
     return {pair for pair in pairs if is_hidden(*pair)}

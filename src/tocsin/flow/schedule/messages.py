@@ -80,11 +80,11 @@ class Schedule:
     def slots(self, draft: NotificationDraft) -> tuple[Slot, ...]:
         """Return when each of the alerts that share a notification would send it alone, the leading alert first."""
         key = (draft.channel, draft.reasons.alert_ids, draft.event.timestamp_ms)
-        cached = self._slots.get(key)
-        if cached is None:
+        cached_slots = self._slots.get(key)
+        if cached_slots is None:
             slots = tuple(self._of_alerts(*key))
-            cached = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
-        slots, depend_on_asset = cached
+            cached_slots = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
+        slots, depend_on_asset = cached_slots
         if depend_on_asset:
             slots = tuple(_by_asset(slot, draft) for slot in slots)
         if self._preferred.preferences and draft.recipient_id is not None:

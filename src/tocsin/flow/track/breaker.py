@@ -71,15 +71,15 @@ class Breaker:
 
 def breaker_after(before: Breaker, attempt: Attempt) -> Breaker:
     """Return the breaker after an attempt at its destination."""
-    failed, ended_at_ms = has_failed(attempt), attempt.started_at_ms + attempt.duration_ms
+    is_failure, ended_at_ms = has_failed(attempt), attempt.started_at_ms + attempt.duration_ms
     if before.is_open:
-        if failed is False:
+        if is_failure is False:
             return Breaker()
-        return replace(before, probe_at_ms=ended_at_ms + (PROBE_WAIT_MS if failed else 0))
-    if failed is None:
+        return replace(before, probe_at_ms=ended_at_ms + (PROBE_WAIT_MS if is_failure else 0))
+    if is_failure is None:
         return before
-    slices = _with_attempt(before.slices, ended_at_ms, failed=failed)
-    if failed and _is_too_much(slices):
+    slices = _with_attempt(before.slices, ended_at_ms, failed=is_failure)
+    if is_failure and _is_too_much(slices):
         return Breaker(opened_at_ms=ended_at_ms, probe_at_ms=ended_at_ms + PROBE_WAIT_MS)
     return Breaker(slices)
 
@@ -89,11 +89,11 @@ def as_probe(finished: Finished) -> Finished:
 
     Where it failed, it does not count: its message is due again, behind those that are due already.
     """
-    attempt, tried = finished.attempt, finished.message.attempt_count > 0
+    attempt, was_tried = finished.attempt, finished.message.attempt_count > 0
     if not (has_failed(attempt) and isinstance(attempt.outcome, Retry)):
         return replace(finished, is_probe=True)
-    waiting = MessageStatus.AWAITING_RETRY if tried else MessageStatus.PENDING
-    step = NextStep(waiting, attempt.started_at_ms + attempt.duration_ms)
+    status = MessageStatus.AWAITING_RETRY if was_tried else MessageStatus.PENDING
+    step = NextStep(status, attempt.started_at_ms + attempt.duration_ms)
     return replace(finished, step=step, is_probe=True, counts=False)
 
 

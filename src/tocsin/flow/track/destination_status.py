@@ -105,15 +105,15 @@ def standing_after(
         return before
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
-    stopped = Breaker(opened_at_ms=ended_at_ms)  # open, without a probe
-    breaker = stopped if failing.is_stopped else breaker_after(before.breaker, attempt)
+    stopped_breaker = Breaker(opened_at_ms=ended_at_ms)  # open, without a probe
+    breaker = stopped_breaker if failing.is_stopped else breaker_after(before.breaker, attempt)
     if isinstance(outcome, Delivered):
-        counted: dict[str, Any] = {  # Any: the field's value
+        count_fields: dict[str, Any] = {  # Any: the field's value
             "last_successful_at_ms": ended_at_ms,
             "delivered_count": before.delivered_count + 1,
         }
     else:
-        counted = {
+        count_fields = {
             "last_failed_at_ms": ended_at_ms,
             "last_failed_status_code": outcome.status_code,
             "last_failed_reason": outcome.reason.value,
@@ -127,7 +127,7 @@ def standing_after(
         configured_at_ms=configured_at_ms,
         breaker=breaker,
         failing=failing,
-        **counted,
+        **count_fields,
     )
 
 

@@ -229,10 +229,10 @@ def rewrite_segment(
     None as well if ``is_valid`` says, in the transaction of the commit, that the events are no longer those to keep.
     ``events`` has one row per event.
     """
-    written = _stage_events(parts, events, segment.after, segment.through)
+    new_segment = _stage_events(parts, events, segment.after, segment.through)
     now_ms = parts.clock.now_ms()
-    is_kept = parts.lake.keep(written, replacing=(segment,), now_ms=now_ms, is_valid=is_valid)
-    return written if is_kept else None
+    is_kept = parts.lake.keep(new_segment, replacing=(segment,), now_ms=now_ms, is_valid=is_valid)
+    return new_segment if is_kept else None
 
 
 def _stage_log(parts: LakeParts, after: int, through: int) -> Segment:

@@ -123,8 +123,8 @@ class LakeQueries:
             names = self._sql.columns_read(frame)
             events = history_through(session, self._parts.place, self._parts.extent(), cut)
             shared_events = events.coalesce(session.sparkContext.defaultParallelism)  # a task remembers what is visible
-            visible = visible_rows(shared_events, self._parts.place.url, viewer_id, names)
-            visible.localCheckpoint().select(*_columns_of_view(names, schema)).createOrReplaceTempView(VIEW)
+            visible_events = visible_rows(shared_events, self._parts.place.url, viewer_id, names)
+            visible_events.localCheckpoint().select(*_columns_of_view(names, schema)).createOrReplaceTempView(VIEW)
             frame = self._frame(sql, bounds)
             return QueryAnswer([]) if frame is None else _collect(frame, bounds, as_arrow=False)
 
@@ -180,12 +180,12 @@ def _collect(frame: DataFrame, bounds: QueryLimits, *, as_arrow: bool) -> QueryA
     if not columns:
         return QueryAnswer([])
     _check_distinct(frame.columns)
-    limited = frame.limit(bounds.row_count + 1)
+    limited_frame = frame.limit(bounds.row_count + 1)
     if as_arrow:
-        table = _check_count(_within_bounds(limited, bounds, limited.toArrow), bounds)
+        table = _check_count(_within_bounds(limited_frame, bounds, limited_frame.toArrow), bounds)
         return QueryAnswer(columns, arrow=_ipc_stream(table))
-    texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
-    answers = _check_count(_within_bounds(limited, bounds, texts.collect), bounds)
+    texts = limited_frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
+    answers = _check_count(_within_bounds(limited_frame, bounds, texts.collect), bounds)
     return QueryAnswer(columns, [json.loads(row["row"], parse_int=_integer) for row in answers])
 
 
@@ -278,9 +278,9 @@ def _listening(path: Path, queries: LakeQueries, limits: QueryLimits) -> Iterato
 
 def _answer(queries: LakeQueries, question: bytes, limits: QueryLimits) -> Document:
     try:
-        parsed = orjson.loads(question)
-        cut = Cut(parsed.get("through"), parsed.get("untilMs"))
-        answer = queries.answer(str(parsed["sql"]), limits, cut=cut, as_arrow=bool(parsed.get("arrow")))
+        request = orjson.loads(question)
+        cut = Cut(request.get("through"), request.get("untilMs"))
+        answer = queries.answer(str(request["sql"]), limits, cut=cut, as_arrow=bool(request.get("arrow")))
         arrow = {} if answer.arrow is None else {"arrow": base64.b64encode(answer.arrow).decode()}
         return {"columns": answer.columns, "rows": answer.records, **arrow}
     except TooLarge as error:  # the asker's own Spark has more room

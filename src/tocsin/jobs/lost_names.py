@@ -62,9 +62,9 @@ def _lost_types(names: Names, names_in_use: list[EntityName]) -> dict[_Key, str]
             exact[name.types].add(name.text)
     types_by_key: dict[_Key, str] = {}
     for types, texts in exact.items():
-        remembered = REMEMBERED & set(types)
+        remembered_types = REMEMBERED & set(types)
         types_by_key |= {
-            (types, Comparing.EXACT, text): kind for text, kind in names.lost_names(remembered, texts).items()
+            (types, Comparing.EXACT, text): kind for text, kind in names.lost_names(remembered_types, texts).items()
         }
     return types_by_key | dict(_lost_beginnings(names, names_in_use))
 

@@ -187,22 +187,22 @@ class _MicroBatch:
         withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.costly_ids()), self.work)
         if not withheld:
             return None
-        visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
+        visible_part = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
 
         def work(remaining: Index) -> int:
-            return visible.work(remaining) + self._process_withheld(withheld, remaining)
+            return visible_part.work(remaining) + self._process_withheld(withheld, remaining)
 
-        return replace(visible, work=work)
+        return replace(visible_part, work=work)
 
     def _process_withheld(self, withheld: Mapping[Pair, str], index: Index) -> int:
         """Match and store what is withheld. Alerts that fail or are slow there lose nothing but this evaluation."""
-        concerned = index.only({alert for _, alert in withheld})
+        concerned_index = index.only({alert for _, alert in withheld})
         batch = _processing(only_pairs(self.events, withheld), self.alerts, self.work)
-        count, aside = run_isolated(batch, concerned, limit_s=self.parts.match_limit_s)
-        unevaluated = {alert.subscription_id for alert in aside}
-        self.parts.unevaluated.add(unevaluated, self.alerts)
+        count, aside = run_isolated(batch, concerned_index, limit_s=self.parts.match_limit_s)
+        unevaluated_ids = {alert.subscription_id for alert in aside}
+        self.parts.unevaluated.add(unevaluated_ids, self.alerts)
         record_withheld(
-            self.events, {pair: editor for pair, editor in withheld.items() if pair[1] in unevaluated}, self.work
+            self.events, {pair: editor for pair, editor in withheld.items() if pair[1] in unevaluated_ids}, self.work
         )
         for subscription_id, kind, reason in aside:
             _LOG.warning(
@@ -268,12 +268,12 @@ def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:
 
     If several tasks read the incidents that their events open, a job before it opens all of them.
     """
-    matched = matches(events, index, columns=OF_EVENT)
+    match_frame = matches(events, index, columns=OF_EVENT)
     settles = work.alerts.value.reads_incidents and not work.is_rehearsal
     if settles and events.rdd.getNumPartitions() > 1:
-        in_tasks(matched, partial(settle_incidents, work), COUNTS).toArrow()
+        in_tasks(match_frame, partial(settle_incidents, work), COUNTS).toArrow()
         work = replace(work, are_incidents_settled=True)
-    return _totals(in_tasks(matched, work, COUNTS).toArrow())
+    return _totals(in_tasks(match_frame, work, COUNTS).toArrow())
 
 
 def _totals(counts: pa.Table) -> dict[str, int]:

@@ -124,7 +124,11 @@ def log_options(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def following_the_log(
-    session: SparkSession, reported: MonitoredQuery, stream: Callable[[int], Stream], *, interval: str | None = None
+    session: SparkSession,
+    monitored_query: MonitoredQuery,
+    stream: Callable[[int], Stream],
+    *,
+    interval: str | None = None,
 ) -> Iterator[StreamingQuery]:
     """Run a query in the background, reported, and yield it; it is stopped at the end.
 
@@ -132,11 +136,11 @@ def following_the_log(
     checkpoint begins after; ``interval`` is the interval between micro-batches, None for none.
     """
     register_source(session, LogSource)
-    set_aside_if_damaged(Path(reported.checkpoint), reported.clock)
-    _leave_another_log(reported)
-    position = _position_of(reported)
-    with reporting(session, reported, position) as reporter:
-        query = start_query(lambda: _start(stream(position.offset), reported, interval))
+    set_aside_if_damaged(Path(monitored_query.checkpoint), monitored_query.clock)
+    _leave_another_log(monitored_query)
+    position = _position_of(monitored_query)
+    with reporting(session, monitored_query, position) as reporter:
+        query = start_query(lambda: _start(stream(position.offset), monitored_query, interval))
         if has_worked(query):
             reporter.report()  # Spark's first event of an idle query comes ten seconds later
         try:

@@ -118,13 +118,13 @@ class Resolving:
         On SQLite that is all, where it is not too much: nobody else writes during the transaction. Elsewhere it is the
         first part; the others are worked out while the store is busy with those before.
         """
-        coming, ready, count = prefetch(parts), list[list[T]](), 0
-        while (part := next(coming, None)) is not None:
-            ready.append(part)
+        prefetched_parts, ready_parts, count = prefetch(parts), list[list[T]](), 0
+        while (part := next(prefetched_parts, None)) is not None:
+            ready_parts.append(part)
             count += len(part)
             if count >= AHEAD_COUNT or not self.has_one_writer:
                 break
-        return chain(ready, coming)
+        return chain(ready_parts, prefetched_parts)
 
     def lookups(self, *, may_claim: bool) -> Lookups:
         """Return what the stages look up, with the policies as they are now.
@@ -198,14 +198,16 @@ class Notify:
             if not (self.are_incidents_settled or self.is_rehearsal):
                 _settle(work, last, resolving)
             work = NO_WORK
-        counts, due = MatchCounts(batch.pairs), self._due(run(NOTIFYING, batch, context), context, resolving)
-        parts = resolving.prepare(schedule(drafts_of(due.batch, context, due.audiences), context))
+        counts, task_share = MatchCounts(batch.pairs), self._due(run(NOTIFYING, batch, context), context, resolving)
+        parts = resolving.prepare(schedule(drafts_of(task_share.batch, context, task_share.audiences), context))
         with suppress(_Rehearsed), resolving.notifications.storing(batch.pairs, last=last) as under_way:
             for notifications in parts:
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.now_ms, triggered=batch.triggered, withheld=batch.withheld)
-            under_way.finish([one for one in results if one.pair not in due.divided_pairs], work, due.divided)
+            under_way.finish(
+                [one for one in results if one.pair not in task_share.divided_pairs], work, task_share.divided
+            )
             if self.is_rehearsal:
                 raise _Rehearsed
         return counts.row_count
@@ -218,16 +220,18 @@ class Notify:
         people = find_divisible(batch, context, audiences, limit=self.most_recipients)
         if not people:
             return _TaskShare(batch, audiences)
-        planned = resolving.portions.pairs_at(people)
+        planned_pairs = resolving.portions.pairs_at(people)
         most_ranges = max(1, self.most_recipients // context.people_at_once)
-        divided = [
-            _divide(_as_planned(event, planned), batch.triggered, people[event.head.offset], most_ranges=most_ranges)
+        divided_events = [
+            _divide(
+                _as_planned(event, planned_pairs), batch.triggered, people[event.head.offset], most_ranges=most_ranges
+            )
             for event in batch.events
             if event.head.offset in people
         ]
-        undivided = events_without(batch.events, {pair for event in divided for pair in event.pairs})
+        undivided_events = events_without(batch.events, {pair for event in divided_events for pair in event.pairs})
         return _TaskShare(
-            replace(batch, events=[event for event in undivided if event.answers_by_alert]), None, divided
+            replace(batch, events=[event for event in undivided_events if event.answers_by_alert]), None, divided_events
         )
 
 

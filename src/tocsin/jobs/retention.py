@@ -98,63 +98,61 @@ def apply(parts: RetentionParts, is_stopping: Callable[[], bool] = lambda: False
     settings, now_ms = read_settings(parts.engine), parts.clock.now_ms()
     if not settings.removes_something():
         return None
-    applied = RetentionRun(str(uuid4()))
-    if not parts.progress.claim(applied.run_id, now_ms=now_ms):
+    run = RetentionRun(str(uuid4()))
+    if not parts.progress.claim(run.run_id, now_ms=now_ms):
         _LOG.info("retention_busy")
         return None
     trusted_ms = parts.progress.trusted_ms(now_ms)
-    for _ in _steps(parts, settings, applied, trusted_ms):
+    for _ in _steps(parts, settings, run, trusted_ms):
         if is_stopping() or read_settings(parts.engine) != settings:
             break
         time.sleep(_PAUSE_S)
-    if applied.is_event():
-        note_run(parts.writes, applied.run_id, _public_facts(applied))
-    parts.progress.end(applied.run_id, {**applied.to_wire(), "at": now_ms}, trusted_ms=trusted_ms)
-    _LOG.info("retention_applied", **applied.to_wire())
-    return applied
+    if run.is_event():
+        note_run(parts.writes, run.run_id, _public_facts(run))
+    parts.progress.end(run.run_id, {**run.to_wire(), "at": now_ms}, trusted_ms=trusted_ms)
+    _LOG.info("retention_applied", **run.to_wire())
+    return run
 
 
 def preview(parts: RetentionParts, settings: RetentionSettings | None = None) -> Document:
     """Return what a run would do now, by the settings that are stored or by others; nothing is changed."""
     settings = settings or read_settings(parts.engine)
-    applied, now_ms = RetentionRun("preview"), parts.clock.now_ms()
+    run, now_ms = RetentionRun("preview"), parts.clock.now_ms()
     trusted_ms = parts.progress.trusted_ms(now_ms)
     plan = LogPlan(_log_expiries(parts, settings, trusted_ms), _readers(parts, settings))
     for counts in parts.events.preview(plan):
-        applied.counts = counts
-    for _, expired in _expired_segments(parts, _audit_expiries(parts, settings, trusted_ms)):
-        applied.lake.update(expired)
+        run.counts = counts
+    for _, counts_of_segment in _expired_segments(parts, _audit_expiries(parts, settings, trusted_ms)):
+        run.lake.update(counts_of_segment)
     with reading(parts.engine) as connection:
         holds = [hold.id for hold in holds_on(connection)]
-    facts = {key: value for key, value in applied.to_wire().items() if key not in ("run", "readersTold")}
+    facts = {key: value for key, value in run.to_wire().items() if key not in ("run", "readersTold")}
     return {**facts, "legalHolds": holds, "takesAway": effects_of(settings)}
 
 
-def _steps(
-    parts: RetentionParts, settings: RetentionSettings, applied: RetentionRun, trusted_ms: int
-) -> Iterator[None]:
+def _steps(parts: RetentionParts, settings: RetentionSettings, run: RetentionRun, trusted_ms: int) -> Iterator[None]:
     """Remove what has expired, portion by portion."""
-    now_ms, run_id = parts.clock.now_ms(), applied.run_id
-    readers = _told_readers(parts, settings, applied, now_ms)
+    now_ms, run_id = parts.clock.now_ms(), run.run_id
+    readers = _told_readers(parts, settings, run, now_ms)
     with reading(parts.engine) as connection:
         has_backtest = is_backtest_under_way(connection, now_ms=now_ms)
     if has_backtest:
-        applied.waits_for = "backtest"
+        run.waits_for = "backtest"
     else:
         plan = LogPlan(_log_expiries(parts, settings, trusted_ms), readers)
         for counts in parts.events.remove(plan, run_id, parts.clock.now_ms):
-            applied.counts = counts
+            run.counts = counts
             yield
-        yield from _rewrite_lake(parts, _audit_expiries(parts, settings, trusted_ms), applied)
+        yield from _rewrite_lake(parts, _audit_expiries(parts, settings, trusted_ms), run)
     if settings.notification_days is not None:
         before_ms = min(trusted_ms - settings.notification_days * DAY_MS, now_ms - parts.youngest_ms)
         for count in parts.notifications.remove_finished(before_ms, run_id, parts.clock.now_ms):
-            applied.notifications += count
+            run.notifications += count
             yield
     if settings.dead_letter_days is not None:
         before_ms = min(trusted_ms - settings.dead_letter_days * DAY_MS, now_ms - parts.youngest_ms)
         for count in parts.notifications.remove_dead_letters(before_ms, run_id, parts.clock.now_ms):
-            applied.dead_letters += count
+            run.dead_letters += count
             yield
 
 
@@ -164,16 +162,18 @@ def _readers(parts: RetentionParts, settings: RetentionSettings) -> tuple[Reader
 
 
 def _told_readers(
-    parts: RetentionParts, settings: RetentionSettings, applied: RetentionRun, now_ms: int
+    parts: RetentionParts, settings: RetentionSettings, run: RetentionRun, now_ms: int
 ) -> tuple[Reader, ...]:
     """Return the readers, those that are passed marked; those that are newly late are told in the log and the event."""
     with writing(parts.engine) as connection:
         readers = readers_on(connection, needs_lake=settings.outlives_the_log())
-        judged, news = tell_late_readers(connection, readers, wait_days=settings.reader_wait_days, now_ms=now_ms)
-    applied.readers_told = news
+        judged_readers, news = tell_late_readers(
+            connection, readers, wait_days=settings.reader_wait_days, now_ms=now_ms
+        )
+    run.readers_told = news
     for name in news:
         _LOG.warning("reader_is_late", reader=name, wait_days=settings.reader_wait_days, then="it is passed in a day")
-    return tuple(judged)
+    return tuple(judged_readers)
 
 
 def _log_expiries(parts: RetentionParts, settings: RetentionSettings, trusted_ms: int) -> tuple[Expiry, ...]:
@@ -190,11 +190,11 @@ def _older(expired: Iterable[Expiry], parts: RetentionParts) -> tuple[Expiry, ..
     return tuple(replace(expiry, until_ms=min(expiry.until_ms, latest_ms)) for expiry in expired)
 
 
-def _expired_segments(parts: RetentionParts, expired: tuple[Expiry, ...]) -> Iterator[tuple[Segment, Counter[Kind]]]:
+def _expired_segments(parts: RetentionParts, periods: tuple[Expiry, ...]) -> Iterator[tuple[Segment, Counter[Kind]]]:
     """Yield the segments of the lake that hold expired events, with their numbers."""
-    until_ms = max((expiry.until_ms for expiry in expired), default=0)
+    until_ms = max((expiry.until_ms for expiry in periods), default=0)
     with reading(parts.engine) as connection:
-        condition = has_expired(expired, holds_on(connection))
+        condition = has_expired(periods, holds_on(connection))
     for segment in parts.lake.lake.segments():
         if segment.event_count and segment.first_ms <= until_ms:
             events = lake_events(parts.lake.session, parts.lake.place, [segment], ALWAYS).where(condition)
@@ -204,7 +204,7 @@ def _expired_segments(parts: RetentionParts, expired: tuple[Expiry, ...]) -> Ite
                 yield segment, counts
 
 
-def _rewrite_lake(parts: RetentionParts, expired: tuple[Expiry, ...], applied: RetentionRun) -> Iterator[None]:
+def _rewrite_lake(parts: RetentionParts, periods: tuple[Expiry, ...], run: RetentionRun) -> Iterator[None]:
     """Write the segments that hold expired events anew without them."""
     with reading(parts.engine) as connection:
         holds = holds_on(connection)
@@ -212,14 +212,14 @@ def _rewrite_lake(parts: RetentionParts, expired: tuple[Expiry, ...], applied: R
     def are_the_holds(connection: Connection) -> bool:
         return holds_on(connection) == holds
 
-    condition = has_expired(expired, holds)
-    for segment, counts in _expired_segments(parts, expired):
+    condition = has_expired(periods, holds)
+    for segment, counts in _expired_segments(parts, periods):
         events = lake_events(parts.lake.session, parts.lake.place, [segment], ALWAYS).where(~condition)
         if rewrite_segment(parts.lake, events, segment, is_valid=are_the_holds) is not None:
-            applied.lake.update(counts)
+            run.lake.update(counts)
             parts.progress.add_lake_counts(counts)
         yield
-    if parts.lake.delta is not None and applied.lake:
+    if parts.lake.delta is not None and run.lake:
         parts.lake.delta.publish(parts.lake.lake.segments, now_ms=parts.clock.now_ms())
 
 

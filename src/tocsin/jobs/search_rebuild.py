@@ -51,12 +51,12 @@ def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[i
     as_of = EventLog(engine).readable_end()
     writes.forget_gone(as_of)
     ranges_of_ids = pairwise(["", *writes.id_cuts(ENTITIES_PER_TASK)])
-    steps, written = list(chunks_of(ranges_of_ids, TASKS_AT_ONCE)), 0
+    steps, written_count = list(chunks_of(ranges_of_ids, TASKS_AT_ONCE)), 0
     for number, ranges in enumerate(steps):
         report(number, len(steps))
         options = {"url": url, "ranges": json.dumps(ranges), "logOffset": str(as_of)}
         frame = rebuild_session.read.format(CATALOGUE_FORMAT).options(**options).load()
-        written += writes.renew(entries(entities_to_index(frame)).toArrow().to_pylist())
-    removed = writes.sweep(as_of)
+        written_count += writes.renew(entries(entities_to_index(frame)).toArrow().to_pylist())
+    removed_count = writes.sweep(as_of)
     report(1, 1)
-    return Rebuilt(written, removed, writes.count())
+    return Rebuilt(written_count, removed_count, writes.count())

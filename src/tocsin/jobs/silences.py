@@ -60,8 +60,8 @@ def look(parts: SilenceParts) -> int:
     if parts.reports.first_between(committed_position.offset, parts.log.progress(QUERY_NAME)) is not None:
         return 0
     silences_by_event = {one.event_id: one for one in _silences(parts, durations_ms)}
-    reported = parts.reports.logged_ids(list(silences_by_event))
-    new = [one for event_id, one in silences_by_event.items() if event_id not in reported]
+    reported_ids = parts.reports.logged_ids(list(silences_by_event))
+    new = [one for event_id, one in silences_by_event.items() if event_id not in reported_ids]
     types = parts.reports.live([one.entity_id for one in new])
     silent = (one for one in new if types.get(one.entity_id, TEST_SUITE) != TEST_SUITE)  # its tests are silent
     return sum(_add(parts, types[one.entity_id], one) for one in silent)
@@ -72,9 +72,9 @@ def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Sile
     now_ms = parts.clock.now_ms()
     durations = F.array(*(F.lit(duration_ms).cast("bigint") for duration_ms in sorted(durations_ms)))
     lasted_ms = F.lit(now_ms) - F.col("since_ms")
-    crossed = F.filter(durations, lambda asked: (asked > F.col("without_ms")) & (asked <= lasted_ms))
+    crossed_durations = F.filter(durations, lambda asked: (asked > F.col("without_ms")) & (asked <= lasted_ms))
     late_streaks = streaks(parts.session, parts.checkpoint).select(
-        "entity_id", "since_ms", F.array_max(crossed).alias("asked_ms")
+        "entity_id", "since_ms", F.array_max(crossed_durations).alias("asked_ms")
     )
     for row in late_streaks.where("asked_ms IS NOT NULL").toArrow().to_pylist():
         yield Silence(row["entity_id"], row["since_ms"], row["asked_ms"], now_ms)

@@ -141,14 +141,14 @@ def judgement_counts(session: SparkSession) -> DataFrame:
     return session.sql(_JUDGED)
 
 
-def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, overdue_ms: int) -> DataFrame:
+def findings(session: SparkSession, events: DataFrame, match_frame: DataFrame, *, overdue_ms: int) -> DataFrame:
     """Return the findings for a part of the log whose rows have been laid out.
 
     One row per finding, columns as ``model/audit_finding.AuditFinding``. Needs of ``events``, one row per event of
-    that part, ``log_offset`` and ``event_id``; of ``matched``, one row per (event, alert), the columns of ``MATCHED``.
+    that part, ``log_offset`` and ``event_id``; of ``match_frame``, one row per (event, alert), those of ``MATCHED``.
     A message that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by
     event.
     """
     events.createOrReplaceTempView("audit_events")
-    matched.createOrReplaceTempView("audit_matched")
+    match_frame.createOrReplaceTempView("audit_matched")
     return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms})

@@ -100,15 +100,15 @@ class ClassArchive:
 
 def archive_in(data_dir: Path) -> ClassArchive | None:
     """Return the archive of this machine's Java and Spark in a data folder; None where it cannot be kept."""
-    installed = Path(pyspark.__file__).parent
+    spark_home = Path(pyspark.__file__).parent
     java = _java()
     # A class path separates folders by colons.
     if java is None or os.pathsep in str(data_dir) or "SPARK_HOME" in os.environ:
         return None
     try:
-        archive = ClassArchive(data_dir.absolute() / _FOLDER / _key(java, installed, data_dir.absolute()))
+        archive = ClassArchive(data_dir.absolute() / _FOLDER / _key(java, spark_home, data_dir.absolute()))
         archive.home.mkdir(parents=True, exist_ok=True)
-        link_home(installed, archive.home)
+        link_home(spark_home, archive.home)
         if not os.access(archive.folder, os.W_OK):
             return None
     except OSError:

@@ -217,9 +217,13 @@ class ConditionCompiler:
             case Lowered(value=inner):
                 return F.transform(self._values(inner, kind), F.lower)
             case PathValue():
-                typed = F.array_compact(F.transform(self.members(value), lambda member: as_kind(member, kind)))
+                typed_values = F.array_compact(F.transform(self.members(value), lambda member: as_kind(member, kind)))
                 # Two zeros are equal, and alike only after an addition.
-                return F.transform(typed, lambda number: number + F.lit(0.0)) if kind is Kind.NUMBER else typed
+                return (
+                    F.transform(typed_values, lambda number: number + F.lit(0.0))
+                    if kind is Kind.NUMBER
+                    else typed_values
+                )
             case _:
                 raise AssertionError(f"{value} is no set")
 

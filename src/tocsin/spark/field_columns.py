@@ -75,8 +75,8 @@ def _closure(name: str) -> Column:
         return F.call_function("substring_index", full_name, dot, n * sign)
 
     plain = F.transform(F.sequence(F.lit(1), count), cut)
-    closed = F.when(is_odd, _closure_of_parts(name, full_name)).otherwise(plain)
-    return F.when(full_name != "", closed).otherwise(no_texts())
+    closure = F.when(is_odd, _closure_of_parts(name, full_name)).otherwise(plain)
+    return F.when(full_name != "", closure).otherwise(no_texts())
 
 
 def _closure_of_parts(name: str, full_name: Column) -> Column:

@@ -50,16 +50,19 @@ Row = dict[str, Any]  # Any: columns of ``ROWS``
 Condition = Formula[ConditionTest]
 
 
-def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row]:
+def rows_of(plan: Plan, shapes: Shapes, word_fields: Collection[str]) -> Iterable[Row]:
     """Yield a row per anchor of ``plan``; none for an anchor with which it never matches."""
-    alternatives = ways(plan, worded)
+    alternatives = ways(plan, word_fields)
     anchors = list(dict.fromkeys(anchor for way in alternatives for anchor in way.anchors))
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
-        remaining = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
-        needed_facts, barred = _required_facts(remaining), _excluding_facts(remaining)
+        remaining_ways = [
+            _residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])
+        ]
+        needed_facts, excluding_facts = _required_facts(remaining_ways), _excluding_facts(remaining_ways)
         guard, condition = _split_guard(
-            [_conditions(_remaining_conjunction(way, needed_facts, barred), shapes) for way in remaining], shapes
+            [_conditions(_remaining_conjunction(way, needed_facts, excluding_facts), shapes) for way in remaining_ways],
+            shapes,
         )
         if condition is NEVER:
             continue
@@ -71,9 +74,9 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
             "created_at_ms": plan.created_at_ms,
             "since_offset": plan.since_offset,
             "earlier": numbers[:at],
-            "facts": SEPARATOR.join(sorted({fact.field for fact in needed_facts | barred})),
+            "facts": SEPARATOR.join(sorted({fact.field for fact in needed_facts | excluding_facts})),
             "needed": _numbers(needed_facts),
-            "barred": _numbers(barred),
+            "barred": _numbers(excluding_facts),
             "guard_shape": UNGUARDED if guard is None else guard.shape,
             "guard": None if guard is None else shapes.guard_text(guard),
             "program": program_of(condition),
@@ -123,12 +126,12 @@ def _split_guard(ways: list[list[Condition]], shapes: Shapes) -> tuple[Condition
     Each way is a list of conditions that must all hold. A guard that is sufficient for its test is preferred, and
     not asked again.
     """
-    shared = [part for part in ways[0] if all(part in way for way in ways)]
-    tests = [part for part in shared if isinstance(part, ConditionTest) and shapes.guard_text(part) is not None]
+    shared_parts = [part for part in ways[0] if all(part in way for way in ways)]
+    tests = [part for part in shared_parts if isinstance(part, ConditionTest) and shapes.guard_text(part) is not None]
     guard = min(tests, key=lambda test: not shapes.decides(test.shape), default=None)
     is_asked = guard is not None and shapes.decides(guard.shape)
-    remaining = [[part for part in way if not (is_asked and part == guard)] for way in ways]
-    return guard, disjunction_of(*(conjunction_of(*way) for way in remaining))
+    remaining_ways = [[part for part in way if not (is_asked and part == guard)] for way in ways]
+    return guard, disjunction_of(*(conjunction_of(*way) for way in remaining_ways))
 
 
 def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:

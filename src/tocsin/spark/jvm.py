@@ -178,12 +178,12 @@ def _authenticate_callbacks(gateway: JavaGateway) -> None:
     gateway.callback_server_parameters.auth_token = token
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark's
     java, server = gateway.jvm, JavaObject("GATEWAY_SERVER", gateway._gateway_client)
-    inside = server.getGateway()
+    java_gateway = server.getGateway()
     client = java.py4j.PythonClient(
-        inside,
+        java_gateway,
         None,
         gateway._callback_server.port,
-        inside.getCallbackClient().getAddress(),
+        java_gateway.getCallbackClient().getAddress(),
         _MINIMUM_CONNECTION_S,
         java.java.util.concurrent.TimeUnit.SECONDS,
         java.javax.net.SocketFactory.getDefault(),
@@ -192,6 +192,6 @@ def _authenticate_callbacks(gateway: JavaGateway) -> None:
         0,
         token,
     )
-    field = inside.getClass().getDeclaredField("cbClient")
+    field = java_gateway.getClass().getDeclaredField("cbClient")
     field.setAccessible(True)
-    field.set(inside, client)
+    field.set(java_gateway, client)

@@ -149,11 +149,11 @@ def _opened_ahead(files: BucketFiles, groups: Sequence[_RowGroup]) -> Iterator[t
 def _open_object(files: BucketFiles, group: _RowGroup) -> BinaryIO:
     """Open the file of a row group; a small one is read at once."""
     try:
-        opened = files.open(group.path)
+        file = files.open(group.path)
         if group.file_bytes > _SMALL_FILE_BYTES:
-            return opened
-        with files.failing_clearly(), opened:
-            return BytesIO(opened.read())
+            return file
+        with files.failing_clearly(), file:
+            return BytesIO(file.read())
     except FileNotFoundError as error:
         message = f"The lake lacks {files.root}/{group.path}. Ask again: its segment may have been merged."
         raise Unavailable(message) from error

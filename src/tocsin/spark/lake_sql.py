@@ -66,10 +66,10 @@ class LakeSql:
         """
         if len(sql) > LONGEST_SQL:
             raise InvalidInput(f"The query has {len(sql):,} characters; at most {LONGEST_SQL:,} are allowed.")
-        parsed = self._parse(sql)
-        if _class_of(parsed) == "DescribeRelation" and [each.lower() for each in _name_of(parsed.relation())] == [VIEW]:
+        plan = self._parse(sql)
+        if _class_of(plan) == "DescribeRelation" and [each.lower() for each in _name_of(plan.relation())] == [VIEW]:
             return None
-        self._check_parsed(parsed)
+        self._check_parsed(plan)
         frame = self._analyse(sql)
         self._check_analysed(frame._jdf.queryExecution().analyzed(), may_grow=may_grow)
         return frame
@@ -80,9 +80,9 @@ class LakeSql:
         The view is that of an RDD, one row per event.
         """
         names: set[str] = set()
-        pending: list[tuple[Node, set[int] | None]] = [(frame._jdf.queryExecution().optimizedPlan(), None)]
-        while pending:
-            plan, needs = pending.pop()
+        nodes_to_visit: list[tuple[Node, set[int] | None]] = [(frame._jdf.queryExecution().optimizedPlan(), None)]
+        while nodes_to_visit:
+            plan, needs = nodes_to_visit.pop()
             kind = _class_of(plan)
             if kind == "LogicalRDD":
                 columns = _nodes_in(plan.output())
@@ -94,8 +94,8 @@ class LakeSql:
                 needs = needs | own_needs
             else:  # it may hand on every column that it gets
                 needs = None
-            pending += [(child, needs) for child in _nodes_in(plan.children())]
-            pending += [(subquery, None) for subquery in _nodes_in(plan.subqueries())]
+            nodes_to_visit += [(child, needs) for child in _nodes_in(plan.children())]
+            nodes_to_visit += [(subquery, None) for subquery in _nodes_in(plan.subqueries())]
         return names
 
     def _parse(self, sql: str) -> Node:

@@ -35,12 +35,12 @@ _Columns = Mapping[str, pa.Array]
 
 def to_arrow(log_rows: Sequence[LogRow]) -> pa.RecordBatch:
     """Return rows of the log as an Arrow batch of ``EVENTS``: one row per event."""
-    offsets, events, derived = zip(*log_rows, strict=True) if log_rows else ((), (), ())
+    offsets, events, derived_texts = zip(*log_rows, strict=True) if log_rows else ((), (), ())
     columns = {
         "log_offset": pa.array(offsets, pa.int64()),
         "event": pa.array(events, pa.string()),
         **_columns_in(events, _OF_EVENT),
-        **_columns_in(derived, _DERIVED),
+        **_columns_in(derived_texts, _DERIVED),
     }
     columns[_BREAKING] = judge_breaking(columns[_BREAKING], columns)
     schema = _schema()

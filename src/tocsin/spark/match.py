@@ -196,13 +196,13 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     """
     output_columns = list(dict.fromkeys(("log_offset", *columns)))
     events_with_values = with_extracted_values(events, index.extracted_paths)
-    stating = events_with_values.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
-    keyed = stating.select("*", F.explode_outer("keys").alias("key"))
+    events_with_facts = events_with_values.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
+    events_by_key = events_with_facts.select("*", F.explode_outer("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     is_candidate = index.candidate
     if SKIPPED in events.columns:
         is_candidate = ~F.coalesce(F.array_contains(SKIPPED, F.col("subscription_id")), F.lit(False)) & is_candidate
-    candidates = keyed.join(subscriptions, is_candidate)
+    candidates = events_by_key.join(subscriptions, is_candidate)
     if index.reads_candidates_documents:  # what is not asked for is not carried along
         candidates = candidates.withColumn("event", F.when(F.col("reads_document"), F.col("event")))
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")

@@ -57,11 +57,11 @@ def _append(steps: list[Step], formula: Formula[ConditionTest], *, passed: int, 
         case Not(operand=operand):
             _append(steps, operand, passed=failed, failed=passed)
         case And(operands=operands):
-            for operand, following in zip(operands, _starts_after(len(steps), operands, passed), strict=True):
-                _append(steps, operand, passed=following, failed=failed)
+            for operand, next_start in zip(operands, _starts_after(len(steps), operands, passed), strict=True):
+                _append(steps, operand, passed=next_start, failed=failed)
         case Or(operands=operands):
-            for operand, following in zip(operands, _starts_after(len(steps), operands, failed), strict=True):
-                _append(steps, operand, passed=passed, failed=following)
+            for operand, next_start in zip(operands, _starts_after(len(steps), operands, failed), strict=True):
+                _append(steps, operand, passed=passed, failed=next_start)
         case ConditionTest():
             steps.append(_step(formula, len(steps), passed, failed))
         case _:

@@ -169,9 +169,9 @@ def _join_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Colu
 def _keys(fqn: Column, name: Column) -> Column:
     """Return the tokens of all facts about an entity, as ``search/tokens.token_of`` makes them."""
     parts = F.transform(F.regexp_extract_all(fqn, F.lit(_PART_OF_NAME), F.lit(0)), _unquote)
-    once = {"entityType": F.col("entity_type"), "fullyQualifiedName": fqn}
-    once |= {"name": name, "displayName": _column_at("displayName")}
-    once |= {field: _scalar(field) for field in SCALARS}
+    values_by_field = {"entityType": F.col("entity_type"), "fullyQualifiedName": fqn}
+    values_by_field |= {"name": name, "displayName": _column_at("displayName")}
+    values_by_field |= {field: _scalar(field) for field in SCALARS}
     often = {
         PART: parts,
         "tags.tagFQN": F.concat("own_tags", "member_tags"),
@@ -180,7 +180,7 @@ def _keys(fqn: Column, name: Column) -> Column:
         EXISTS: F.array(*_existing_fields()),
     }
     often |= {field: F.coalesce(_column_at(field), _no_texts()) for field in TEXT_LISTS}
-    facts = [F.array(*(_fact(field, value) for field, value in once.items()))]
+    facts = [F.array(*(_fact(field, value) for field, value in values_by_field.items()))]
     facts += [F.transform(values, _fact_of(field)) for field, values in often.items()]
     facts += [_facts_of_references(key) for key in REFERENCES]
     existing_facts = F.filter(F.concat(*facts), lambda fact: fact.isNotNull())

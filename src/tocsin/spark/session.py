@@ -139,12 +139,12 @@ def open_session(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if is_on_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    configured = _settings_for(master, {_MEMORY: driver_memory, **(conf or {})})
+    settings = _settings_for(master, {_MEMORY: driver_memory, **(conf or {})})
     if py_files and not runs_tasks_here(master):
-        _let_daemons_import(py_files, configured)
-    start_jvm(configured)
+        _let_daemons_import(py_files, settings)
+    start_jvm(settings)
     builder = SparkSession.builder
-    for key, value in configured.items():
+    for key, value in settings.items():
         if key not in _READ_BY_JAVA:
             builder = builder.config(key, value)
     try:
@@ -195,9 +195,9 @@ def _kind_of(master: str) -> str:
 
 def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     """Return all settings of Spark for ``master``: ours, those of ``conf``, and what no ``conf`` changes."""
-    logging = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
+    logging_option = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
     options = {
-        "spark.driver.extraJavaOptions": f"{logging} {_COMPILE_ALL}",
+        "spark.driver.extraJavaOptions": f"{logging_option} {_COMPILE_ALL}",
         "spark.executor.extraJavaOptions": _COMPILE_ALL,
         # Before those of ``extraJavaOptions``, which settings of an administrator may replace.
         "spark.driver.defaultJavaOptions": f"{_END_WITHOUT_MEMORY} {_GIVE_MEMORY_BACK}",
@@ -207,10 +207,10 @@ def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.
     shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
     local = _ON_LOOPBACK if is_on_this_machine(master) else {}
-    embedded = _WITHOUT_EXECUTORS if runs_tasks_here(master) else _ENCRYPTED_BLOCKS
+    embedded_settings = _WITHOUT_EXECUTORS if runs_tasks_here(master) else _ENCRYPTED_BLOCKS
     names = {"spark.app.name": "tocsin", "spark.master": master}
-    ours = {**names, **_DEFAULTS, **shares, **options, **local, **embedded, **_AUTHENTICATED}
-    settings = {**ours, **conf, **_ALWAYS}
+    own_settings = {**names, **_DEFAULTS, **shares, **options, **local, **embedded_settings, **_AUTHENTICATED}
+    settings = {**own_settings, **conf, **_ALWAYS}
     if is_on_this_machine(master):
         settings |= _AUTHENTICATED
     if _kind_of(master) == "local-cluster":

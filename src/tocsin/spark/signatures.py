@@ -304,8 +304,8 @@ def _stepless(value: Value, paths: list[str]) -> Value:
             return replace(value, value=_stepless(inner, paths))
         case PathValue(root=root, steps=steps, change=change):
             starts = 1 if root is PathRoot.ENTITY else 0
-            written = [*map(entity_path, steps[:starts]), *map(step_path, steps[starts:])]
-            placeholders = tuple(map(placeholder, steps, written))
+            paths_of_steps = [*map(entity_path, steps[:starts]), *map(step_path, steps[starts:])]
+            placeholders = tuple(map(placeholder, steps, paths_of_steps))
             return PathValue(root, placeholders, None if change is None else placeholder(change, change))
         case _:
             return value

@@ -134,17 +134,19 @@ def _keeper() -> _Keeper:
 
 def _with_facts(reports: pa.Table) -> pa.Table:
     """Return the rows of one entity in the order of the log, with their facts."""
-    ordered = reports.take(pc.sort_indices(reports["log_offset"]))
+    ordered_reports = reports.take(pc.sort_indices(reports["log_offset"]))
     facts_of_reports: list[Facts] = []
     streak: Streak | None = None
-    for columns in ordered.select([*(COLUMNS[name] for name in _REPORT_FIELDS), "timestamp_ms"]).to_pylist():
+    for columns in ordered_reports.select([*(COLUMNS[name] for name in _REPORT_FIELDS), "timestamp_ms"]).to_pylist():
         streak, facts = advance(streak, _report(columns))
         facts_of_reports.append(facts)
     for name, column in _FACTS.items():
-        at = ordered.schema.get_field_index(column)
-        field = ordered.schema.field(at)
-        ordered = ordered.set_column(at, field, pa.array([one.get(name) for one in facts_of_reports], field.type))
-    return ordered
+        at = ordered_reports.schema.get_field_index(column)
+        field = ordered_reports.schema.field(at)
+        ordered_reports = ordered_reports.set_column(
+            at, field, pa.array([one.get(name) for one in facts_of_reports], field.type)
+        )
+    return ordered_reports
 
 
 def _report(columns: Mapping[str, Any]) -> StatusReport:
@@ -170,17 +172,17 @@ def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: S
     Source: ``GroupedData.transformWithState`` of PySpark 4.3.
     """
     run = TransformWithStateInPandasUdfUtils(keeper, _NO_TIMERS).transformWithStateUDF
-    wrapped = vectorized_udf(run, columns, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
+    wrapped_run = vectorized_udf(run, columns, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
     session = frame.sparkSession
-    keyed = frame.groupBy(key)._jgd.transformWithStateInPySpark(
-        wrapped(*(frame[name] for name in frame.columns))._jc,
+    states = frame.groupBy(key)._jgd.transformWithStateInPySpark(
+        wrapped_run(*(frame[name] for name in frame.columns))._jc,
         session._jsparkSession.parseDataType(columns.json()),
         _APPEND,
         _NO_TIMERS,
         None,
         "",
     )
-    return DataFrame(keyed, session)
+    return DataFrame(states, session)
 
 
 def in_arrow(frame: DataFrame, key: str, function: Callable[[pa.Table], pa.Table], columns: StructType) -> DataFrame:

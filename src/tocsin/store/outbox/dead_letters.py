@@ -76,8 +76,8 @@ def conditions_of(selection: Selection) -> list[ColumnElement[bool]]:
         conditions.append(row.updated_at_ms >= selection.since_ms)
     if selection.until_ms is not None:
         conditions.append(row.updated_at_ms <= selection.until_ms)
-    suppressed = attempt.c.reason.in_(sorted(SUPPRESSED))
-    return [*conditions, ~suppressed if selection.reason is None else attempt.c.reason == selection.reason]
+    is_suppressed = attempt.c.reason.in_(sorted(SUPPRESSED))
+    return [*conditions, ~is_suppressed if selection.reason is None else attempt.c.reason == selection.reason]
 
 
 def joined_with_last(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
@@ -101,11 +101,11 @@ def _with_notifications(connection: Connection, letters: Sequence[DeadLetter]) -
     order = func.row_number().over(partition_by=note.message_id, order_by=(note.log_offset, note.id))
     count = func.count().over(partition_by=note.message_id)
     columns = (note.id, note.message_id, note.log_offset, note.event_id, note.recipient_id)
-    carried = select(*columns, order.label("place"), count.label("carried"))
-    numbered = carried.where(note.message_id.in_([one.id for one in letters])).subquery()
-    query = select(numbered, *EVENT_TEXT).join(change_event, change_event.c.id == numbered.c.event_id)
+    carried_rows = select(*columns, order.label("place"), count.label("carried"))
+    numbered_rows = carried_rows.where(note.message_id.in_([one.id for one in letters])).subquery()
+    query = select(numbered_rows, *EVENT_TEXT).join(change_event, change_event.c.id == numbered_rows.c.event_id)
     entries, counts, texts = defaultdict[str, list[Entry]](list), dict[str, int](), Texts(connection)
-    for row in connection.execute(query.where(numbered.c.place <= SHOWN_ENTRIES).order_by(numbered.c.place)):
+    for row in connection.execute(query.where(numbered_rows.c.place <= SHOWN_ENTRIES).order_by(numbered_rows.c.place)):
         carried_event = CarriedEvent(row.event_id, texts.of(row))
         entries[row.message_id].append(Entry(row.id, row.log_offset, carried_event, recipient_id=row.recipient_id))
         counts[row.message_id] = row.carried

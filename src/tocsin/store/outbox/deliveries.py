@@ -104,8 +104,10 @@ class AlertDeliveries:
         ``among`` are the offsets of those that count, by default all.
         """
         of_alert = message.c.subscription_id == subscription_id
-        failed = _restrict_to_given_up(select(notification.c.log_offset)).where(of_alert).distinct().limit(MOST_COUNTED)
-        waiting = [
+        failed_offsets = (
+            _restrict_to_given_up(select(notification.c.log_offset)).where(of_alert).distinct().limit(MOST_COUNTED)
+        )
+        waiting_queries = [
             select(notification.c.log_offset)
             .join(message, message.c.id == notification.c.message_id)
             .where(which, message.c.destination_id.in_(sorted(destination_ids)), of_alert)
@@ -113,14 +115,18 @@ class AlertDeliveries:
             .limit(MOST_COUNTED)
             for which in (OPEN_MESSAGE, REPLAYED_MESSAGE, QUEUED_MESSAGE)
         ]
-        matched = select(func.count()).select_from(firing).where(firing.c.subscription_id == subscription_id)
+        match_count_query = select(func.count()).select_from(firing).where(firing.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:
-            given_up = set(connection.execute(failed).scalars())
-            open_ones = {offset for query in waiting for offset in connection.execute(query).scalars()}
+            given_up = set(connection.execute(failed_offsets).scalars())
+            open_ones = {offset for query in waiting_queries for offset in connection.execute(query).scalars()}
             if among is not None:
-                counted = set(among)
-                return EventCounts(len(counted), len(given_up & counted), len((open_ones - given_up) & counted))
-            return EventCounts(connection.execute(matched).scalar_one(), len(given_up), len(open_ones - given_up))
+                counted_offsets = set(among)
+                return EventCounts(
+                    len(counted_offsets), len(given_up & counted_offsets), len((open_ones - given_up) & counted_offsets)
+                )
+            return EventCounts(
+                connection.execute(match_count_query).scalar_one(), len(given_up), len(open_ones - given_up)
+            )
 
     def failed_events(self, subscription_ids: Collection[str] | None, *, limit: int, skip: int) -> list[FailedEvent]:
         """Return events with messages that were given up, of these alerts or of all, the last failure first."""
@@ -145,23 +151,23 @@ class AlertDeliveries:
 
     def arrived_events(self, subscription_id: str, *, limit: int, skip: int) -> list[ChangeEvent]:
         """Return events of an alert of which all that was sent arrived, newest first."""
-        arrived: list[int] = []
+        arrived_offsets: list[int] = []
         before: int | None = None
         with reading(self._engine) as connection:
-            while len(arrived) < skip + limit:
+            while len(arrived_offsets) < skip + limit:
                 query = select(firing.c.log_offset).where(
                     firing.c.subscription_id == subscription_id, firing.c.notified_count > 0
                 )
                 older = query if before is None else query.where(firing.c.log_offset < before)
-                matched = list(
+                matched_offsets = list(
                     connection.execute(older.order_by(firing.c.log_offset.desc()).limit(_LOOKED_AT)).scalars()
                 )
-                pending = set(connection.execute(_unsent(matched)).scalars())
-                arrived += [offset for offset in matched if offset not in pending]
-                if len(matched) < _LOOKED_AT:
+                pending_offsets = set(connection.execute(_unsent(matched_offsets)).scalars())
+                arrived_offsets += [offset for offset in matched_offsets if offset not in pending_offsets]
+                if len(matched_offsets) < _LOOKED_AT:
                     break
-                before = matched[-1]
-            page = arrived[skip : skip + limit]
+                before = matched_offsets[-1]
+            page = arrived_offsets[skip : skip + limit]
             events = events_at(connection, page)
         return [events[offset] for offset in page if offset in events]
 
@@ -184,12 +190,12 @@ class AlertDeliveries:
         position = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
         query = query.where(position(note.reasons, subscription_id) > 0)
         if after is not None:
-            later = and_(firing.c.log_offset == after.log_offset, note.id > after.notification_id)
-            query = query.where(or_(firing.c.log_offset < after.log_offset, later))
-        ordered = query.order_by(firing.c.log_offset.desc(), note.id).limit(limit)
+            is_later = and_(firing.c.log_offset == after.log_offset, note.id > after.notification_id)
+            query = query.where(or_(firing.c.log_offset < after.log_offset, is_later))
+        page_query = query.order_by(firing.c.log_offset.desc(), note.id).limit(limit)
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            return BoundedList(_log_entry(one, texts) for one in connection.execute(ordered))
+            return BoundedList(_log_entry(one, texts) for one in connection.execute(page_query))
 
 
 def _restrict_to_given_up(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects

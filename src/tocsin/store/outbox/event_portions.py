@@ -133,8 +133,10 @@ def note_stored(
     first = PortionKey(portion.key.log_offset, _FIRST)
     connection.execute(select(_COLUMN.number).where(*_is(first)).with_for_update())  # the last one sees all others
     values = {"counts": orjson.dumps(counts).decode(), "new_count": new_count}
-    noted = connection.execute(update(event_portion).where(*_is(portion.key), _COLUMN.counts.is_(None)).values(values))
-    if not noted.rowcount:
+    update_result = connection.execute(
+        update(event_portion).where(*_is(portion.key), _COLUMN.counts.is_(None)).values(values)
+    )
+    if not update_result.rowcount:
         raise PortionStored()
     if connection.scalar(select(_COLUMN.number).where(of_event, _COLUMN.counts.is_(None)).limit(1)) is not None:
         return []

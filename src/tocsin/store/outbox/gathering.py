@@ -53,17 +53,20 @@ def gather(connection: Connection, notifications: Sequence[ScheduledNotification
     in it.
     """
     alone: list[ScheduledNotification] = []
-    grouped: list[ScheduledNotification] = []
+    grouped_notifications: list[ScheduledNotification] = []
     for notification in notifications:
-        (grouped if notification.gathers else alone).append(notification)
-    waiting: list[ScheduledNotification] = []
-    for timed in _pace(connection, grouped):
-        (alone if timed.slot.grouping_key is None or timed.slot.is_first else waiting).append(timed)
+        (grouped_notifications if notification.gathers else alone).append(notification)
+    waiting_notifications: list[ScheduledNotification] = []
+    for notification in _pace(connection, grouped_notifications):
+        is_alone = notification.slot.grouping_key is None or notification.slot.is_first
+        (alone if is_alone else waiting_notifications).append(notification)
     placed: list[ScheduledNotification] = []
-    while waiting:
-        open_ids = _open(connection, waiting)
-        placed += [timed for timed in waiting if timed.message_id in open_ids]
-        waiting = [in_slot(timed, next_slot(timed.slot)) for timed in waiting if timed.message_id not in open_ids]
+    while waiting_notifications:
+        open_ids = _open(connection, waiting_notifications)
+        placed += [timed for timed in waiting_notifications if timed.message_id in open_ids]
+        waiting_notifications = [
+            in_slot(timed, next_slot(timed.slot)) for timed in waiting_notifications if timed.message_id not in open_ids
+        ]
     return Gathered(alone, placed)
 
 
@@ -95,9 +98,9 @@ def _pace(connection: Connection, notifications: Sequence[ScheduledNotification]
     if not counts:
         return list(notifications)
     pace = _Pace(counts, _latest(connection, counts, notifications, groups))
-    timed = [pace.in_first_turn(*both) for both in zip(notifications, groups, strict=True)]
+    paced_notifications = [pace.in_first_turn(*both) for both in zip(notifications, groups, strict=True)]
     _keep_planned(connection, pace.planned)
-    return timed
+    return paced_notifications
 
 
 class _Pace:
@@ -209,12 +212,12 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
     for chunk in chunks_of(sorted(planned.items()), KEYS_PER_STATEMENT):
         *group, due_at_ms = listed_tuples(connection, [(*group, due_at_ms) for group, due_at_ms in chunk])
         turns = select(*group, cast(due_at_ms, BigInteger)).where(true())  # SQLite wants a WHERE before ON CONFLICT
-        later = insert.from_select((*names, "due_at_ms"), turns).on_conflict_do_update(
+        upsert = insert.from_select((*names, "due_at_ms"), turns).on_conflict_do_update(
             index_elements=names,
             set_={"due_at_ms": insert.excluded.due_at_ms},
             where=insert.excluded.due_at_ms > paced_time.c.due_at_ms,
         )
-        connection.execute(later)
+        connection.execute(upsert)
     oldest_ms = max(planned.values()) - 2 * _LOOK_BACK_MS
     connection.execute(paced_time.delete().where(paced_time.c.due_at_ms < oldest_ms))
 

@@ -61,11 +61,13 @@ class Handovers:
 
     def _from_queue(self, destination_id: str, stuck: Collection[str], now_ms: int) -> int:
         with reading(self.engine) as connection:
-            waiting = _find_waiting(connection, destination_id, now_ms, self._looked.get(destination_id, _BEGINNING))
-            shared = _find_shared(connection, [message_id for message_id, _ in waiting])
-        is_end = len(waiting) < _LOOKED_AT
-        self._looked[destination_id] = _BEGINNING if is_end else waiting[-1]
-        takers = self._takers(shared, stuck)
+            waiting_messages = _find_waiting(
+                connection, destination_id, now_ms, self._looked.get(destination_id, _BEGINNING)
+            )
+            shared_messages = _find_shared(connection, [message_id for message_id, _ in waiting_messages])
+        is_end = len(waiting_messages) < _LOOKED_AT
+        self._looked[destination_id] = _BEGINNING if is_end else waiting_messages[-1]
+        takers = self._takers(shared_messages, stuck)
         if not takers:
             return 0
         with writing(self.engine) as connection:
@@ -127,9 +129,11 @@ def _hand_over(
 
     What was tried already stays together: its receiver may know it by its id.
     """
-    carried = set(connection.execute(select(notification.c.id).where(notification.c.message_id == row.id)).scalars())
+    carried_ids = set(
+        connection.execute(select(notification.c.id).where(notification.c.message_id == row.id)).scalars()
+    )
     taken_ids = {notification_id for notification_ids in parts.values() for notification_id in notification_ids}
-    if len(parts) == 1 and carried == taken_ids:
+    if len(parts) == 1 and carried_ids == taken_ids:
         (key,) = parts
         connection.execute(message.update().where(message.c.id == row.id).values(_queue_of(key, now_ms)))
         return 1
@@ -137,7 +141,7 @@ def _hand_over(
         return 0
     for key, notification_ids in parts.items():
         _split(connection, row, notification_ids, _queue_of(key, now_ms))
-    if carried == taken_ids:
+    if carried_ids == taken_ids:
         connection.execute(message.delete().where(message.c.id == row.id))
     return len(parts)
 

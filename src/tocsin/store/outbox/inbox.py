@@ -90,12 +90,12 @@ class Inbox:
         """Return at most ``limit`` entries, and a page full, that follow ``after``: unread first, then newest."""
         entries = BoundedList[InboxEntry]()
         if after is None or not after.read:
-            below = after.log_offset if after else None
-            entries = self._part(user_id, now_ms, limit, read=False, below=below)
+            below_offset = after.log_offset if after else None
+            entries = self._part(user_id, now_ms, limit, read=False, below=below_offset)
         if unread_only or len(entries) >= limit or entries.is_cut:
             return entries
-        below = after.log_offset if after and after.read else None
-        read_entries = self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
+        below_offset = after.log_offset if after and after.read else None
+        read_entries = self._part(user_id, now_ms, limit - len(entries), read=True, below=below_offset)
         entries += read_entries
         entries.is_cut = read_entries.is_cut
         return entries
@@ -161,8 +161,8 @@ class Inbox:
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
-        due = case((_AT_ONCE, 0), else_=notification.c.due_at_ms).label("due_at_ms")
-        columns = (notification.c.log_offset, notification.c.recipient_id, due)
+        due_column = case((_AT_ONCE, 0), else_=notification.c.due_at_ms).label("due_at_ms")
+        columns = (notification.c.log_offset, notification.c.recipient_id, due_column)
         beyond = and_(_IN_APP, notification.c.log_offset > after)
         if through is not None:
             beyond = and_(beyond, notification.c.log_offset <= through)
@@ -224,6 +224,6 @@ def processed_through(connection: Connection) -> int:
     at = {name: int(offset) for name, offset in connection.execute(query)}
     through = at.get(MATCH_STREAM, 0)
     report = status_report.c.log_offset
-    coming = select(func.min(report)).where(report > at.get(STREAK_STREAM, 0), report <= through)
-    first = connection.execute(coming).scalar()
+    next_report = select(func.min(report)).where(report > at.get(STREAK_STREAM, 0), report <= through)
+    first = connection.execute(next_report).scalar()
     return through if first is None else int(first) - 1

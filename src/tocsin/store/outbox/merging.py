@@ -61,35 +61,37 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
     what each that added something counts for: the alerts that the stored notification did not name before
     """
     new_by_id = {notification.id: notification for notification in notifications}
-    added: list[Fired] = []
-    changed, moved, reopened = [], [], []
+    additions: list[Fired] = []
+    merges, moved_messages, reopenings = [], [], []
     stored_notifications = _lock_notifications(connection, new_by_id)
-    taking, ended = _messages(connection, {one.message_id for one in stored_notifications if one.message_id})
+    open_messages, ended_messages = _messages(
+        connection, {one.message_id for one in stored_notifications if one.message_id}
+    )
     for stored in stored_notifications:
         notification, reasons = new_by_id[stored.id], parse_reasons(stored.reasons)
         draft, due_at_ms = notification.draft, notification.slot.due_at_ms
         stored_identities = {_identity(reason) for reason in reasons}
         new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]
-        if not new or (stored.message_id and stored.message_id not in taking | ended):
+        if not new or (stored.message_id and stored.message_id not in open_messages | ended_messages):
             continue
         moves = stored.message_id != notification.message_id and due_at_ms < stored.due_at_ms
         all_reasons = sorted([*reasons, *new], key=reason_order)
-        changed.append(_merge_parameters(stored, notification, all_reasons, moves=moves))
-        moved += [(stored.message_id, notification)] if moves else []
-        reopened += [] if moves or stored.message_id not in ended else [(stored.message_id, due_at_ms)]
+        merges.append(_merge_parameters(stored, notification, all_reasons, moves=moves))
+        moved_messages += [(stored.message_id, notification)] if moves else []
+        reopenings += [] if moves or stored.message_id not in ended_messages else [(stored.message_id, due_at_ms)]
         named_alerts = {reason.subscription_id for reason in reasons}
         text = _text([reason for reason in new if reason.subscription_id not in named_alerts])
-        added.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
-    if moved:
-        add_messages(connection, [notification for _, notification in moved])
-    if changed:
-        connection.execute(_MERGE, changed)
-    if reopened:
-        connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopened])
+        additions.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
+    if moved_messages:
+        add_messages(connection, [notification for _, notification in moved_messages])
+    if merges:
+        connection.execute(_MERGE, merges)
+    if reopenings:
+        connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopenings])
     _delete_empty_messages(
-        connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, new_by_id)
+        connection, {identity for identity, _ in moved_messages} | _own_messages(stored_notifications, new_by_id)
     )
-    return added
+    return additions
 
 
 def _own_messages(stored: Sequence[Any], new_by_id: Mapping[str, ScheduledNotification]) -> set[str]:

@@ -125,16 +125,16 @@ class Messages:
         return self._claim_due(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, pauses))
 
     def _claim_due(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
-        claimed: list[Message] = []
+        claimed_messages: list[Message] = []
         with writing(self._engine) as connection:
             if _LASTS.run(connection, {"id": session_id}).fetchone() is None:  # kept until the transaction ends
                 return []
             for destination_id, share in shares.items():
-                room = min(share, limit - len(claimed))
-                claimed += due.rows(connection, destination_id, room) if room > 0 else []
-            if claimed:
-                connection.execute(_TAKE, {"ids": [one.id for one in claimed], "session_id": session_id})
-        return claimed
+                room = min(share, limit - len(claimed_messages))
+                claimed_messages += due.rows(connection, destination_id, room) if room > 0 else []
+            if claimed_messages:
+                connection.execute(_TAKE, {"ids": [one.id for one in claimed_messages], "session_id": session_id})
+        return claimed_messages
 
     def dispatches(
         self, messages: Sequence[Message], *, fits: Callable[[Message, int], bool] = lambda _message, _bytes: True
@@ -145,21 +145,21 @@ class Messages:
         beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
         """
         rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
-        fitting: list[Dispatch] = []
+        fitting_dispatches: list[Dispatch] = []
         with reading(self._engine) as connection:
             events = _Events(Texts(connection))
             for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}):
                 rows_by_message[row.message_id].append(row)
             for message in messages:
-                carried = rows_by_message.get(message.id, [])
-                sizes = [row.document_bytes or len(row.document) for row in carried]
+                carried_rows = rows_by_message.get(message.id, [])
+                sizes = [row.document_bytes or len(row.document) for row in carried_rows]
                 whole_sizes = _sizes_read_whole(message, sizes, self._shown_bytes)
-                if carried and fits(message, sum(whole_sizes)):
+                if carried_rows and fits(message, sum(whole_sizes)):
                     entries = tuple(
-                        events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
+                        events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried_rows)
                     )
-                    fitting.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
-            return with_incidents(connection, with_deleted_owners(connection, fitting))
+                    fitting_dispatches.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
+            return with_incidents(connection, with_deleted_owners(connection, fitting_dispatches))
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own.
@@ -189,13 +189,13 @@ class Messages:
         -------
         int : how many rows were planned anew
         """
-        wrong = and_(message.c.due_at_ms > now_ms, message.c.due_at_ms - message.c.wait_ms > now_ms)
+        is_too_late = and_(message.c.due_at_ms > now_ms, message.c.due_at_ms - message.c.wait_ms > now_ms)
         with reading(self._engine) as connection:
-            if not any(connection.execute(select(exists().where(which, wrong))).scalar() for which in _WAITING):
+            if not any(connection.execute(select(exists().where(which, is_too_late))).scalar() for which in _WAITING):
                 return 0
-        planned = message.update().where(wrong).values(due_at_ms=now_ms + message.c.wait_ms)
+        planned_update = message.update().where(is_too_late).values(due_at_ms=now_ms + message.c.wait_ms)
         with writing(self._engine) as connection:
-            count = sum(connection.execute(planned.where(which)).rowcount for which in _WAITING)
+            count = sum(connection.execute(planned_update.where(which)).rowcount for which in _WAITING)
             plan_again(connection, now_ms)
             return count
 
@@ -206,13 +206,13 @@ class Messages:
         """
         with writing(self._engine) as connection:
             claimed_ids = _lock_claimed(connection, session_id, (one.message.id for one in finished))
-            ours = [one for one in finished if one.message.id in claimed_ids]
-            if counted := [one for one in ours if one.counts]:
-                _ATTEMPT.run_for(connection, [_attempt_row(one) for one in counted])
-            if ours:
-                _STEP.run_for(connection, [_step_row(one, now_ms) for one in ours])
-                count_in(connection, ours, now_ms=now_ms)
-                count_replayed(connection, ours, now_ms)
+            own_attempts = [one for one in finished if one.message.id in claimed_ids]
+            if counted_attempts := [one for one in own_attempts if one.counts]:
+                _ATTEMPT.run_for(connection, [_attempt_row(one) for one in counted_attempts])
+            if own_attempts:
+                _STEP.run_for(connection, [_step_row(one, now_ms) for one in own_attempts])
+                count_in(connection, own_attempts, now_ms=now_ms)
+                count_replayed(connection, own_attempts, now_ms)
         return claimed_ids
 
 
@@ -228,15 +228,15 @@ def _destinations_of(which: Which, channel: Channel | None = None) -> Select[tup
     not the number of messages. So a destination is of the channel of its first message.
     """
     first = select(func.min(message.c.destination_id).label("id")).where(which).cte("d", recursive=True)
-    following = (
+    next_destination = (
         select(func.min(message.c.destination_id))
         .where(which, message.c.destination_id > first.c.id)
         .correlate(first)
         .scalar_subquery()
     )
-    walk = first.union_all(select(following).where(first.c.id.is_not(None)))
-    free = exists(literal(1)).where(_is_claimable(which), message.c.destination_id == walk.c.id).correlate(walk)
-    query = select(walk.c.id).where(free).order_by(walk.c.id)
+    walk = first.union_all(select(next_destination).where(first.c.id.is_not(None)))
+    is_free = exists(literal(1)).where(_is_claimable(which), message.c.destination_id == walk.c.id).correlate(walk)
+    query = select(walk.c.id).where(is_free).order_by(walk.c.id)
     if channel is None:
         return query
     of_first = select(message.c.channel).where(which, message.c.destination_id == walk.c.id).limit(1).correlate(walk)

@@ -64,16 +64,18 @@ class Storing:
         new = notifications
         if self.resolved:
             new = [one for one in notifications if self._is_new(one)]
-        alone, stored = new, list[ScheduledNotification]()
+        single_notifications, stored_notifications = new, list[ScheduledNotification]()
         if any(one.gathers for one in new):
-            unknown = self._unknown(new)
-            stored = [] if len(unknown) == len(new) else _notifications_without(new, unknown)
-            alone, placed = gather(self._connection, unknown)
-            new = [*alone, *placed]
-        stored_count = self._store(new, _message_rows(alone))
+            unknown_notifications = self._unknown(new)
+            stored_notifications = (
+                [] if len(unknown_notifications) == len(new) else _notifications_without(new, unknown_notifications)
+            )
+            single_notifications, placed_notifications = gather(self._connection, unknown_notifications)
+            new = [*single_notifications, *placed_notifications]
+        stored_count = self._store(new, _message_rows(single_notifications))
         self._new_count += stored_count
-        if stored or stored_count < len(new):
-            self._firings.add(add_reasons(self._connection, [*new, *stored]))
+        if stored_notifications or stored_count < len(new):
+            self._firings.add(add_reasons(self._connection, [*new, *stored_notifications]))
 
     def finish(
         self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK, divided: Sequence[DividedEvent] = ()
@@ -102,16 +104,18 @@ class Storing:
 
     def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
-        unknown = self._unknown(notifications)
+        unknown_notifications = self._unknown(notifications)
         notification_rows = sorted(map(_notification_row, notifications), key=_id)
         work = ((_NOTIFICATIONS, notification_rows), (MESSAGES, message_rows))
-        if (is_sqlite(self._connection) or len(unknown) == len(notifications)) and insert_new(self._connection, work):
-            self._firings.add(map(_firing_of, unknown))
-            return len(unknown)
+        if (is_sqlite(self._connection) or len(unknown_notifications) == len(notifications)) and insert_new(
+            self._connection, work
+        ):
+            self._firings.add(map(_firing_of, unknown_notifications))
+            return len(unknown_notifications)
         counts = _NOTIFICATIONS.run(self._connection, notification_rows)
         MESSAGES.run(self._connection, message_rows)
-        for *fired, count in counts:
-            self._firings.add_kind(tuple(fired), count)
+        for *firing_key, count in counts:
+            self._firings.add_kind(tuple(firing_key), count)
         return sum(count for *_, count in counts)
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:

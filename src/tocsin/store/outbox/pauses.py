@@ -74,11 +74,13 @@ def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> boo
     caller's.
     """
     due_probe = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))
-    free = select(*_KEYS).where(due_probe).with_for_update(skip_locked=True, of=destination_status)
-    if not (keys := [(row.subscription_id, row.destination_id) for row in connection.execute(free)]):
+    free_destinations = select(*_KEYS).where(due_probe).with_for_update(skip_locked=True, of=destination_status)
+    if not (keys := [(row.subscription_id, row.destination_id) for row in connection.execute(free_destinations)]):
         return False
-    begun = destination_status.update().where(tuple_(*_KEYS).in_(keys)).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
-    connection.execute(begun)
+    probe_start = (
+        destination_status.update().where(tuple_(*_KEYS).in_(keys)).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
+    )
+    connection.execute(probe_start)
     return True
 
 

@@ -52,14 +52,14 @@ class SqlPreferences:
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
             quiet = quiet_period_of(preferences)
             due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
-            planned = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
+            planned_ids = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
-            follow(connection, planned)
+            follow(connection, planned_ids)
 
     def of_recipients(self, drafts: Sequence[NotificationDraft]) -> Preferred:
         """Return the preferences of those who get mails or direct messages."""
-        mailed = (draft for draft in drafts if GATHERINGS[draft.channel] is Gathering.SUMMARY)
-        people = {draft.recipient_id for draft in mailed if draft.recipient_id}
+        mailed_drafts = (draft for draft in drafts if GATHERINGS[draft.channel] is Gathering.SUMMARY)
+        people = {draft.recipient_id for draft in mailed_drafts if draft.recipient_id}
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
@@ -67,8 +67,8 @@ class SqlPreferences:
                 return NO_PREFERENCES
             preference_rows = list(_preference_rows(connection, people))
             preferences = {row.user_id: _preferences(row) for row in preference_rows}
-            asking = {one for one, some in preferences.items() if some.categories}
-            events = {draft.event.event_id for draft in drafts if draft.recipient_id in asking}
+            asking_people = {one for one, some in preferences.items() if some.categories}
+            events = {draft.event.event_id for draft in drafts if draft.recipient_id in asking_people}
             versions = {row.user_id: row.updated_at_ms for row in preference_rows}
             return Preferred(preferences, versions, _categories(connection, events))
 
@@ -104,19 +104,22 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
     recipients = _recipients(connection, user_id)
-    waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
-    query = select(message).where(message.c.recipient.in_(recipients), waiting, *_FREE).order_by(message.c.id)
+    is_waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
+    query = select(message).where(message.c.recipient.in_(recipients), is_waiting, *_FREE).order_by(message.c.id)
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
     for row in connection.execute(query.with_for_update()):
         groups[row.channel, row.recipient].append(row)
-    due = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
-    planned: list[str] = []
+    due_columns = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
+    planned_ids: list[str] = []
     for group in groups.values():
         ids = [row.id for row in group]
         for chunk in chunks_of(ids):
-            connection.execute(update(message).where(message.c.id.in_(chunk)).values(due))
-        planned += [*ids, *_gather(connection, group, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
-    return planned
+            connection.execute(update(message).where(message.c.id.in_(chunk)).values(due_columns))
+        planned_ids += [
+            *ids,
+            *_gather(connection, group, {**due_columns, "grouping_key": grouping_key, "updated_at_ms": now_ms}),
+        ]
+    return planned_ids
 
 
 def _recipients(connection: Connection, user_id: str) -> list[str]:
@@ -144,10 +147,14 @@ def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[st
         return []  # a worker is sending it: the others go out by themselves
     other_ids = [row.id for row in messages if row.id != gathered_id]
     for chunk in chunks_of(other_ids):
-        inside = select(notification.c.id).where(notification.c.message_id.in_(chunk)).order_by(notification.c.id)
-        ids = connection.execute(inside.with_for_update(skip_locked=True)).scalars().all()
-        for moved in chunks_of(ids):
-            connection.execute(update(notification).where(notification.c.id.in_(moved)).values(message_id=gathered_id))
+        notification_ids = (
+            select(notification.c.id).where(notification.c.message_id.in_(chunk)).order_by(notification.c.id)
+        )
+        ids = connection.execute(notification_ids.with_for_update(skip_locked=True)).scalars().all()
+        for moved_ids in chunks_of(ids):
+            connection.execute(
+                update(notification).where(notification.c.id.in_(moved_ids)).values(message_id=gathered_id)
+            )
         is_full = exists().where(notification.c.message_id == message.c.id)
         connection.execute(message.delete().where(message.c.id.in_(chunk), ~is_full))
     return [gathered_id]

@@ -57,13 +57,13 @@ class EventQueue:
             query = query.where(_type_of_event == entity_type)
         query = query.limit(limit).with_for_update(skip_locked=True, of=message)
         with writing(self._engine) as connection:
-            claimed = [Message(**row._mapping) for row in connection.execute(query)]
-            if claimed:
-                claim_update = message.update().where(message.c.id.in_([one.id for one in claimed]))
+            claimed_messages = [Message(**row._mapping) for row in connection.execute(query)]
+            if claimed_messages:
+                claim_update = message.update().where(message.c.id.in_([one.id for one in claimed_messages]))
                 wait_ms = lease.ends_at_ms - lease.now_ms
                 lease_values = {"lease_owner": lease.id, "due_at_ms": lease.ends_at_ms, "wait_ms": wait_ms}
                 connection.execute(claim_update.values(**lease_values, updated_at_ms=lease.now_ms))
-        return claimed
+        return claimed_messages
 
     def first_entity_type(self, subscription_id: str, *, now_ms: int) -> str | None:
         """Return the entity type of the oldest event that nobody holds: empty if that is no longer stored.

@@ -100,11 +100,11 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
         status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id
     )
     query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, same_destination)
-    tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
+    attempts, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
         row.id: MessageRecord(
             notification_count=counts.get(row.id, 0),
-            attempts=tuple(tried[row.id]),
+            attempts=tuple(attempts[row.id]),
             held_since_ms=row.opened_at_ms,
             is_stopped=row.stopped_at_ms is not None,
             **{name: getattr(row, name) for name in _SENT},

@@ -124,18 +124,18 @@ def count_replayed(connection: Connection, finished: Sequence[Finished], now_ms:
     if not replay_ids:
         return
     counts: dict[str, Counter[str]] = {replay_id: Counter() for replay_id in replay_ids.values()}
-    ended = [one for one in finished if one.message.id in replay_ids and one.step.status in _ENDED]
-    for result in ended:
+    ended_attempts = [one for one in finished if one.message.id in replay_ids and one.step.status in _ENDED]
+    for result in ended_attempts:
         is_delivered = result.step.status is MessageStatus.DELIVERED
         counts[replay_ids[result.message.id]]["delivered_count" if is_delivered else "failed_count"] += 1
-    ended_messages = message.c.id.in_([one.message.id for one in ended])
+    ended_messages = message.c.id.in_([one.message.id for one in ended_attempts])
     connection.execute(message.update().where(ended_messages).values(replay_id=None))
-    for replay_id, counted in sorted(counts.items()):
-        _count(connection, replay_id, counted)
-    waiting = sorted(replay_ids.keys() - {one.message.id for one in ended})
-    cancelled = select(_ROW.id).where(_ROW.id.in_(counts), _ROW.state == ReplayState.CANCELLING.value)
-    for replay_id in list(connection.execute(cancelled).scalars()) if waiting else ():
-        _take_back(connection, replay_id, [one for one in waiting if replay_ids[one] == replay_id], now_ms)
+    for replay_id, count_of_replay in sorted(counts.items()):
+        _count(connection, replay_id, count_of_replay)
+    waiting_ids = sorted(replay_ids.keys() - {one.message.id for one in ended_attempts})
+    cancelled_ids = select(_ROW.id).where(_ROW.id.in_(counts), _ROW.state == ReplayState.CANCELLING.value)
+    for replay_id in list(connection.execute(cancelled_ids).scalars()) if waiting_ids else ():
+        _take_back(connection, replay_id, [one for one in waiting_ids if replay_ids[one] == replay_id], now_ms)
     _end(connection, sorted(counts), now_ms)
 
 

@@ -64,12 +64,12 @@ class Permitted:
         asked_at_s = self._steady()
         addressees = set[str]().union(*map(_addressees, dispatches))
         with reading(self._engine) as connection:
-            objecting = people_muting(connection, addressees)
+            objecting_people = people_muting(connection, addressees)
             preferences = preferences_of(connection, addressees)
-        objecting |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
+        objecting_people |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
         self._silent_until_s = {
             **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
-            **dict.fromkeys(addressees - objecting, asked_at_s + SURE_FOR_S),
+            **dict.fromkeys(addressees - objecting_people, asked_at_s + SURE_FOR_S),
         }
         self._zones = {one: zone for one, zone in self._zones.items() if one not in addressees}
         self._zones |= {person: preferred.timezone for person, preferred in preferences.items()}
@@ -92,14 +92,14 @@ class Permitted:
         """
         if self._are_silent(_addressees(dispatch)):
             return self._visible_part(dispatch)
-        unmuted, muted = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
-        if unmuted is None:
-            return None, muted
-        welcome, unwanted = narrow_dispatch(unmuted, self._preference_objection(unmuted))
+        unmuted_dispatch, muted_reasons = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
+        if unmuted_dispatch is None:
+            return None, muted_reasons
+        welcome, unwanted_reasons = narrow_dispatch(unmuted_dispatch, self._preference_objection(unmuted_dispatch))
         if welcome is None:
-            return None, (*muted, *unwanted)
-        visible, hidden = self._visible_part(welcome)
-        return visible, (*muted, *unwanted, *hidden)
+            return None, (*muted_reasons, *unwanted_reasons)
+        visible_dispatch, hidden_reasons = self._visible_part(welcome)
+        return visible_dispatch, (*muted_reasons, *unwanted_reasons, *hidden_reasons)
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of these names that a message may show: all viewers of one of its reasons may see them."""
@@ -139,17 +139,17 @@ class Permitted:
     def _mute_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
-        who = _addressees(dispatch)
+        people = _addressees(dispatch)
         with reading(self._engine) as connection:
-            who = people_muting(connection, who)
-        if not who:
+            people = people_muting(connection, people)
+        if not people:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
         nodes = self._standing.references_named({reason.via for reason in reasons if reason.via})
         ids = {via: str(many[0]["id"]) for via, many in nodes.items() if many}
         about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
         with reading(self._engine) as connection:
-            mutes = list(mutes_in(connection, who, about | set(ids.values())))
+            mutes = list(mutes_in(connection, people, about | set(ids.values())))
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             concerned = entry.recipient_id if reason.is_personal else target
@@ -175,10 +175,12 @@ class Permitted:
             is_person = reason.is_personal and entry.recipient_id is not None and hidden_from[0]
             return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if is_person else _HIDDEN_FROM_EDITOR
 
-        permitted, dropped = narrow_dispatch(dispatch, objection)
-        if permitted is None:
-            return None, dropped
-        return replace(permitted, entries=tuple(_visible_entry(one, viewers) for one in permitted.entries)), dropped
+        permitted_dispatch, dropped_reasons = narrow_dispatch(dispatch, objection)
+        if permitted_dispatch is None:
+            return None, dropped_reasons
+        return replace(
+            permitted_dispatch, entries=tuple(_visible_entry(one, viewers) for one in permitted_dispatch.entries)
+        ), dropped_reasons
 
     def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
         """Return the policies of now, and note whether everybody may view everything."""

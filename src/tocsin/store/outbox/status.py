@@ -79,9 +79,9 @@ class DestinationStatuses:
             _AT.last_failed_reason.label("last_reason"),
             _AT.last_failed_status_code.label("last_status_code"),
         )
-        owed = query.where(_AT.failing_percent > _AT.reported_percent).order_by(_AT.failing_since_ms)
+        unreported_query = query.where(_AT.failing_percent > _AT.reported_percent).order_by(_AT.failing_since_ms)
         with reading(self._engine) as connection:
-            return [DestinationFailure(**row._mapping) for row in connection.execute(owed)]
+            return [DestinationFailure(**row._mapping) for row in connection.execute(unreported_query)]
 
     def mark_reported(self, failure: DestinationFailure) -> None:
         """Note that a failure was reported, unless another streak has begun since."""

@@ -118,7 +118,7 @@ def asset_name_of(notification: Notification, parts: Parts) -> str:
     logged = parts.log.find(notification.event_id)
     if logged is None or notification.recipient_id is None:
         return ""
-    permissions = parts.access.permission_cache.now().of(notification.recipient_id)
+    permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
     if not Visibility(permissions, parts.access.standing).sees_event(logged.event):
         return ""
     asset = asset_of(logged.event)

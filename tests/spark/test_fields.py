@@ -21,7 +21,8 @@ _WRITTEN = (
     "test_suites:array<string>,tested_entity_fqn:string,thread_type:string,mentions:array<string>,"
     "change_category:array<string>,change_operation:array<string>,change_target:array<string>,changes:array<string>,"
     "unchanged_for:bigint,recorded:boolean,late:boolean,reported_at:bigint,previous_status:string,streak:bigint,failures:bigint,"
-    "failures_before:bigint,without_success:bigint,without_success_before:bigint"
+    "failures_before:bigint,without_success:bigint,without_success_before:bigint,"
+    "is_breaking:boolean"
 )
 """The columns of the lake's files; a new field comes after them."""
 

@@ -109,7 +109,6 @@ _ROWS = (
     Field("userName", Kind.TEXT, "name of the actor", _EVENT),
     Field("userId", Kind.TEXT, "id of the actor", _EVENT),
     Field("isBot", Kind.BOOLEAN, "whether the actor is a bot"),
-    Field(IS_BREAKING, Kind.BOOLEAN, "whether the change breaks who reads the asset"),
     Field("timestamp", Kind.NUMBER, "time of the event, epoch milliseconds UTC", _EVENT, stored_as="timestamp_ms"),
     Field("previousVersion", Kind.NUMBER, "version before the change", _EVENT, scale=1),
     Field("currentVersion", Kind.NUMBER, "version after the change", _EVENT, scale=1),
@@ -147,6 +146,7 @@ _ROWS = (
     Field("failuresBefore", Kind.NUMBER, "failures that a success ends, possibly 0", _STREAK),
     Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report", _STREAK),
     Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
+    Field(IS_BREAKING, Kind.BOOLEAN, "whether the change breaks who reads the asset"),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
     Field(

@@ -143,7 +143,7 @@ COMMANDS = (
         "Dead letters: messages whose retries are used up or that failed for good.",
         is_group=True,
     ),
-    Command("incidents", "incidents", USE, "List, assign and resolve incidents of alerts.", is_group=True),
+    Command("incidents", "incidents", USE, "List, assign and resolve incidents.", is_group=True),
     Command(
         "queue",
         "queue",

@@ -36,6 +36,7 @@ def drop_newest_tables(connection: Connection) -> None:
     )
     for statement in of_incidents:
         connection.exec_driver_sql(statement)
+    of_changes = ("change_request", "change_request_step", "change_request_consumer")
     of_events = ("notification_ids", "event_portion", "ingested_event", "ingest_outcome")
-    for name in (*of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
+    for name in (*of_changes, *of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
         connection.exec_driver_sql(f"DROP TABLE {name}")

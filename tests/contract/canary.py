@@ -41,6 +41,7 @@ class Canaries:
     steps: list[Json] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
     incidents: list[Json] = field(default_factory=list)
+    change_requests: list[Json] = field(default_factory=list)
     mallory_id: str = ""
     zoe_id: str = ""
 
@@ -66,6 +67,7 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     zoe.close()
     _assets(aviary, administrator)
     _said_of_it(aviary, administrator)
+    _announce(aviary, administrator)
     _add_watchers(aviary, administrator, mallory)
     _change_assets(aviary, administrator)
     notify_all(engine)
@@ -163,6 +165,19 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     task = {"type": "UpdateDescription", "assignees": [mallory], "oldValue": CANARY, "suggestion": CANARY}
     about = _LINK.format(f"{CANARY}::description")
     aviary.threads.append(create_entity(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
+
+
+def _announce(aviary: Canaries, client: httpx.Client) -> None:
+    """Announce changes of what is open, which the hidden part reads and objects to, and of the hidden part."""
+    orders, secret = aviary.open["tables"][0], aviary.hidden["tables"][0]
+    date = orders["updatedAt"] + 86_400_000
+    for asset, text in ((orders, "open"), (secret, CANARY)):
+        entity = {"type": "table", "id": asset["id"]}
+        request = {"entity": entity, "kind": "deprecation", "date": date, "why": text, "replacement": text}
+        aviary.change_requests.append(create_entity(client, "/changes", **request))
+    objection = {"answer": "objects", "comment": CANARY, "consumers": [secret["id"]]}
+    assert client.put("/changes/CR-1/answer", json=objection).is_success
+    assert client.post("/changes/CR-2/comments", json={"comment": CANARY}).is_success
 
 
 def _add_tests(aviary: Canaries, client: httpx.Client) -> None:

@@ -124,6 +124,11 @@ WRITES = frozenset(
     PATCH /lineage/{from_type}/{from_id}/{to_type}/{to_id}
     PATCH /{collection}/name/{fqn}
     PATCH /{collection}/{entity_id}
+    POST /changes
+    POST /changes/{request}/comments
+    PUT /changes/{request}/answer
+    PUT /changes/{request}/move
+    PUT /changes/{request}/withdraw
     POST /dataQuality/testCases/testCaseIncidentStatus
     POST /dataQuality/testCases/testCaseResults/{fqn}
     POST /dataQuality/testSuites/basic
@@ -369,6 +374,16 @@ _SHOWS: dict[str, Probe] = {
     "GET /incidents": _always("/incidents?limit=500", "/incidents?limit=1"),
     "GET /incidents/{incident}": lambda aviary: (
         f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")
+    ),
+    "GET /changes": _always("/changes?limit=500", "/changes?limit=1"),
+    "GET /changes/{request}": lambda aviary: (
+        f"/changes/{one[key]}" for one in aviary.change_requests for key in ("id", "name")
+    ),
+    "GET /changes/{request}/consumers": lambda aviary: (
+        f"/changes/{one['name']}/consumers?limit={limit}" for one in aviary.change_requests for limit in (1, 500)
+    ),
+    "GET /changes/{request}/timeline": lambda aviary: (
+        f"/changes/{one['name']}/timeline" for one in aviary.change_requests
     ),
     "GET /events/{event_id}": _both(_events("/events/{id}?format=tocsin"), _events("/events/{id}?format=ntriples")),
     "GET /events/{event_id}/origin": _events("/events/{id}/origin"),

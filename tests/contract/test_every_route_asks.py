@@ -177,6 +177,7 @@ def _body(method: str, path: str, orders: Json) -> Json:
         "message": "x",
         "from": "nobody",
         "edge": {"fromEntity": reference, "toEntity": reference},
+        "entity": reference,
         "entities": [reference],
         "assets": [reference],
         "data": [],

@@ -109,6 +109,21 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
             {"testCaseReference": _CASE, "testCaseResolutionStatusType": "x"},
         ),
     ),
+    "POST /changes": (
+        "/changes",
+        (
+            {"entity": {"type": "table", "id": "{table}"}},
+            {"entity": {"type": "table", "fullyQualifiedName": "{fqn}"}, "kind": "removal", "date": 1, "why": "x"},
+            {"entity": {"type": "table", "id": "{table}"}, "kind": "x", "column": "nothing"},
+        ),
+    ),
+    "POST /changes/{request}/comments": ("/changes/CR-1/comments", (*DOCUMENTS, {"comment": "x"})),
+    "PUT /changes/{request}/answer": (
+        "/changes/CR-1/answer",
+        (*DOCUMENTS, {"answer": "ready"}, {"answer": "ready", "consumers": ["{table}"]}),
+    ),
+    "PUT /changes/{request}/move": ("/changes/CR-1/move", (*DOCUMENTS, {"date": 1}, {"date": 9_000_000_000_000})),
+    "PUT /changes/{request}/withdraw": ("/changes/CR-1/withdraw", (*NONE, *DOCUMENTS, {"comment": "x"})),
     "PUT /incidents/{incident}/acknowledge": ("/incidents/INC-1/acknowledge", (*NONE, *DOCUMENTS)),
     "PUT /incidents/{incident}/assign": (
         "/incidents/INC-1/assign",
@@ -435,6 +450,8 @@ def world(
     task = create_entity(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=task_details)
     edge = {"fromEntity": {"type": "table", "id": hidden["id"]}, "toEntity": {"type": "table", "id": orders["id"]}}
     assert administrator.put("/lineage", json={"edge": edge}).is_success
+    announced = {"kind": "removal", "date": hidden["updatedAt"] + 86_400_000, "why": SECRET}
+    create_entity(administrator, "/changes", entity={"type": "table", "id": hidden["id"]}, **announced)
     types = administrator.get("/metadata/types/name/table").json()
     restrict(
         administrator,

@@ -143,6 +143,7 @@ COMMANDS = (
         "Dead letters: messages whose retries are used up or that failed for good.",
         is_group=True,
     ),
+    Command("changes", "changes", USE, "Announce changes of assets, and answer announcements.", is_group=True),
     Command("incidents", "incidents", USE, "List, assign and resolve incidents.", is_group=True),
     Command(
         "queue",

@@ -1,7 +1,7 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
-Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``event_calls.py``, ``lake_calls.py``,
-``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
+Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
+``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
-from tocsin.client import alert_calls, calls, event_calls, lake_calls, rdf_calls, retention_calls, search_calls
+from tocsin.client import (
+    alert_calls,
+    calls,
+    change_calls,
+    event_calls,
+    lake_calls,
+    rdf_calls,
+    retention_calls,
+    search_calls,
+)
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
 from tocsin.client.consume.api_source import ApiSource
@@ -123,6 +132,15 @@ class _Operations:
     acknowledge_incident = _operation(calls.acknowledge_incident)
     assign_incident = _operation(calls.assign_incident)
     resolve_incident = _operation(calls.resolve_incident)
+    announce_change = _operation(change_calls.announce_change)
+    list_change_requests = _listing(change_calls.list_change_requests)
+    get_change_request = _operation(change_calls.get_change_request)
+    change_consumers = _listing(change_calls.change_consumers)
+    change_timeline = _listing(change_calls.change_timeline)
+    answer_change = _operation(change_calls.answer_change)
+    comment_on_change = _operation(change_calls.comment_on_change)
+    move_change = _operation(change_calls.move_change)
+    withdraw_change = _operation(change_calls.withdraw_change)
     alert_editors = _operation(alert_calls.alert_editors)
     watching_alerts = _operation(alert_calls.watching_alerts)
     take_over_alert = _operation(alert_calls.take_over_alert)

@@ -67,6 +67,9 @@ LAG = "lag"
 ALERT_INCIDENT = "alertIncident"
 """The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert."""
 
+CHANGE_REQUEST = "changeRequest"
+"""The field of a ``changeRequestUpdated`` event that says what was announced of an asset, moved or withdrawn."""
+
 
 SUITE_SUMMARY = "summary"
 """The field of a ``testSuiteRunCompleted`` event: OpenMetadata's summary of a suite, with the result of each test."""
@@ -119,6 +122,7 @@ class EventType(StrEnum):
     DESTINATION_STOPPED = "destinationStopped"
     ALERT_NARROWED = "alertNarrowed"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
+    CHANGE_REQUEST_UPDATED = "changeRequestUpdated"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
     RETENTION_APPLIED = "retentionApplied"
     LAG_EXCEEDED = "lagExceeded"

@@ -38,6 +38,7 @@ from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.alerts.backtests import Backtests
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.entities.history import History
 from tocsin.store.catalogue.feed.threads import Feed
@@ -162,6 +163,7 @@ class Parts:
     access: AccessParts
     discussion: DiscussionParts
     graph: GraphParts
+    changes: ChangeRequestLog
     reports: ReportParts
     log: EventLog
     consumers: Consumers
@@ -203,6 +205,7 @@ def build_parts(
         access=access,
         discussion=DiscussionParts(Feed(engine), FeedWrites(writes), Activity(engine, page_bytes=page_bytes)),
         graph=GraphParts(Lineage(engine), Impact(engine)),
+        changes=ChangeRequestLog(engine),
         reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
         log=EventLog(engine, page_bytes=page_bytes),
         consumers=Consumers(engine),

@@ -61,6 +61,7 @@ OWN_TYPES = frozenset(
         EventType.DESTINATION_STOPPED,
         EventType.ALERT_NARROWED,
         EventType.ALERT_INCIDENT_UPDATED,
+        EventType.CHANGE_REQUEST_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,
         EventType.RETENTION_APPLIED,
         EventType.LAG_EXCEEDED,

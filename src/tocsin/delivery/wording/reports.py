@@ -16,7 +16,16 @@ from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
-from tocsin.model.change import ALERT_INCIDENT, DESTINATION, LAG, SILENCE, SUITE_SUMMARY, VIOLATION, ChangeEvent
+from tocsin.model.change import (
+    ALERT_INCIDENT,
+    CHANGE_REQUEST,
+    DESTINATION,
+    LAG,
+    SILENCE,
+    SUITE_SUMMARY,
+    VIOLATION,
+    ChangeEvent,
+)
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
@@ -261,6 +270,26 @@ def _alert_incident_line(before: Value, after: Value) -> ChangeLine:
     return ChangeLine(clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT))
 
 
+def _change_request_lines(before: Value, after: Value, _entity: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield what is announced: ``CR-12 email is to be removed on 2026-12-09 10:00 UTC: no longer needed``."""
+    subject, new_value = after.get("column") or "it", after.get("newValue")
+    at_ms = after.get("date")
+    when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
+    announced = {
+        "removal": f"{subject} is to be removed{when}",
+        "type": f"{subject} is to become {new_value}{when}",
+        "rename": f"{subject} is to be renamed to {new_value}{when}",
+        "deprecation": f"{subject} is to be deprecated{when}",
+    }.get(str(after.get("kind")), f"a change is to happen{when}")
+    if after.get("status") == "withdrawn":
+        yield ChangeLine(clean_line(f"{after.get('name')} withdrawn: {announced}", limit=SHOWN_LIMIT))
+        return
+    moved = "moved: " if before else ""
+    instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
+    text = f"{after.get('name')} {moved}{announced}{instead}: {after.get('why')}"
+    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+
+
 def _violation_line(_old: Value, details: Value) -> ChangeLine:
     """Return who was refused what on which asset; of those that were only counted, how many."""
     repeated = details.get("repeated")
@@ -328,6 +357,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     SUITE_SUMMARY: _single_line(_suite_line),
     INCIDENT: _single_line(_incident_line),
     ALERT_INCIDENT: _single_line(_alert_incident_line),
+    CHANGE_REQUEST: _change_request_lines,
     DESTINATION: _destination_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,

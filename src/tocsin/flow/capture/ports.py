@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Protocol
 
 from tocsin.errors import Conflict
+from tocsin.flow.capture.change_request_ports import ChangeRequests
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
 from tocsin.model.entity import Document
 from tocsin.model.ingested import IngestedEvent
@@ -308,6 +309,10 @@ class Transaction(Protocol):
     @property
     def alert_incidents(self) -> AlertIncidents:
         """The incidents of alerts."""
+
+    @property
+    def change_requests(self) -> ChangeRequests:
+        """The change requests."""
 
     @property
     def alert_editors(self) -> AlertEditors:

@@ -50,6 +50,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.TEST_CASE_FAILURE: _TESTS,
     EventType.SLA_VIOLATION: (*_TESTS, *_RUNS),
     EventType.ALERT_INCIDENT_UPDATED: (*_TESTS, *_RUNS),
+    EventType.CHANGE_REQUEST_UPDATED: tuple(ENTITY_TYPES),
     EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
     EventType.RETENTION_APPLIED: ("team",),
     EventType.AUDIT_FINDING: _ALERT,

@@ -71,6 +71,33 @@ def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, s
     return dict(columns_by_asset)
 
 
+def readers_of(walk: Walk, root_id: str, columns: Collection[str]) -> dict[str, bool]:
+    """Return the assets that a walk reached and that read these columns, each with whether column lineage says so.
+
+    What an edge without column lineage leads to may read all columns, and so may all that is made from it. Without
+    ``columns`` all assets that were reached read something, by lineage of assets.
+    """
+    reached_ids = [step.asset["id"] for step in walk.reached]
+    if not columns:
+        return dict.fromkeys(reached_ids, False)
+    certain = used_columns(walk.edges, columns)
+    leaving: dict[str, list[Edge]] = defaultdict(list)
+    for edge in walk.edges:
+        leaving[edge.from_["id"]].append(edge)
+    uncertain: set[str] = set()
+    waiting = [root_id, *certain]
+    while waiting:
+        asset_id = waiting.pop()
+        for edge in leaving[asset_id]:
+            if edge.details.get("columnsLineage") and asset_id not in uncertain:
+                continue  # its columns are known, and so is which of them are read
+            pipeline = edge.details.get("pipeline")
+            new_ids = {edge.to["id"], *([pipeline["id"]] if pipeline else [])} - uncertain
+            uncertain |= new_ids
+            waiting += new_ids
+    return {asset_id: asset_id in certain for asset_id in reached_ids if asset_id in certain or asset_id in uncertain}
+
+
 def counts(reached: Sequence[Reached]) -> Document:
     """Return how many assets a walk reached: in all, by type, by level, and by type and level."""
     by_type: dict[str, Counter[str]] = defaultdict(Counter)

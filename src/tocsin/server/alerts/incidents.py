@@ -23,13 +23,13 @@ from tocsin.model.alert_incident import (
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.permissions import require
+from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import ID, OPEN, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
 
 ROW = ENTITY_TYPES["eventsubscription"]
 NAME: Document = {"type": "string", "examples": ["INC-7"]}
-_SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
 
 
 def asset_of(incident: AlertIncident) -> Document:
@@ -49,7 +49,7 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
     state_ids = _state_ids(incidents, caller)
-    references = _with_names([*map(asset_of, incidents), *watchers, *assignees], caller)
+    references = with_names([*map(asset_of, incidents), *watchers, *assignees], caller)
     return [
         json_of(
             INCIDENT,
@@ -66,7 +66,7 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
 
 def timeline(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
     """Return what happened to an incident, in order: who, when, what."""
-    references = _with_names([one.assignee for one in steps if one.assignee], caller)
+    references = with_names([one.assignee for one in steps if one.assignee], caller)
     return sorted(_moments(incident, steps, references), key=lambda one: one["timestamp"])
 
 
@@ -141,19 +141,6 @@ def _name_json(incident: IncidentName | None) -> Document | None:
 
 def _ending_of(incident: AlertIncident) -> StepKind:
     return StepKind.RESOLVED if incident.recovered_event_id is None else StepKind.RECOVERED
-
-
-def _with_names(references: Sequence[Document], caller: Caller) -> dict[str, Document]:
-    """Return these references with names, those of the deleted as well; without names where they may not be seen."""
-    visible_ids = caller.visibility.sees(references)
-    documents = caller.parts.access.standing.of(
-        {reference["id"] for reference in references if reference["id"] in visible_ids}
-    )
-    return {
-        reference["id"]: reference | {key: document[key] for key in _SHOWN if document.get(key)}
-        for reference in references
-        for document in (documents.get(reference["id"], ("", {}))[1],)
-    }
 
 
 def found_incident(name: str, caller: Caller) -> AlertIncident:

@@ -52,6 +52,7 @@ _DESCRIPTIONS = {
     "query": "Without effect: nothing is shortened.",
     "recursive": "Whether everything below is included.",
     "removeAll": "Whether all personal tokens are revoked.",
+    "request": "Number (`CR-12`) or id of a change request.",
     "resource": "A type of entity, or another resource of policies.",
     "run_id": "Id of a run.",
     "search_after": "The `sort` of the last hit of the page before.",

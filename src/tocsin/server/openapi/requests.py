@@ -5,6 +5,13 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from tocsin.model.alert_incident import REASONS
+from tocsin.model.change_request import (
+    ChangeAnnouncement,
+    ChangeAnswer,
+    ChangeComment,
+    ChangeMove,
+    ChangeWithdrawal,
+)
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
 from tocsin.model.message import OutcomeReason
@@ -53,6 +60,11 @@ MODELS: tuple[type[BaseModel], ...] = (
     LegalHoldRequest,
     ConsumerRequest,
     PositionRequest,
+    ChangeAnnouncement,
+    ChangeAnswer,
+    ChangeComment,
+    ChangeMove,
+    ChangeWithdrawal,
 )
 """Models whose schemas are taken as they are."""
 

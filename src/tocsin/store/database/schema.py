@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from tocsin.errors import Conflict, Unavailable
 from tocsin.store.database import alert_tables as alert_tables
+from tocsin.store.database import change_tables as change_tables
 from tocsin.store.database import entity_tables as entity_tables
 from tocsin.store.database import feed_tables as feed_tables
 from tocsin.store.database import log_tables as log_tables

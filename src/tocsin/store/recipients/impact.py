@@ -21,7 +21,7 @@ from tocsin.store.catalogue.relations.owners import owners_of
 from tocsin.store.catalogue.relations.past import DOWNSTREAM
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import reading
-from tocsin.store.database.tables import change_event, entity, follow, lineage_carrier, past_relation
+from tocsin.store.database.tables import change_event, entity, follow, lineage_carrier, past_relation, person
 from tocsin.store.recipients.directory import SqlDirectory
 
 MOST_ASSETS = 1000
@@ -64,6 +64,13 @@ class Impact:
         users = {owner["id"] for owner in references if owner["type"] == "user"}
         users |= {member.user_id for member in self._directory.members(teams)}
         return {person.id for person in self._directory.people(users) if not (person.is_bot or person.deleted)}
+
+    def followers(self, entity_id: str) -> list[str]:
+        """Return the ids of the people who follow an asset, without bots and who is deleted."""
+        query = select(follow.c.user_id).join(person, person.c.user_id == follow.c.user_id)
+        query = query.where(follow.c.entity_id == entity_id, ~person.c.is_bot, ~person.c.deleted)
+        with reading(self._engine) as connection:
+            return list(connection.execute(query.order_by(follow.c.user_id)).scalars())
 
     def follower_count(self, entity_ids: Collection[str]) -> int:
         """Return how many people follow one of these assets, of which there are at most ``MOST_ASSETS``."""

@@ -23,7 +23,7 @@ from tocsin.delivery.wording.reports import (
     is_report,
     span_text,
 )
-from tocsin.model.change import LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
+from tocsin.model.change import CHANGE_REQUEST, LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
 
 
 def line_of(field: str, old: Any, new: Any) -> ChangeLine:
@@ -42,6 +42,32 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     ]
     hidden = event.model_copy(update={"entity": {"name": "email_not_null"}})
     assert event_text(hidden).headline == "email_not_null: test failed"
+
+
+_REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1_796_810_400_000, "why": "unused"}
+
+
+@pytest.mark.parametrize(
+    ("before", "fields", "text"),
+    [
+        (None, {"column": "email"}, "CR-12 email is to be removed on 2026-12-09 10:00 UTC: unused"),
+        (
+            None,
+            {"kind": "type", "column": "email", "newValue": "INT", "replacement": "customers.email"},
+            "CR-12 email is to become INT on 2026-12-09 10:00 UTC; instead: customers.email: unused",
+        ),
+        (_REQUEST, {"kind": "deprecation"}, "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC: unused"),
+        (
+            _REQUEST,
+            {"status": "withdrawn", "kind": "rename", "column": "email", "newValue": "mail"},
+            "CR-12 withdrawn: email is to be renamed to mail on 2026-12-09 10:00 UTC",
+        ),
+    ],
+)
+def test_a_change_request_says_what_changes_when_and_why(
+    before: dict[str, Any] | None, fields: dict[str, Any], text: str
+) -> None:
+    assert line_of(CHANGE_REQUEST, before, _REQUEST | fields).text == text
 
 
 def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() -> None:

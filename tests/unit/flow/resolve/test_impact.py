@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tocsin.flow.resolve.impact import Reached, counts, used_columns
+from tocsin.flow.resolve.impact import Reached, Walk, counts, readers_of, used_columns
 from tocsin.model.lineage import Edge
 
 
@@ -45,6 +45,33 @@ def test_what_lies_in_a_column_or_around_it_changes_with_it() -> None:
 def test_a_column_may_be_used_for_no_column_and_moved_by_a_pipeline() -> None:
     assert used_columns([edge("a", "b", ("x", None))], {"a.x"}) == {"b": set()}
     assert used_columns([edge("a", "b", ("x", "y"), pipeline="p")], {"a.x"}) == {"b": {"b.y"}, "p": set()}
+
+
+def walk_of(*edges: Edge) -> Walk:
+    reached = {one.to["id"]: Reached(one.to, 1, one.from_, None) for one in edges}
+    pipelines = [one.details["pipeline"] for one in edges if "pipeline" in one.details]
+    return Walk((*reached.values(), *(Reached(one, 1, {}, None) for one in pipelines)), edges, is_cut=False)
+
+
+def test_what_reads_other_columns_is_no_reader_and_what_is_not_known_may_be_one() -> None:
+    walk = walk_of(
+        edge("a", "b", ("x", "y")),
+        edge("a", "c", ("k", "k")),
+        edge("a", "d", pipeline="p"),
+        edge("b", "e", ("z", "z")),
+        edge("c", "f"),
+        edge("d", "g", ("k", "k")),
+    )
+    assert readers_of(walk, "a", {"a.x"}) == {"b": True, "d": False, "g": False, "p": False}
+    assert readers_of(walk, "a", {"a.other"}) == {"d": False, "g": False, "p": False}
+    assert set(readers_of(walk, "a", ())) == {"b", "c", "d", "e", "f", "g", "p"}
+
+
+def test_a_reader_that_is_reached_both_ways_is_certain_and_cycles_end() -> None:
+    walk = walk_of(
+        edge("a", "b", ("x", "y")), edge("a", "c"), edge("c", "b"), edge("b", "c"), edge("b", "d", ("k", "k"))
+    )
+    assert readers_of(walk, "a", {"a.x"}) == {"b": True, "c": False, "d": False}
 
 
 def test_assets_are_counted_by_type_and_level() -> None:

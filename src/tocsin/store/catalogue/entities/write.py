@@ -27,6 +27,8 @@ from tocsin.model.thread import THREAD
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.alerts.editors import SqlAlertEditors
 from tocsin.store.catalogue.alerts.incidents import SqlAlertIncidents
+from tocsin.store.catalogue.changes import requests as change_requests
+from tocsin.store.catalogue.changes.requests import SqlChangeRequests
 from tocsin.store.catalogue.entities import authors, changes
 from tocsin.store.catalogue.entities.changes import EntityChange
 from tocsin.store.catalogue.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
@@ -94,6 +96,7 @@ class SqlTransaction:
     attachments = _RowsOf(SqlAttachments)
     incidents = _RowsOf(SqlIncidents)
     alert_incidents = _RowsOf(SqlAlertIncidents)
+    change_requests = _RowsOf(SqlChangeRequests)
     alert_editors = _RowsOf(SqlAlertEditors)
     lags = _RowsOf(SqlLags)
     suites = _RowsOf(SqlSuites)
@@ -281,6 +284,7 @@ class SqlTransaction:
         self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
         edges.erase(self._connection, entity.id)
         source_links.erase(self._connection, entity.id)
+        change_requests.erase(self._connection, entity.id)
         self._parts[entity.id] = parts_about(self._connection, entity.id)
         erase_about(self._connection, entity.id)
         erase_series(self._connection, entity.id)

@@ -12,6 +12,7 @@ from sqlalchemy import Table
 
 from tocsin.store.database import (
     alert_tables,
+    change_tables,
     entity_tables,
     feed_tables,
     log_tables,
@@ -72,6 +73,8 @@ NAMING = (
     NamingColumns(feed_tables.thread, documents=("document",)),
     NamingColumns(feed_tables.thread_post, documents=("document",)),
     NamingColumns(alert_tables.alert_incident_step, ("user_name",), texts=("comment",)),
+    NamingColumns(change_tables.change_request, ("author_name",), texts=("why", "replacement")),
+    NamingColumns(change_tables.change_request_step, ("user_name",), texts=("comment",)),
     NamingColumns(alert_tables.backtest, documents=("request", "result"), texts=("reason",)),
     NamingColumns(tables.notification, ("recipient",), ("reasons",)),
     NamingColumns(tables.message, ("recipient", "target")),
@@ -95,7 +98,15 @@ REMOVED = (
 """The columns that name whom a row is about: their rows are removed."""
 
 UNTOUCHED = {
-    "name of an asset": ("entity.name", "entity.fqn", "entity_tag.tag_fqn", "past_relation.other_fqn", "series.part"),
+    "name of an asset": (
+        "change_request.column_path",
+        "change_request.new_value",
+        "entity.name",
+        "entity.fqn",
+        "entity_tag.tag_fqn",
+        "past_relation.other_fqn",
+        "series.part",
+    ),
     "removed with the user": (
         "credential.password_hash",
         "issued_token.name",

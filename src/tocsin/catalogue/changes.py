@@ -1,0 +1,222 @@
+"""What people do with change requests: announce, answer, discuss, move, withdraw.
+
+Announcing, moving and withdrawing make an event of the asset, ``changeRequestUpdated``, in the field ``changeRequest``,
+and no version. Answers make none: they name consumers, which not everybody may see who sees the asset.
+Next: ``server/routes/changes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from tocsin.errors import Conflict, Forbidden, NotFound
+from tocsin.flow.capture.write import Record
+from tocsin.flow.track.change_requests import check_date, check_open, move, status_at, withdraw
+from tocsin.model.access import Operation
+from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, EventType, FieldChange
+from tocsin.model.change_request import (
+    AnnouncedChange,
+    ChangeAnnouncement,
+    ChangeAnswer,
+    ChangeConsumer,
+    RequestStep,
+    RequestStepKind,
+)
+from tocsin.model.columns import missing_column, relative_fqns_by_spelling
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written, not_found
+
+MOST_ANNOUNCED = 100
+"""Requests that one person may have announced at a time; administrators have no limit."""
+
+
+def check_announcement(announcement: ChangeAnnouncement, entity_type: str, asset: Document, at_ms: int) -> str | None:
+    """Return the path of the column that is meant, its FQN below that of the asset; None: the asset as a whole.
+
+    Raises
+    ------
+    InvalidInput : the asset has no such column, or the date is not ahead
+    """
+    check_date(announcement.date, at_ms)
+    if announcement.column is None:
+        return None
+    fqn = asset["fullyQualifiedName"]
+    paths = relative_fqns_by_spelling(entity_type, fqn, asset)
+    if announcement.column not in paths:
+        raise missing_column(fqn, announcement.column, paths, field="column")
+    return paths[announcement.column]
+
+
+def announce(
+    record: Record, announcement: ChangeAnnouncement, asset_key: tuple[str, str], consumers: Sequence[ChangeConsumer]
+) -> AnnouncedChange:
+    """Store a request about an asset, by type and id, with its consumers.
+
+    Raises
+    ------
+    NotFound : the asset is gone
+    Forbidden : the actor may not edit the asset, or has announced too many
+    Conflict : the same asset or column has a request already
+    InvalidInput : as ``check_announcement``
+    """
+    asset = _editable(record, *asset_key)
+    if asset is None:
+        raise not_found(asset_key[0], Key.by_id(asset_key[1]))
+    column_path = check_announcement(announcement, asset.entity_type, asset.document, record.at_ms)
+    requests = record.transaction.change_requests
+    if present := requests.find_announced(asset.id, column_path, record.at_ms):
+        raise Conflict(f"{present.name} announces a change of it already; withdraw or move that")
+    if not record.actor.is_admin and requests.announced_count(record.actor.id, record.at_ms) >= MOST_ANNOUNCED:
+        raise Forbidden(f"You have {MOST_ANNOUNCED} change requests announced, the maximum; withdraw one first.")
+    request = requests.announce(
+        AnnouncedChange(
+            id=record.ids.entity(),
+            entity_id=asset.id,
+            entity_type=asset.entity_type,
+            kind=announcement.kind,
+            due_at_ms=announcement.date,
+            why=announcement.why,
+            author_id=record.actor.id,
+            author_name=record.actor.name,
+            announced_at_ms=record.at_ms,
+            updated_at_ms=record.at_ms,
+            column_path=column_path,
+            new_value=announcement.new_value,
+            replacement=announcement.replacement,
+        ),
+        consumers,
+    )
+    _note(record, asset, None, request)
+    return request
+
+
+def move_request(
+    record: Record, request_id: str, due_at_ms: int, *, comment: str | None, consumers: Sequence[ChangeConsumer]
+) -> None:
+    """Move a request to a later date, and add the consumers that are new.
+
+    Raises
+    ------
+    NotFound : there is no such request
+    Forbidden : the actor may not edit the asset, or, of one that is deleted for good, has not announced the change
+    Conflict, InvalidInput : as ``flow/track/change_requests.move``
+    """
+    before, after = _take_step(record, request_id, lambda request: move(request, due_at_ms, record.at_ms))
+    record.transaction.change_requests.add_consumers(request_id, consumers)
+    if (before, comment) != (after, None):
+        _add_step(record, request_id, RequestStepKind.MOVED, comment=comment, until_ms=due_at_ms)
+
+
+def withdraw_request(record: Record, request_id: str, comment: str | None) -> None:
+    """Withdraw a request. Raises as ``move_request``."""
+    _take_step(record, request_id, lambda request: withdraw(request, record.at_ms))
+    _add_step(record, request_id, RequestStepKind.WITHDRAWN, comment=comment)
+
+
+def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consumer_ids: Collection[str]) -> None:
+    """Take an answer for some consumers of a request, in the place of their former ones.
+
+    Raises
+    ------
+    NotFound : there is no such request, or one of these is no consumer of it
+    Conflict : it takes no answers
+    """
+    request = _hold_request(record, request_id)
+    check_open(request, record.at_ms)
+    requests = record.transaction.change_requests
+    consumers = {one.id: one for one in requests.consumers(request_id)}
+    for consumer_id in consumer_ids:
+        if consumer_id not in consumers:
+            raise NotFound(f"{request.name} has no consumer {consumer_id}")
+    requests.add_steps(
+        [
+            RequestStep(
+                id=record.ids.entity(),
+                request_id=request_id,
+                kind=RequestStepKind.ANSWERED,
+                at_ms=record.at_ms,
+                user_id=record.actor.id,
+                user_name=record.actor.name,
+                comment=answer.comment,
+                until_ms=answer.until,
+                consumer_id=consumer_id,
+                consumer_type=consumers[consumer_id].type,
+                verdict=answer.answer,
+            )
+            for consumer_id in consumer_ids
+        ]
+    )
+
+
+def comment_on_request(record: Record, request_id: str, comment: str) -> None:
+    """Add a contribution to the discussion of a request; ``NotFound`` if there is none."""
+    _hold_request(record, request_id)
+    _add_step(record, request_id, RequestStepKind.COMMENTED, comment=comment)
+
+
+def _take_step(
+    record: Record, request_id: str, change: Callable[[AnnouncedChange], AnnouncedChange]
+) -> tuple[AnnouncedChange, AnnouncedChange]:
+    """Store what a change makes of a request, with an event if the asset is there; return it before and after."""
+    before = _hold_request(record, request_id)
+    asset = _editable(record, before.entity_type, before.entity_id)
+    if asset is None and not record.actor.is_admin and record.actor.id != before.author_id:
+        raise Forbidden(f"The asset of {before.name} is deleted: only {before.author_name} may change the request.")
+    after = change(before)
+    record.transaction.change_requests.put(after)
+    if asset is not None and (before.due_at_ms, before.withdrawn_at_ms) != (after.due_at_ms, after.withdrawn_at_ms):
+        _note(record, asset, before, after)
+    return before, after
+
+
+def _hold_request(record: Record, request_id: str) -> AnnouncedChange:
+    request = record.transaction.change_requests.hold(request_id)
+    if request is None:
+        raise NotFound(f"change request {request_id} not found")
+    return request
+
+
+def _editable(record: Record, entity_type: str, entity_id: str) -> Stored | None:
+    """Return the asset, refused to who may not edit it; None if it is deleted for good."""
+    asset = record.transaction.find(entity_type, Key.by_id(entity_id))
+    if asset is not None:
+        record.permit.check(entity_type, (Operation.EDIT_ALL,), asset.document)
+    return asset
+
+
+def _add_step(
+    record: Record, request_id: str, kind: RequestStepKind, *, comment: str | None, until_ms: int | None = None
+) -> None:
+    step = RequestStep(
+        id=record.ids.entity(),
+        request_id=request_id,
+        kind=kind,
+        at_ms=record.at_ms,
+        user_id=record.actor.id,
+        user_name=record.actor.name,
+        comment=comment,
+        until_ms=until_ms,
+    )
+    record.transaction.change_requests.add_steps([step])
+
+
+def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> Written:
+    """Add the event of the asset that says what was announced, moved or withdrawn."""
+    old_value = None if before is None else _event_value(before, record.at_ms)
+    change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=_event_value(after, record.at_ms))
+    description = ChangeDescription().with_changes(change)
+    return record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED)
+
+
+def _event_value(request: AnnouncedChange, at_ms: int) -> Document:
+    """Return a request as the event shows it."""
+    optional = {"column": request.column_path, "newValue": request.new_value, "replacement": request.replacement}
+    return {
+        "id": request.id,
+        "name": request.name,
+        "kind": request.kind.value,
+        "status": status_at(request, at_ms).value,
+        "date": request.due_at_ms,
+        "why": request.why,
+        **{key: value for key, value in optional.items() if value is not None},
+    }

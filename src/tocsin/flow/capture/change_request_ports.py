@@ -1,0 +1,36 @@
+"""Port of change requests, as a write transaction offers it. Next: ``store/catalogue/changes/requests.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tocsin.model.change_request import AnnouncedChange, ChangeConsumer, RequestStep
+
+
+class ChangeRequests(Protocol):
+    """Reads and writes change requests."""
+
+    def hold(self, request_id: str) -> AnnouncedChange | None:
+        """Return a request and hold it; None if there is none."""
+
+    def find_announced(self, entity_id: str, column_path: str | None, at_ms: int) -> AnnouncedChange | None:
+        """Return the request about an asset, or a column of it, that is announced at a time; None if there is none."""
+
+    def announced_count(self, author_id: str, at_ms: int) -> int:
+        """Return how many requests of a person are announced at a time."""
+
+    def announce(self, request: AnnouncedChange, consumers: Sequence[ChangeConsumer]) -> AnnouncedChange:
+        """Add a request with its consumers, and return it with its number."""
+
+    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer]) -> None:
+        """Add those of these consumers that a request has not; the others keep their answers."""
+
+    def put(self, after: AnnouncedChange) -> None:
+        """Replace the state of a request."""
+
+    def add_steps(self, steps: Sequence[RequestStep]) -> None:
+        """Add what a person did; an answer becomes the present one of its consumer."""
+
+    def consumers(self, request_id: str) -> list[ChangeConsumer]:
+        """Return the consumers of a request."""

@@ -1,0 +1,79 @@
+"""State machine of change requests: what may be done to one at a given time, and what comes of it.
+
+A request is ``announced`` until its date, then ``due``, unless it is withdrawn. Its date only moves later: consumers
+have answered for the time they were told. Next: ``catalogue/changes.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.model.change_request import AnnouncedChange, RequestStatus
+
+LONGEST_NOTICE_MS = 3 * 366 * 86_400_000
+"""How far ahead a change may be announced."""
+
+
+def status_at(request: AnnouncedChange, at_ms: int) -> RequestStatus:
+    """Return how far a request is at a time."""
+    if request.withdrawn_at_ms is not None:
+        return RequestStatus.WITHDRAWN
+    return RequestStatus.ANNOUNCED if at_ms < request.due_at_ms else RequestStatus.DUE
+
+
+def check_date(due_at_ms: int, at_ms: int) -> None:
+    """Refuse a date that is not ahead, or too far.
+
+    Raises
+    ------
+    InvalidInput : it is not after ``at_ms``, or more than three years after it
+    """
+    if not at_ms < due_at_ms <= at_ms + LONGEST_NOTICE_MS:
+        raise InvalidInput("must be in the future, at most three years", field="date")
+
+
+def check_open(request: AnnouncedChange, at_ms: int) -> None:
+    """Refuse an answer to a request that takes none.
+
+    Raises
+    ------
+    Conflict : its date has come, or it is withdrawn
+    """
+    status = status_at(request, at_ms)
+    if status is not RequestStatus.ANNOUNCED:
+        raise Conflict(f"{request.name} is {status.value}: answers are final")
+
+
+def move(request: AnnouncedChange, due_at_ms: int, at_ms: int) -> AnnouncedChange:
+    """Return a request with a later date; one that is due is announced again.
+
+    Raises
+    ------
+    Conflict : it is withdrawn
+    InvalidInput : the date is not later than before, not ahead, or too far
+    """
+    _check_not_withdrawn(request)
+    check_date(due_at_ms, at_ms)
+    if due_at_ms < request.due_at_ms:
+        raise InvalidInput(
+            f"must be later than that of {request.name}: consumers have answered for it; withdraw it and announce anew",
+            field="date",
+        )
+    return replace(request, due_at_ms=due_at_ms, updated_at_ms=at_ms)
+
+
+def withdraw(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
+    """Return a request that no longer announces anything.
+
+    Raises
+    ------
+    Conflict : it is withdrawn already
+    """
+    _check_not_withdrawn(request)
+    return replace(request, withdrawn_at_ms=at_ms, updated_at_ms=at_ms)
+
+
+def _check_not_withdrawn(request: AnnouncedChange) -> None:
+    if request.withdrawn_at_ms is not None:
+        raise Conflict(f"{request.name} is withdrawn")

@@ -1,0 +1,214 @@
+"""Change requests: a change of an asset or column, announced before it happens, and what its consumers answer.
+
+Next: ``flow/track/change_requests.py`` for what may be done when, ``store/catalogue/changes/requests.py`` for the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from tocsin.clock import LATEST_MS
+from tocsin.model.entity import Document, WireModel
+
+LONGEST_TEXT = 4_000
+"""Characters of a reason, a comment."""
+
+LONGEST_NAME = 1_000
+"""Characters of the name of a column, of a new name or type, of a replacement."""
+
+MOST_CONSUMERS = 10_000
+"""Consumers of one request; what lies further downstream is left out."""
+
+MOST_NAMED = 1_000
+"""Consumers that one answer may name."""
+
+_NAME = re.compile(r"CR-([1-9]\d{0,17})", re.ASCII | re.IGNORECASE)
+
+
+class ChangeKind(StrEnum):
+    """What is announced."""
+
+    REMOVAL = "removal"
+    TYPE = "type"
+    RENAME = "rename"
+    DEPRECATION = "deprecation"
+
+
+class RequestStatus(StrEnum):
+    """How far a request is, by its row and the time."""
+
+    ANNOUNCED = "announced"
+    DUE = "due"
+    """Its date has come: answers are final."""
+    WITHDRAWN = "withdrawn"
+
+
+class ConsumerVerdict(StrEnum):
+    """What a consumer answers."""
+
+    READY = "ready"
+    NOT_AFFECTED = "notAffected"
+    NEEDS_TIME = "needsTime"
+    OBJECTS = "objects"
+
+
+class Basis(StrEnum):
+    """Why something is a consumer."""
+
+    COLUMN = "column"
+    """By column lineage."""
+    ASSET = "asset"
+    """By lineage that names no columns, or of an asset as a whole."""
+    FOLLOW = "follow"
+    """A person follows the asset."""
+
+
+class RequestStepKind(StrEnum):
+    """What people do to a request after it was announced."""
+
+    ANSWERED = "answered"
+    COMMENTED = "commented"
+    MOVED = "moved"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class AnnouncedChange:
+    """A request: what of which asset changes, when and why, and who announced it. Times are epoch milliseconds.
+
+    Attributes
+    ----------
+    number : 0 until it is stored
+    column_path : FQN of the column below that of the asset; None: the asset as a whole
+    new_value : the new type or the new name
+    replacement : what to use in its place, as text
+    """
+
+    id: str
+    entity_id: str
+    entity_type: str
+    kind: ChangeKind
+    due_at_ms: int
+    why: str
+    author_id: str
+    author_name: str
+    announced_at_ms: int
+    updated_at_ms: int
+    number: int = 0
+    column_path: str | None = None
+    new_value: str | None = None
+    replacement: str | None = None
+    withdrawn_at_ms: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what people call it: ``CR-12``."""
+        return f"CR-{self.number}"
+
+    @property
+    def subject(self) -> Document:
+        """Return a reference to its asset, by id and type."""
+        return {"id": self.entity_id, "type": self.entity_type}
+
+
+@dataclass(frozen=True)
+class RequestStep:
+    """Something that a person did to a request, and of an answer: for which consumer, and what it says.
+
+    ``until_ms`` is the new date of a request that was moved, or until when a consumer needs time.
+    """
+
+    id: str
+    request_id: str
+    kind: RequestStepKind
+    at_ms: int
+    user_id: str
+    user_name: str
+    comment: str | None = None
+    until_ms: int | None = None
+    consumer_id: str | None = None
+    consumer_type: str | None = None
+    verdict: ConsumerVerdict | None = None
+
+
+@dataclass(frozen=True)
+class ChangeConsumer:
+    """An asset that reads what changes, ``level`` steps below it, or a person who follows it (level 0)."""
+
+    id: str
+    type: str
+    level: int
+    basis: Basis
+
+    @property
+    def reference(self) -> Document:
+        """Return a reference to it, by id and type."""
+        return {"id": self.id, "type": self.type}
+
+
+class ChangeAnnouncement(WireModel):
+    """What a new request announces: ``date`` is when the change happens, epoch milliseconds."""
+
+    entity: Document
+    kind: ChangeKind
+    column: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
+    new_value: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
+    date: int = Field(ge=0, le=LATEST_MS, strict=True)
+    why: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+    replacement: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind is ChangeKind.TYPE and self.column is None:
+            raise ValueError("a new type needs a column")
+        if (self.kind in (ChangeKind.TYPE, ChangeKind.RENAME)) != (self.new_value is not None):
+            raise ValueError("newValue is the new type or name: kinds type and rename need it, others have none")
+        return self
+
+
+class ChangeAnswer(WireModel):
+    """An answer for some consumers, by their ids; without them, for all that the sender answers for."""
+
+    answer: ConsumerVerdict
+    consumers: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_NAMED)
+    until: int | None = Field(default=None, ge=0, le=LATEST_MS, strict=True)
+    comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.answer is ConsumerVerdict.NEEDS_TIME) != (self.until is not None):
+            raise ValueError("until is for needsTime, which needs it")
+        if self.answer is ConsumerVerdict.OBJECTS and self.comment is None:
+            raise ValueError("objects needs a comment: because of what")
+        return self
+
+
+class ChangeMove(WireModel):
+    """A later date of a request, and why."""
+
+    date: int = Field(ge=0, le=LATEST_MS, strict=True)
+    comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+
+
+class ChangeWithdrawal(WireModel):
+    """Why a request is withdrawn."""
+
+    comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+
+
+class ChangeComment(WireModel):
+    """A contribution to the discussion of a request."""
+
+    comment: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+
+
+def number_in(name: str) -> int | None:
+    """Return the number in a name such as ``CR-12``; None if it is no such name."""
+    name_match = _NAME.fullmatch(name)
+    return int(name_match[1]) if name_match else None

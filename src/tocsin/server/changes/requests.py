@@ -1,0 +1,132 @@
+"""Change requests: who sees one, and JSON with the names that the caller may see.
+
+Next: ``server/routes/changes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tocsin.errors import NotFound
+from tocsin.flow.track.change_requests import status_at
+from tocsin.model.change_request import (
+    AnnouncedChange,
+    ChangeKind,
+    ConsumerVerdict,
+    RequestStatus,
+    RequestStep,
+    RequestStepKind,
+)
+from tocsin.model.entity import Document
+from tocsin.server.access.references import with_names
+from tocsin.server.changes.consumers import EXTENT_SCHEMA
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
+from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, either, exact_object, nullable
+from tocsin.server.request import Caller
+
+VerdictCounts = Mapping[ConsumerVerdict | None, int]
+
+
+class ShownRequest(NamedTuple):
+    """A request, its asset with the names that may be seen, how it is now, and how many answered what."""
+
+    request: AnnouncedChange
+    entity: Document
+    status: RequestStatus
+    counts: VerdictCounts
+
+
+REQUEST: Shape[ShownRequest] = {
+    "id": (ID, lambda shown: shown.request.id),
+    "name": ({"type": "string", "examples": ["CR-12"]}, lambda shown: shown.request.name),
+    "status": (either(*RequestStatus), lambda shown: shown.status.value),
+    "kind": (either(*ChangeKind), lambda shown: shown.request.kind.value),
+    "entity": (OPEN, lambda shown: shown.entity),
+    "column": (nullable(TEXT), lambda shown: shown.request.column_path),
+    "newValue": (nullable(TEXT), lambda shown: shown.request.new_value),
+    "date": (TIME, lambda shown: shown.request.due_at_ms),
+    "why": (TEXT, lambda shown: shown.request.why),
+    "replacement": (nullable(TEXT), lambda shown: shown.request.replacement),
+    "author": (
+        OPEN,
+        lambda shown: {"id": shown.request.author_id, "type": "user", "name": shown.request.author_name},
+    ),
+    "announcedAt": (TIME, lambda shown: shown.request.announced_at_ms),
+    "withdrawnAt": (nullable(TIME), lambda shown: shown.request.withdrawn_at_ms),
+    "updatedAt": (TIME, lambda shown: shown.request.updated_at_ms),
+    "answers": (
+        exact_object(dict.fromkeys(("total", "open", *(one.value for one in ConsumerVerdict)), COUNT)),
+        lambda shown: {
+            "total": sum(shown.counts.values()),
+            "open": shown.counts.get(None, 0),
+            **{verdict.value: shown.counts.get(verdict, 0) for verdict in ConsumerVerdict},
+        },
+    ),
+}
+"""A change request."""
+
+REQUEST_SCHEMA = schema_of(REQUEST)
+_PROPERTIES: Document = REQUEST_SCHEMA["properties"]
+DETAILED_SCHEMA = exact_object({**_PROPERTIES, "consumers": EXTENT_SCHEMA})
+
+STEP_SCHEMA = exact_object(
+    {"kind": either(*RequestStepKind), "timestamp": TIME},
+    {"user": OPEN, "entity": OPEN, "answer": either(*ConsumerVerdict), "until": TIME, "comment": TEXT},
+)
+
+
+def requests_json(requests: Sequence[AnnouncedChange], caller: Caller) -> list[Document]:
+    """Return requests for an answer."""
+    counts = caller.parts.changes.verdicts([one.id for one in requests])
+    return [request_json(one, counts[one.id], caller) for one in requests]
+
+
+def request_json(request: AnnouncedChange, counts: VerdictCounts, caller: Caller) -> Document:
+    """Return a request for an answer, with how many answered what."""
+    entity = with_names([request.subject], caller)[request.entity_id]
+    status = status_at(request, caller.parts.clock.now_ms())
+    return json_of(REQUEST, ShownRequest(request, entity, status, counts))
+
+
+def timeline_json(steps: Sequence[RequestStep], caller: Caller) -> list[Document]:
+    """Return what people did to a request, in order; of an answer for what the caller may not see, only its kind."""
+    consumers = {
+        step.consumer_id: {"id": step.consumer_id, "type": step.consumer_type} for step in steps if step.consumer_id
+    }
+    references = with_names(list(consumers.values()), caller)
+    visible_ids = caller.visibility.sees(consumers.values())
+    return [_step_json(one, references, is_visible=one.consumer_id in {None, *visible_ids}) for one in steps]
+
+
+def _step_json(step: RequestStep, references: Mapping[str, Document], *, is_visible: bool) -> Document:
+    document: Document = {"kind": step.kind.value, "timestamp": step.at_ms}
+    if not is_visible:
+        return document
+    details = {
+        "user": {"id": step.user_id, "type": "user", "name": step.user_name},
+        "entity": references[step.consumer_id] if step.consumer_id else None,
+        "answer": step.verdict and step.verdict.value,
+        "until": step.until_ms,
+        "comment": step.comment,
+    }
+    return document | {key: value for key, value in details.items() if value is not None}
+
+
+def found_request(name: str, caller: Caller) -> AnnouncedChange:
+    """Return a request whose asset the caller may see; to others it does not exist.
+
+    Raises
+    ------
+    NotFound : there is none that the caller may see
+    """
+    request = caller.parts.changes.find(name)
+    if request is None or requests_shown(caller, [request]) == [None]:
+        raise NotFound(f"change request {name} not found")
+    return request
+
+
+def requests_shown(caller: Caller, requests: Sequence[AnnouncedChange]) -> list[AnnouncedChange | None]:
+    """Return each of these requests whose asset the caller may see; None in the place of the others."""
+    visible_ids = caller.visibility.sees(one.subject for one in requests)
+    return [one if one.entity_id in visible_ids else None for one in requests]

@@ -1,0 +1,223 @@
+"""Change requests in the store: announced, answered and changed in the transaction of a write, and read.
+
+Numbers have no gaps: writers that announce take turns. Next: ``catalogue/changes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, tuple_, update
+
+from tocsin.chunks import chunks_of
+from tocsin.model.change_request import (
+    AnnouncedChange,
+    Basis,
+    ChangeConsumer,
+    ChangeKind,
+    ConsumerVerdict,
+    RequestStatus,
+    RequestStep,
+    RequestStepKind,
+    number_in,
+)
+from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
+from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.page_bytes import BoundedList
+
+_ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
+_TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
+_ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
+
+
+class ConsumerAnswer(NamedTuple):
+    """A consumer of a request, and the step that is its present answer; None while it is open."""
+
+    consumer: ChangeConsumer
+    answer: RequestStep | None
+
+
+class SqlChangeRequests:
+    """Change requests on the connection of a transaction (``flow/capture/change_request_ports.py``)."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def hold(self, request_id: str) -> AnnouncedChange | None:
+        """Return a request and hold it; None if there is none."""
+        query = select(change_request).where(_ROW.id == request_id).with_for_update()
+        row = self._connection.execute(query).one_or_none()
+        return None if row is None else request_of(row)
+
+    def find_announced(self, entity_id: str, column_path: str | None, at_ms: int) -> AnnouncedChange | None:
+        """Return the request about an asset, or a column of it, that is announced at a time; None if there is none."""
+        is_same = _ROW.column_path.is_(None) if column_path is None else _ROW.column_path == column_path
+        query = select(change_request).where(_ROW.entity_id == entity_id, is_same)
+        query = query.where(_ROW.withdrawn_at_ms.is_(None), _ROW.due_at_ms > at_ms)
+        row = self._connection.execute(query.limit(1)).one_or_none()
+        return None if row is None else request_of(row)
+
+    def announced_count(self, author_id: str, at_ms: int) -> int:
+        """Return how many requests of a person are announced at a time."""
+        query = select(func.count()).where(_ROW.author_id == author_id)
+        query = query.where(_ROW.withdrawn_at_ms.is_(None), _ROW.due_at_ms > at_ms)
+        return int(self._connection.execute(query).scalar_one())
+
+    def announce(self, request: AnnouncedChange, consumers: Sequence[ChangeConsumer]) -> AnnouncedChange:
+        """Add a request with its consumers, and return it with its number."""
+        if not is_sqlite(self._connection):  # SQLite has one writer
+            self._connection.execute(_TURN)
+        last = self._connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
+        numbered = replace(request, number=int(last) + 1)
+        self._connection.execute(insert(change_request), {**vars(numbered), "kind": numbered.kind.value})
+        self.add_consumers(numbered.id, consumers)
+        return numbered
+
+    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer]) -> None:
+        """Add those of these consumers that a request has not; the others keep their answers."""
+        query = select(_CONSUMER.consumer_id).where(_CONSUMER.request_id == request_id)
+        known_ids = set(self._connection.execute(query).scalars())
+        new_rows = [_consumer_row(request_id, one) for one in consumers if one.id not in known_ids]
+        for chunk in chunks_of(new_rows):
+            self._connection.execute(insert(change_request_consumer), chunk)
+
+    def put(self, after: AnnouncedChange) -> None:
+        """Replace the state of a request."""
+        values = {name: getattr(after, name) for name in ("due_at_ms", "withdrawn_at_ms", "updated_at_ms")}
+        self._connection.execute(update(change_request).where(_ROW.id == after.id).values(values))
+
+    def add_steps(self, steps: Sequence[RequestStep]) -> None:
+        """Add what a person did; an answer becomes the present one of its consumer."""
+        for chunk in chunks_of(steps):
+            self._connection.execute(insert(change_request_step), [_step_row(one) for one in chunk])
+        for step in steps:
+            if step.consumer_id is not None:
+                is_it = (_CONSUMER.request_id == step.request_id, _CONSUMER.consumer_id == step.consumer_id)
+                self._connection.execute(update(change_request_consumer).where(*is_it).values(step_id=step.id))
+
+    def consumers(self, request_id: str) -> list[ChangeConsumer]:
+        """Return the consumers of a request."""
+        query = select(change_request_consumer).where(_CONSUMER.request_id == request_id)
+        return [_consumer_of(row) for row in self._connection.execute(query)]
+
+
+def erase(connection: Connection, entity_id: str) -> None:
+    """Remove an asset or a person who is about to go from the consumers of all requests."""
+    connection.execute(delete(change_request_consumer).where(_CONSUMER.consumer_id == entity_id))
+
+
+@dataclass(frozen=True)
+class RequestFilter:
+    """Filters of requests; None is no filter. ``status`` is that at the time ``at_ms``."""
+
+    at_ms: int
+    status: RequestStatus | None = None
+    entity_id: str | None = None
+    author_id: str | None = None
+
+
+class ChangeRequestLog:
+    """The change requests of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def find(self, name: str) -> AnnouncedChange | None:
+        """Return the request with that number (``CR-12``) or id."""
+        number = number_in(name)
+        condition = _ROW.id == name if number is None else _ROW.number == number
+        row = fetch_first(self._engine, select(change_request).where(condition))
+        return None if row is None else request_of(row)
+
+    def page(self, criteria: RequestFilter, *, limit: int, before: int | None = None) -> BoundedList[AnnouncedChange]:
+        """Return at most ``limit`` requests, newest first, with numbers below ``before``."""
+        query = select(change_request)
+        for column, value in ((_ROW.entity_id, criteria.entity_id), (_ROW.author_id, criteria.author_id)):
+            query = query if value is None else query.where(column == value)
+        if criteria.status is RequestStatus.WITHDRAWN:
+            query = query.where(_ROW.withdrawn_at_ms.is_not(None))
+        elif criteria.status is not None:
+            is_due = _ROW.due_at_ms <= criteria.at_ms
+            is_asked = is_due if criteria.status is RequestStatus.DUE else ~is_due
+            query = query.where(_ROW.withdrawn_at_ms.is_(None), is_asked)
+        if before is not None:
+            query = query.where(_ROW.number < before)
+        requests = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
+        return BoundedList(map(request_of, requests))
+
+    def verdicts(self, request_ids: Collection[str]) -> dict[str, dict[ConsumerVerdict | None, int]]:
+        """Return, by request, how many consumers answered what; None counts those that have not."""
+        query = select(_CONSUMER.request_id, _STEP.verdict, func.count()).select_from(_ANSWERED)
+        query = query.group_by(_CONSUMER.request_id, _STEP.verdict)
+        counts: dict[str, dict[ConsumerVerdict | None, int]] = {one: {} for one in request_ids}
+        with reading(self._engine) as connection:
+            for request_id, verdict, count in rows_by_key(connection, query, _CONSUMER.request_id, request_ids):
+                counts[request_id][verdict and ConsumerVerdict(verdict)] = count
+        return counts
+
+    def consumers(
+        self, request_id: str, *, limit: int | None = None, after: tuple[int, str] | None = None
+    ) -> BoundedList[ConsumerAnswer]:
+        """Return consumers of a request with their answers, nearest first, after a level and an id."""
+        steps = (column.label(f"step_{name}") for name, column in _STEP.items() if name != "id")
+        query = select(change_request_consumer, *steps).select_from(_ANSWERED)
+        query = query.where(_CONSUMER.request_id == request_id)
+        if after is not None:
+            query = query.where(tuple_(_CONSUMER.level, _CONSUMER.consumer_id) > after)
+        query = query.order_by(_CONSUMER.level, _CONSUMER.consumer_id).limit(limit)
+        return BoundedList(map(_answer_of, fetch_rows(self._engine, query)))
+
+    def steps(self, request_id: str, *, limit: int, after: tuple[int, str] | None = None) -> list[RequestStep]:
+        """Return what people did to a request, in order, after a time and an id."""
+        query = select(change_request_step).where(_STEP.request_id == request_id)
+        if after is not None:
+            query = query.where(tuple_(_STEP.at_ms, _STEP.id) > after)
+        return [step_of(row) for row in fetch_rows(self._engine, query.order_by(_STEP.at_ms, _STEP.id).limit(limit))]
+
+
+def request_of(row: Row[Any]) -> AnnouncedChange:  # Any: SQLAlchemy's tuple of columns
+    """Return the request in a row."""
+    values = {name: getattr(row, name) for name in AnnouncedChange.__dataclass_fields__}
+    return AnnouncedChange(**{**values, "kind": ChangeKind(row.kind)})
+
+
+def step_of(row: Row[Any]) -> RequestStep:  # Any: as above
+    """Return the step in a row."""
+    return _step({name: getattr(row, name) for name in RequestStep.__dataclass_fields__})
+
+
+def _step(values: dict[str, Any]) -> RequestStep:  # Any: as above
+    verdict = values["verdict"]
+    return RequestStep(
+        **{
+            **values,
+            "kind": RequestStepKind(values["kind"]),
+            "verdict": None if verdict is None else ConsumerVerdict(verdict),
+        }
+    )
+
+
+def _answer_of(row: Row[Any]) -> ConsumerAnswer:  # Any: as above
+    step_values = {name: getattr(row, f"step_{name}") for name in RequestStep.__dataclass_fields__}
+    return ConsumerAnswer(_consumer_of(row), None if row.step_id is None else _step(step_values))
+
+
+def _consumer_of(row: Row[Any]) -> ChangeConsumer:  # Any: as above
+    return ChangeConsumer(row.consumer_id, row.consumer_type, row.level, Basis(row.basis))
+
+
+def _consumer_row(request_id: str, consumer: ChangeConsumer) -> dict[str, object]:
+    return {
+        "request_id": request_id,
+        "consumer_id": consumer.id,
+        "consumer_type": consumer.type,
+        "level": consumer.level,
+        "basis": consumer.basis.value,
+    }
+
+
+def _step_row(step: RequestStep) -> dict[str, object]:
+    return {**vars(step), "kind": step.kind.value, "verdict": step.verdict and step.verdict.value}

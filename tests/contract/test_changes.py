@@ -1,0 +1,231 @@
+"""Tests of change requests by HTTP: announced, answered, discussed, moved, withdrawn, and who may."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_explain import Person, person
+from tests.contract.test_impact import feed
+from tests.serving import Json, table
+
+__all__ = ["person"]  # a fixture
+
+_DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def world(administrator: httpx.Client, orders: Json, person: Person) -> dict[str, Json]:
+    """orders.email -> clean.email -> sales (whole); orders.id -> counts.id; ann owns clean, a team of bob's sales."""
+    ann_id, ann = person("ann")
+    bob_id, bob = person("bob")
+    team = create_entity(administrator, "/teams", name="analysts", teamType="Group", users=[bob_id])
+    clean = table(administrator, "clean", owners=[{"type": "user", "id": ann_id}])
+    sales = table(administrator, "sales", owners=[{"type": "team", "id": team["id"]}])
+    counts = table(administrator, "counts")
+    feed(administrator, orders, clean, "email")
+    feed(administrator, orders, counts, "id")
+    feed(administrator, clean, sales)
+    entities = {"orders": orders, "clean": clean, "sales": sales, "counts": counts}
+    return {**entities, "bob": bob_id, "as_ann": ann, "as_bob": bob}
+
+
+def announcement(orders: Json, **fields: Json) -> Json:
+    request = {
+        "entity": {"type": "table", "id": orders["id"]},
+        "kind": "removal",
+        "column": "email",
+        "date": orders["updatedAt"] + 7 * _DAY_MS,
+        "why": "the address belongs to the customer",
+    }
+    return {**request, **fields}
+
+
+def announce(client: httpx.Client, orders: Json, **fields: Json) -> Json:
+    answer = client.post("/changes", json=announcement(orders, **fields))
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def consumers(client: httpx.Client, name: str = "CR-1", **query: Json) -> dict[str, Json]:
+    entries = client.get(f"/changes/{name}/consumers", params=query).json()["data"]
+    return {one["entity"]["name"]: one for one in entries}
+
+
+def test_a_removal_finds_who_reads_the_column_and_who_answers(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    zoe_id, _ = person("zoe")
+    followed = administrator.put(f"/tables/{world['orders']['id']}/followers/{zoe_id}")
+    assert followed.is_success
+    dry = administrator.post("/changes?dryRun=true", json=announcement(world["orders"])).json()
+    assert [one["entity"]["name"] for one in dry["firstConsumers"]] == ["clean", "sales", "zoe"]
+    assert administrator.get("/changes").json()["data"] == []
+    request = announce(administrator, world["orders"], replacement="customers.email")
+    assert (request["name"], request["status"], request["column"]) == ("CR-1", "announced", "email")
+    assert request["answers"] | request["consumers"] == {
+        **{"total": 3, "open": 3, "ready": 0, "notAffected": 0, "needsTime": 0, "objects": 0},
+        **{"hidden": 0, "nobody": 0, "yours": 0, "yoursOpen": 0},
+    }
+    answers = consumers(administrator)
+    assert [(name, one["level"], one["basis"], one["answeredBy"][0]["name"]) for name, one in answers.items()] == [
+        ("zoe", 0, "follow", "zoe"),
+        ("clean", 1, "column", "ann"),
+        ("sales", 2, "asset", "analysts"),
+    ]
+    (event,) = administrator.get("/events?eventType=changeRequestUpdated&format=tocsin").json()["data"]
+    (change,) = event["changeDescription"]["fieldsAdded"]
+    assert (event["entityId"], change["newValue"]["name"]) == (world["orders"]["id"], "CR-1")
+    second = announce(administrator, world["counts"], column=None)
+    assert (second["name"], second["answers"]["total"]) == ("CR-2", 0)
+
+
+def test_owners_and_members_of_teams_answer_and_change_their_answers(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    ann, bob = world["as_ann"], world["as_bob"]
+    announce(administrator, world["orders"])
+    extent = ann.get("/changes/CR-1").json()["consumers"]
+    assert (extent["yours"], extent["yoursOpen"]) == (1, 1)
+    until = world["orders"]["updatedAt"] + 9 * _DAY_MS
+    answered = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": until}).json()
+    assert (answered["answers"]["needsTime"], answered["consumers"]["yoursOpen"]) == (1, 0)
+    assert ann.put("/changes/CR-1/answer", json={"answer": "ready"}).is_success
+    again = ann.put(
+        "/changes/cr-1/answer",
+        json={"answer": "objects", "comment": "still in use", "consumers": [world["clean"]["id"]]},
+    )
+    assert again.json()["answers"] == {
+        **{"total": 2, "open": 0, "ready": 0, "notAffected": 0, "needsTime": 1, "objects": 1},
+    }
+    answer = consumers(administrator)["clean"]["answer"]
+    assert (answer["answer"], answer["comment"], answer["user"]["name"]) == ("objects", "still in use", "ann")
+    refused = ann.put("/changes/CR-1/answer", json={"answer": "ready", "consumers": [world["sales"]["id"]]})
+    assert refused.status_code == 403
+    _, eve = person("eve")
+    assert eve.put("/changes/CR-1/answer", json={"answer": "ready"}).status_code == 403
+    assert ann.post("/changes/CR-1/comments", json={"comment": "Can it wait?"}).is_success
+    timeline = administrator.get("/changes/CR-1/timeline?limit=2").json()
+    further = administrator.get("/changes/CR-1/timeline", params={"after": timeline["paging"]["after"]}).json()
+    assert [(one["kind"], one["user"]["name"], one.get("answer")) for one in (*timeline["data"], *further["data"])] == [
+        ("answered", "bob", "needsTime"),
+        ("answered", "ann", "ready"),
+        ("answered", "ann", "objects"),
+        ("commented", "ann", None),
+    ]
+
+
+def test_only_who_may_edit_the_asset_announces_moves_and_withdraws(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    ann = world["as_ann"]
+    assert ann.post("/changes", json=announcement(world["orders"])).status_code == 403
+    request = announce(ann, world["clean"])
+    assert request["author"]["name"] == "ann"
+    announce(administrator, world["orders"])
+    later = {"date": world["orders"]["updatedAt"] + 14 * _DAY_MS}
+    assert ann.put("/changes/CR-2/move", json=later).status_code == 403
+    assert ann.put("/changes/CR-2/withdraw").status_code == 403
+    new = table(administrator, "new")
+    feed(administrator, world["orders"], new, "email")
+    moved = administrator.put("/changes/CR-2/move", json=later | {"comment": "more time"}).json()
+    assert (moved["date"], moved["answers"]["total"]) == (later["date"], 3)
+    sooner = administrator.put("/changes/CR-2/move", json={"date": later["date"] - 1})
+    assert (sooner.status_code, "later" in sooner.json()["message"]) == (400, True)
+    assert administrator.put("/changes/CR-2/withdraw", json={"comment": "kept"}).json()["status"] == "withdrawn"
+    for path in ("withdraw", "move", "answer"):
+        body = {"move": later, "answer": {"answer": "ready", "consumers": [new["id"]]}}.get(path)
+        assert administrator.put(f"/changes/CR-2/{path}", json=body).status_code == 409, path
+    kinds = [one["kind"] for one in administrator.get("/changes/CR-2/timeline").json()["data"]]
+    assert kinds == ["moved", "withdrawn"]
+
+
+def test_a_column_has_one_request_at_a_time(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    announce(administrator, world["orders"])
+    again = administrator.post("/changes", json=announcement(world["orders"], kind="type", newValue="INT"))
+    assert (again.status_code, "CR-1" in again.json()["message"]) == (409, True)
+    announce(administrator, world["orders"], column="id", kind="rename", newValue="order_id")
+    assert administrator.put("/changes/CR-1/withdraw").is_success
+    assert announce(administrator, world["orders"])["name"] == "CR-3"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"column": "emial"},
+        {"date": 1},
+        {"date": 253_402_300_799_999},
+        {"kind": "type"},
+        {"newValue": "x"},
+        {"kind": "deletion"},
+        {"why": " "},
+        {"entity": {"type": "user", "name": "ann"}},
+        {"entity": {"type": "table"}},
+        {"x": 1},
+    ],
+)
+def test_what_is_no_announcement_is_refused(administrator: httpx.Client, orders: Json, fields: Json) -> None:
+    answer = administrator.post("/changes", json=announcement(orders, **fields))
+    assert answer.status_code == 400, answer.text
+
+
+def test_what_one_may_not_see_is_counted_and_not_named(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    announce(administrator, world["orders"])
+    bob = world["as_bob"]
+    secret = "secret reason"
+    assert bob.put("/changes/CR-1/answer", json={"answer": "objects", "comment": secret}).is_success
+    for name in ("sales", "orders"):
+        tag = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
+        assert send_patch(administrator, f"/tables/{world[name]['id']}", *tag).is_success
+        mallory_id, mallory = person(f"mallory_{name}")
+        denial = {"effect": "deny", "resources": ["table"], "condition": "matchAnyTag('PII.Sensitive')"}
+        restrict(administrator, mallory_id, denial)
+        if name == "sales":
+            request = mallory.get("/changes/CR-1").json()
+            assert (request["answers"]["total"], request["consumers"]["hidden"]) == (2, 1)
+            assert list(consumers(mallory)) == ["clean"]
+            timeline = mallory.get("/changes/CR-1/timeline").text
+            assert (secret in timeline, "bob" in timeline, "answered" in timeline) == (False, False, True)
+    assert mallory.get("/changes").json()["data"] == []
+    assert mallory.get("/changes/CR-1").status_code == 404
+
+
+def test_requests_are_filtered_and_paged(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    announce(administrator, world["orders"])
+    announce(administrator, world["clean"], column=None, kind="deprecation")
+    announce(administrator, world["sales"])
+    assert administrator.put("/changes/CR-3/withdraw").is_success
+
+    def names(**query: str) -> list[str]:
+        return [one["name"] for one in administrator.get("/changes", params=query).json()["data"]]
+
+    assert names() == ["CR-3", "CR-2", "CR-1"]
+    assert names(status="announced") == ["CR-2", "CR-1"]
+    assert names(status="withdrawn") == ["CR-3"]
+    assert names(status="due") == names(author="nobody") == []
+    assert names(asset=world["clean"]["fullyQualifiedName"]) == names(asset=world["clean"]["id"]) == ["CR-2"]
+    assert names(author="admin") == ["CR-3", "CR-2", "CR-1"]
+    first = administrator.get("/changes?limit=2").json()
+    second = administrator.get("/changes", params={"after": first["paging"]["after"]}).json()
+    assert [one["name"] for one in second["data"]] == ["CR-1"]
+    page = administrator.get("/changes/CR-1/consumers?limit=1").json()
+    after = page["paging"]["after"]
+    assert list(consumers(administrator, after=after)) == ["sales"]
+
+
+def test_owners_are_those_of_now_and_a_deleted_consumer_is_asked_no_more(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    announce(administrator, world["orders"])
+    bob = world["as_bob"]
+    owners = {"op": "replace", "path": "/owners", "value": [{"type": "user", "id": world["bob"]}]}
+    assert send_patch(administrator, f"/tables/{world['clean']['id']}", owners).is_success
+    assert bob.get("/changes/CR-1").json()["consumers"]["yours"] == 2
+    assert world["as_ann"].put("/changes/CR-1/answer", json={"answer": "ready"}).status_code == 403
+    assert administrator.delete(f"/tables/{world['sales']['id']}?hardDelete=true").is_success
+    assert list(consumers(administrator)) == ["clean"]
+    assert administrator.delete(f"/tables/{world['orders']['id']}?hardDelete=true").is_success
+    request = administrator.get("/changes/CR-1").json()
+    assert (request["entity"]["name"], request["answers"]["total"]) == ("orders", 1)

@@ -1,0 +1,169 @@
+"""Tests of change requests on both stores: numbers, answers of two people at once, many consumers, deletions."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine
+from tests.store.catalogues import JANE, Company, company
+
+from tocsin.catalogue.changes import MOST_ANNOUNCED, announce, answer_request, move_request, withdraw_request
+from tocsin.errors import Conflict, Forbidden, NotFound
+from tocsin.model.change_request import (
+    AnnouncedChange,
+    Basis,
+    ChangeAnnouncement,
+    ChangeAnswer,
+    ChangeConsumer,
+    ChangeKind,
+    ConsumerVerdict,
+)
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key
+from tocsin.store.catalogue.changes.requests import ChangeRequestLog, RequestFilter
+from tocsin.store.database.engine import reading
+from tocsin.store.upkeep.fsck.dangling import follow_pointers
+
+_DAY_MS = 86_400_000
+_JOHN = Actor("00000000-0000-4000-8000-000000000002", "john")
+_CONSUMERS = [
+    ChangeConsumer(f"00000000-0000-4000-8000-0000000001{at:02}", "table", at, Basis.ASSET) for at in range(1, 4)
+]
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    return company(store_engine)
+
+
+def add_columns(shop: Company, count: int) -> None:
+    columns = [{"name": f"c{at}", "dataType": "INT"} for at in range(count)]
+    shop.patch(("add", "/columns", columns))
+
+
+def announcement(shop: Company, **fields: object) -> ChangeAnnouncement:
+    values = {"entity": {}, "kind": "removal", "date": shop.clock.now_ms() + _DAY_MS, "why": "unused"}
+    return ChangeAnnouncement.model_validate({**values, **fields})
+
+
+def announce_as(
+    shop: Company, actor: Actor = JANE, consumers: list[ChangeConsumer] | None = None, **fields: object
+) -> AnnouncedChange:
+    work = partial(
+        announce,
+        announcement=announcement(shop, **fields),
+        asset_key=("table", shop.ids["orders"]),
+        consumers=_CONSUMERS if consumers is None else consumers,
+    )
+    return shop.writes.within(work, actor=actor)
+
+
+def answer_as(
+    shop: Company, request: AnnouncedChange, verdict: str, *consumers: ChangeConsumer, actor: Actor = JANE
+) -> None:
+    answer = ChangeAnswer.model_validate({"answer": verdict, "comment": "because"})
+    ids = [one.id for one in consumers]
+    work = partial(answer_request, request_id=request.id, answer=answer, consumer_ids=ids)
+    shop.writes.within(work, actor=actor)
+
+
+def test_two_who_announce_at_once_get_numbers_without_gaps(shop: Company, store_engine: Engine) -> None:
+    add_columns(shop, 6)
+    with ThreadPoolExecutor(2) as pool:
+        requests = list(pool.map(lambda at: announce_as(shop, column=f"c{at}"), range(6)))
+    assert sorted(one.number for one in requests) == list(range(1, 7))
+    log = ChangeRequestLog(store_engine)
+    page = log.page(RequestFilter(shop.clock.now_ms()), limit=10)
+    assert [one.number for one in page] == list(range(6, 0, -1))
+    assert log.find("cr-3") == log.find(page[3].id) == page[3]
+
+
+def test_two_who_answer_at_once_leave_one_answer_and_both_steps(shop: Company, store_engine: Engine) -> None:
+    request, log = announce_as(shop), ChangeRequestLog(store_engine)
+    with ThreadPoolExecutor(2) as pool:
+        answers = ((JANE, "ready"), (_JOHN, "objects"))
+        list(pool.map(lambda one: answer_as(shop, request, one[1], *_CONSUMERS[:2], actor=one[0]), answers))
+    (entry, same, still_open) = log.consumers(request.id)
+    assert entry.answer is not None
+    assert same.answer is not None
+    assert (same.answer.user_id, same.answer.verdict) == (entry.answer.user_id, entry.answer.verdict)
+    assert still_open.answer is None
+    assert log.verdicts([request.id]) == {request.id: {None: 1, entry.answer.verdict: 2}}
+    assert len(log.steps(request.id, limit=10)) == 4
+
+
+def test_five_thousand_consumers_are_asked_and_answer_in_pages(shop: Company, store_engine: Engine) -> None:
+    many = [ChangeConsumer(f"00000000-0000-4000-8000-{at:012}", "table", at % 7, Basis.ASSET) for at in range(5_000)]
+    request, log = announce_as(shop, consumers=many), ChangeRequestLog(store_engine)
+    answer_as(shop, request, "ready", *many[:4_000])
+    assert log.verdicts([request.id])[request.id] == {None: 1_000, ConsumerVerdict.READY: 4_000}
+    ids: list[str] = []
+    after = None
+    while page := log.consumers(request.id, limit=2_000, after=after):
+        ids += [one.consumer.id for one in page]
+        after = (page[-1].consumer.level, page[-1].consumer.id)
+    assert sorted(ids) == sorted(one.id for one in many)
+
+
+def test_answers_end_at_the_date_and_go_on_when_it_moves(shop: Company, store_engine: Engine) -> None:
+    request = announce_as(shop)
+    answer_as(shop, request, "ready", _CONSUMERS[0])
+    shop.clock.advance(_DAY_MS)
+    with pytest.raises(Conflict, match="CR-1 is due: answers are final"):
+        answer_as(shop, request, "objects", _CONSUMERS[0])
+    new = ChangeConsumer("00000000-0000-4000-8000-000000000999", "table", 1, Basis.COLUMN)
+    date = shop.clock.now_ms() + _DAY_MS
+    work = partial(move_request, request_id=request.id, due_at_ms=date, comment=None, consumers=[*_CONSUMERS[:1], new])
+    shop.writes.within(work, actor=JANE)
+    log = ChangeRequestLog(store_engine)
+    assert log.verdicts([request.id])[request.id] == {None: 3, ConsumerVerdict.READY: 1}
+    answer_as(shop, request, "objects", _CONSUMERS[0], new)
+    with pytest.raises(NotFound, match="CR-1 has no consumer"):
+        answer_as(shop, request, "ready", ChangeConsumer("x", "table", 1, Basis.ASSET))
+    names = [(event.event_type.value, event.user_name) for event in shop.events_after(0)]
+    assert names.count(("changeRequestUpdated", "jane")) == 2
+
+
+def test_a_person_announces_so_many_at_a_time_and_administrators_more(shop: Company) -> None:
+    add_columns(shop, MOST_ANNOUNCED + 1)
+    for at in range(MOST_ANNOUNCED):
+        announce_as(shop, column=f"c{at}", consumers=[])
+    with pytest.raises(Forbidden, match="the maximum"):
+        announce_as(shop, column=f"c{MOST_ANNOUNCED}")
+    announce_as(shop, Actor(JANE.id, "jane", is_admin=True), column=f"c{MOST_ANNOUNCED}")
+
+
+def test_a_withdrawn_request_leaves_room_for_another_and_keeps_what_it_said(
+    shop: Company, store_engine: Engine
+) -> None:
+    request = announce_as(shop, column="email", kind=ChangeKind.RENAME, newValue="mail", replacement="x")
+    with pytest.raises(Conflict, match="CR-1 announces a change of it already"):
+        announce_as(shop, column="email")
+    shop.writes.within(partial(withdraw_request, request_id=request.id, comment="kept"), actor=JANE)
+    assert announce_as(shop, column="email").name == "CR-2"
+    stored = ChangeRequestLog(store_engine).find("CR-1")
+    assert stored is not None
+    assert (stored.column_path, stored.new_value, stored.replacement) == ("email", "mail", "x")
+    assert stored.withdrawn_at_ms == shop.clock.now_ms()
+
+
+def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outlives_its_asset(
+    shop: Company, store_engine: Engine
+) -> None:
+    board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
+    request = announce_as(shop, consumers=[board])
+    answer_as(shop, request, "ready", board)
+    for entity_type, entity_id in (("dashboard", board.id), ("table", shop.ids["orders"])):
+        shop.writes.delete(entity_type, Key.by_id(entity_id), actor=JANE, hard=True)
+    log = ChangeRequestLog(store_engine)
+    assert (log.consumers(request.id), len(log.steps(request.id, limit=10))) == ([], 1)
+    assert log.find("CR-1") is not None
+    with reading(store_engine) as connection:
+        findings = list(follow_pointers(connection, lambda _count: None))
+    assert [one for one in findings if "change_request" in one.where] == []
+    withdraw = partial(withdraw_request, request_id=request.id, comment=None)
+    with pytest.raises(Forbidden, match="only jane may change"):
+        shop.writes.within(withdraw, actor=_JOHN)
+    shop.writes.within(withdraw, actor=JANE)

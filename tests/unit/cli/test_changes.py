@@ -1,0 +1,84 @@
+"""Tests of ``tocsin changes``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1/changes"
+_AT_MS = 1_796_810_400_000
+ONE: dict[str, Any] = {
+    "id": "i",
+    "name": "CR-12",
+    "status": "announced",
+    "kind": "type",
+    "entity": {"id": "e", "type": "table", "fullyQualifiedName": "pg.shop.public.orders"},
+    "column": "email",
+    "newValue": "INT",
+    "date": _AT_MS,
+    "why": "unused",
+    "replacement": "customers.email",
+    "author": {"name": "ana"},
+    "answers": {"total": 3, "open": 1, "ready": 1, "notAffected": 0, "needsTime": 1, "objects": 0},
+    "consumers": {"hidden": 2, "nobody": 1, "yours": 0, "yoursOpen": 0},
+}
+CONSUMERS: list[dict[str, Any]] = [
+    {"entity": {"id": "a", "fullyQualifiedName": "pg.a"}, "level": 1, "answeredBy": [], "answer": None},
+    {
+        "entity": {"id": "b", "fullyQualifiedName": "pg.b"},
+        "level": 2,
+        "answeredBy": [{"name": "ben"}],
+        "answer": {"answer": "needsTime", "until": _AT_MS},
+    },
+]
+TIMELINE = [{"kind": "answered", "timestamp": _AT_MS}, {"kind": "commented", "timestamp": _AT_MS, "comment": "why?"}]
+
+
+def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/tables/name/pg.shop.public.orders", {"id": "e", "name": "orders"})
+    small_server.answer("POST", API, ONE | {"firstConsumers": CONSUMERS})
+    command = ("changes", "announce", "pg.shop.public.orders", "--column", "email", "--kind", "type", "--to", "INT")
+    options = ("--on", "2026-12-09T10:00", "--why", "unused")
+    assert run(*command, *options).out == "CR-12 is announced; 3 consumers are asked.\n"
+    assert small_server.requests[-1].body == {
+        "entity": {"type": "table", "id": "e"},
+        "kind": "type",
+        "date": _AT_MS,
+        "why": "unused",
+        "column": "email",
+        "newValue": "INT",
+    }
+    output = run(*command, *options, "--dry-run").out
+    assert (small_server.requests[-1].query, "nobody" in output) == ({"dryRun": "true"}, True)
+    refused = run(*command, "--on", "tomorrow", "--why", "unused")
+    assert (refused.code != 0, "must be a date such as" in refused.err) == (True, True)
+
+
+def test_requests_are_listed_and_shown(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", API, {"data": [ONE], "paging": {}})
+    listed = run("changes", "list").out
+    assert [listed.count(word) for word in ("CR-12", "email", "2 of 3", "type to INT")] == [1, 1, 1, 1]
+    assert small_server.requests[-1].query == {"status": "announced", "limit": "100"}
+    small_server.answer("GET", f"{API}/CR-12", ONE)
+    small_server.answer("GET", f"{API}/CR-12/consumers", {"data": CONSUMERS, "paging": {}})
+    small_server.answer("GET", f"{API}/CR-12/timeline", {"data": TIMELINE, "paging": {}})
+    output = run("changes", "show", "CR-12").out
+    for word in ("2 of its consumers you may not see.", "nobody", "needsTime until 2026-12-09 10:00:00", "why?"):
+        assert word in output
+    assert json.loads(run("changes", "show", "CR-12", "--json").out)["consumerAnswers"] == CONSUMERS
+
+
+def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_server: SmallServer) -> None:
+    for method, path in (("PUT", "answer"), ("POST", "comments"), ("PUT", "move"), ("PUT", "withdraw")):
+        small_server.answer(method, f"{API}/CR-12/{path}", ONE)
+    answered = run("changes", "answer", "CR-12", "needsTime", "--until", "2026-12-09T11:00+01:00", "--consumer", "b")
+    assert answered.out == "2 of 3 consumers of CR-12 have answered.\n"
+    assert small_server.requests[-1].body == {"answer": "needsTime", "consumers": ["b"], "until": _AT_MS}
+    assert run("changes", "comment", "CR-12", "why?").out == "Added to CR-12.\n"
+    assert run("changes", "move", "CR-12", "--on", "2026-12-09T10:00").out == "CR-12 is moved to 2026-12-09 10:00:00.\n"
+    assert small_server.requests[-1].body == {"date": _AT_MS}
+    assert json.loads(run("changes", "withdraw", "CR-12", "--comment", "kept", "--json").out) == ONE
+    assert small_server.requests[-1].body == {"comment": "kept"}

@@ -1,0 +1,76 @@
+"""Tests of the state machine of change requests: generated sequences of what people do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.track.change_requests import LONGEST_NOTICE_MS, check_date, check_open, move, status_at, withdraw
+from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus, number_in
+
+_REQUEST = AnnouncedChange(
+    id="r",
+    entity_id="e",
+    entity_type="table",
+    kind=ChangeKind.REMOVAL,
+    due_at_ms=1_000,
+    why="unused",
+    author_id="a",
+    author_name="ann",
+    announced_at_ms=0,
+    updated_at_ms=0,
+    number=12,
+)
+_ACTS = st.lists(st.tuples(st.sampled_from(("move", "withdraw", "answer")), st.integers(0, 500), st.integers(0, 3_000)))
+
+
+@given(_ACTS)
+def test_whatever_people_do_a_date_moves_only_later_and_a_withdrawn_request_stays_withdrawn(
+    acts: list[tuple[str, int, int]],
+) -> None:
+    request, at_ms = _REQUEST, 0
+    for act, pause_ms, date_ms in acts:
+        before, at_ms = request, at_ms + pause_ms
+        status = status_at(before, at_ms)
+        is_open = True
+        try:
+            if act == "move":
+                request = move(before, date_ms, at_ms)
+            elif act == "withdraw":
+                request = withdraw(before, at_ms)
+            else:
+                check_open(before, at_ms)
+        except (Conflict, InvalidInput):
+            is_open = False
+        assert request.due_at_ms >= before.due_at_ms
+        if status is RequestStatus.WITHDRAWN:
+            assert (request, is_open) == (before, False)
+        if act == "answer":
+            assert is_open == (status is RequestStatus.ANNOUNCED)
+        if act == "withdraw" and is_open:
+            assert status_at(request, at_ms) is RequestStatus.WITHDRAWN
+        if act == "move" and is_open:
+            assert status_at(request, at_ms) is RequestStatus.ANNOUNCED
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000))
+def test_a_request_is_announced_until_its_date_and_then_due(due_at_ms: int, at_ms: int) -> None:
+    status = status_at(replace(_REQUEST, due_at_ms=due_at_ms), at_ms)
+    assert status is (RequestStatus.ANNOUNCED if at_ms < due_at_ms else RequestStatus.DUE)
+
+
+def test_a_date_is_ahead_and_at_most_three_years() -> None:
+    for date_ms in (1, LONGEST_NOTICE_MS):
+        check_date(date_ms, 0)
+    for date_ms in (0, LONGEST_NOTICE_MS + 1):
+        with pytest.raises(InvalidInput, match="in the future, at most three years"):
+            check_date(date_ms, 0)
+
+
+def test_names_hold_the_number() -> None:
+    assert [number_in(one) for one in ("CR-12", "cr-1", "CR-0", "INC-1", "CR-1x")] == [12, 1, None, None, None]
+    assert _REQUEST.name == "CR-12"

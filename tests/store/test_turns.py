@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 from tests.serving import running_server
 from tests.startedstore import StartedStore
-from tests.waiting_count import until
+from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.store.database.engine import open_engine, reading, writing

@@ -6,7 +6,7 @@ Next: ``delivery/wording/changes.py`` for changes, ``delivery/wording/threads.py
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum, auto
 from time import gmtime, strftime
@@ -27,6 +27,7 @@ UTC = "UTC"
 
 _MINUTE = "%Y-%m-%d %H:%M"
 _BRIEF_LIMIT = 80
+_BREAKING = "breaking: "
 _BRACKETS = str.maketrans("<>", "\u2039\u203a")
 
 
@@ -75,6 +76,11 @@ class ChangeLine:
         if self.lead or not values:
             return self.labelled_text
         return f"{self.labelled_text}: {'was ' if self.new is None else ''}{ARROW.join(values)}"
+
+    def as_breaking(self) -> ChangeLine:
+        """Return the line of the same change, which breaks who reads the asset."""
+        lead = f"{_BREAKING}{self.lead}" if self.lead else ""
+        return replace(self, text=f"{_BREAKING}{self.text}", lead=lead, rank=Rank.BREAKING)
 
     @property
     def is_inline(self) -> bool:

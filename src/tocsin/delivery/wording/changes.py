@@ -7,7 +7,7 @@ Next: ``delivery/channels/email/render.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
@@ -19,6 +19,7 @@ from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, report_
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import TYPE_KEYS, is_short, name_of, parse_json, type_of, types_of, value_text
 from tocsin.model import fqn
+from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
@@ -82,6 +83,7 @@ _FIELD_RANKS = {
     **dict.fromkeys(("tags", "tier", "domain", "certification"), Rank.LABEL),
     "description": Rank.DESCRIPTION,
 }
+_PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
 _ENTITY_STATUS, _DEPRECATED = "entityStatus", "deprecated"
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
@@ -144,7 +146,7 @@ def event_text(
     if event.entity_type == THREAD:
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
     if not lines and described is not None:
-        lines = _change_lines(described, event.entity or {}, zone)
+        lines = _change_lines(described, event.entity or {}, zone, event.breaking_reasons or ())
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or _headline(event, asset, lines)
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
@@ -156,7 +158,8 @@ def event_text(
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
     """Return what happened to an asset in one line."""
     if fate := _WHOLE.get(event.event_type):
-        return f"{asset.name}: {fate}"
+        is_read = any(reason.kind is BreakingKind.DELETED_WHILE_READ for reason in event.breaking_reasons or ())
+        return f"{asset.name}: {fate}{' while something reads it' if is_read else ''}"
     if not lines:
         return f"{asset.name}: {in_words(event.event_type)}"
     summary = clean_line(lines[0].text)
@@ -257,27 +260,56 @@ def _described_asset(change: EventChange, value: str) -> str | None:
             return None
 
 
-def _change_lines(described: ChangeDescription, entity: Document, zone: str = UTC) -> list[ChangeLine]:
-    """Return the lines of every field change of an entity, those that matter most first (``Rank``)."""
+def _change_lines(
+    described: ChangeDescription, entity: Document, zone: str = UTC, reasons: Sequence[BreakingReason] = ()
+) -> list[ChangeLine]:
+    """Return the lines of every field change of an entity, those that matter most first (``Rank``).
+
+    A line that tells a reason why the change breaks readers says so; a reason that no line tells has one of its own.
+    """
+    located = _located_lines(described, entity, zone)
+    lines = list(_marked_lines(located, reasons)) if reasons else [line for _, line in located]
+    return sorted(lines, key=_rank_of)
+
+
+def _marked_lines(
+    located: Iterable[tuple[Sequence[str], ChangeLine]], reasons: Sequence[BreakingReason]
+) -> Iterator[ChangeLine]:
+    """Yield lines of changes at their paths, those that tell a reason marked, then a line for each other reason."""
+    broken, told = {reason.field for reason in reasons if reason.field}, set()
+    for path, line in located:
+        places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
+        if path[-1] in _PARTS_OF_TYPES:
+            places.add(fqn.join(path[:-1]))
+        told |= broken & places
+        yield line.as_breaking() if broken & places else line
+    for reason in reasons:
+        if reason.field not in told and reason.kind is not BreakingKind.DELETED_WHILE_READ:
+            yield ChangeLine(reason.in_words()).as_breaking()
+
+
+def _located_lines(
+    described: ChangeDescription, entity: Document, zone: str
+) -> Iterator[tuple[Sequence[str], ChangeLine]]:
+    """Yield the lines of every field change of an entity, each with the path of what changed."""
     changes = [
         *((change, "added") for change in described.fields_added),
         *((change, "changed") for change in described.fields_updated),
         *((change, "removed") for change in described.fields_deleted),
     ]
-    lines: list[ChangeLine] = []
     retyped: dict[tuple[str, ...], list[FieldChange]] = {}
     for change, verb in changes:
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
         if report_lines and (reported := list(report_lines(old if isinstance(old, dict) else {}, new, entity, zone))):
-            lines += reported
+            yield from ((path, line) for line in reported)
         elif path[-1] in TYPE_KEYS and len(path) > 1:
             retyped.setdefault(tuple(path[:-1]), []).append(change)
         else:
-            lines += _field_lines(path, verb, old, new)
-    lines += [_retyped_line(path, each, _member_at(entity, path)) for path, each in retyped.items()]
-    return sorted(lines, key=_rank_of)
+            yield from ((path, line) for line in _field_lines(path, verb, old, new))
+    for member, each in retyped.items():
+        yield member, _retyped_line(member, each, _member_at(entity, member))
 
 
 def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: Document) -> ChangeLine:

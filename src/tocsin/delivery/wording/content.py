@@ -71,10 +71,11 @@ class _Kind(IntEnum):
     """What a digest counts its notifications as, the most important first."""
 
     FAILURE = 1
-    WARNING = 2
-    DELETION = 3
-    RECOVERY = 4
-    CHANGE = 5
+    BREAKING = 2
+    WARNING = 3
+    DELETION = 4
+    RECOVERY = 5
+    CHANGE = 6
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -84,6 +85,7 @@ class _Kind(IntEnum):
 
 _NOUNS = {
     _Kind.FAILURE: ("failure", "failures"),
+    _Kind.BREAKING: ("breaking change", "breaking changes"),
     _Kind.WARNING: ("warning", "warnings"),
     _Kind.DELETION: ("deletion", "deletions"),
     _Kind.RECOVERY: ("recovery", "recoveries"),
@@ -307,6 +309,8 @@ def _kind_of(entry: Entry) -> _Kind:
 
 
 def _kind_counted(event: ChangeEvent) -> _Kind:
+    if event.breaking_reasons:
+        return _Kind.BREAKING
     tone = tone_of(event)
     if tone is not Tone.NEUTRAL:
         return _KINDS[tone]

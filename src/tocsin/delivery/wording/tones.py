@@ -32,7 +32,9 @@ _TONES = {
 
 
 def tone_of(event: ChangeEvent) -> Tone:
-    """Return the tone of an event: red for a failure, green for what is well again, amber for what is late."""
+    """Return the tone: red for a failure, green for what is well again, amber for what breaks readers or is late."""
     if is_failure_report(event):
         return Tone.FAILED
+    if event.breaking_reasons:
+        return Tone.ATTENTION
     return Tone.WELL if is_recovery(event) else _TONES.get(event.event_type, Tone.NEUTRAL)

@@ -49,7 +49,10 @@ def parse_json(value: Value) -> Value:
 
 
 def name_of(member: Document) -> str | None:
-    """Return what people call an object; None where nothing names it."""
+    """Return what people call an object, or a constraint, ``UNIQUE (email)``; None where nothing names it."""
+    if isinstance(kind := member.get("constraintType"), str):
+        columns = member.get("columns")
+        return f"{kind} ({', '.join(map(str, columns))})" if isinstance(columns, list) else kind
     return next((str(member[key]) for key in IDENTITIES if isinstance(member.get(key), str) and member[key]), None)
 
 

@@ -9,6 +9,7 @@ from tests.unit.delivery.events import addition_of, change_event, deletion_of, u
 from tests.unit.delivery.wording.test_threads import POSTED, task
 from tests.unit.delivery.wording.test_threads import event as thread_event
 
+from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
 from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN
 from tocsin.model.change import (
     ALERT_INCIDENT,
@@ -44,6 +45,11 @@ BROKE = {
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
+def judged(event: ChangeEvent) -> ChangeEvent:
+    """Return an event with the reasons why it breaks readers, as the server records them."""
+    return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None})
+
+
 def _of_orders(described: ChangeDescription | None, **fields: Any) -> ChangeEvent:
     return change_event(described, entity=ORDERS, **fields)
 
@@ -65,7 +71,7 @@ def _both(*changes: tuple[str, object, object]) -> ChangeDescription:
     )
 
 
-KINDS: dict[str, ChangeEvent] = {
+_UNJUDGED: dict[str, ChangeEvent] = {
     "failed_test": EVENTS["test_failure"],
     "aborted_test": _of_test(
         update_of(RESULT, PASSED, {"testCaseStatus": "Aborted", "timestamp": AT_MS, "result": "timed out"})
@@ -102,6 +108,11 @@ KINDS: dict[str, ChangeEvent] = {
     ),
     "freshness": _of_orders(None, event_type=EventType.FRESHNESS_VIOLATION),
     "deleted": _of_orders(update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED),
+    "deleted_while_read": _of_orders(
+        update_of("deleted", False, True),
+        event_type=EventType.ENTITY_SOFT_DELETED,
+        breaking_reasons=(DELETED_WHILE_READ,),
+    ),
     "permanently_deleted": _of_orders(None, event_type=EventType.ENTITY_DELETED),
     "restored": _of_orders(update_of("deleted", True, False), event_type=EventType.ENTITY_RESTORED),
     "created": _of_orders(None, event_type=EventType.ENTITY_CREATED),
@@ -172,4 +183,6 @@ KINDS: dict[str, ChangeEvent] = {
         None, event_type=EventType.USER_LOGIN, entity_type="user", entity={"id": TEST["id"], "name": "jane.smith"}
     ),
 }
+
+KINDS: dict[str, ChangeEvent] = {name: judged(event) for name, event in _UNJUDGED.items()}
 """By a name of each kind."""

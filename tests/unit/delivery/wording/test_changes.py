@@ -1,8 +1,10 @@
 """Tests of the text of change events."""
 
 import pytest
+from tests.unit.delivery.channels.kinds import judged
 from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
 
+from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
 from tocsin.delivery.wording.changes import description_of, event_text
@@ -49,6 +51,51 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
 )
 def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
     assert event_text(change_event(described)).headline == expected
+
+
+MANY = ChangeDescription(
+    fields_updated=(
+        *update_of("columns.status.dataType", "VARCHAR", "INT").fields_updated,
+        *update_of("columns.status.description", "a", "b").fields_updated,
+    ),
+    fields_deleted=deletion_of("columns", [{"name": "cart_id", "dataType": "BIGINT"}]).fields_deleted,
+)
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        (deletion_of("columns", [{"name": "email", "dataType": "INT"}]), ["breaking: column email INT removed"]),
+        (update_of("columns.status.dataType", "BIGINT", "INT"), ["breaking: column status BIGINT → INT"]),
+        (update_of("columns.status.dataType", "INT", "BIGINT"), ["column status INT → BIGINT"]),
+        (
+            update_of("columns.status.constraint", "NULL", "NOT_NULL"),
+            ["breaking: constraint of column status NULL → NOT_NULL"],
+        ),
+        (deletion_of("columns.at.children", [{"name": "zip"}]), ["breaking: column zip removed from column at"]),
+        (
+            addition_of("tableConstraints", [{"constraintType": "PRIMARY_KEY", "columns": ["id"]}]),
+            ["breaking: constraint PRIMARY_KEY (id) added"],
+        ),
+        (
+            MANY,
+            [
+                "breaking: column cart_id BIGINT removed",
+                "breaking: column status VARCHAR → INT",
+                "description of column status changed: a → b",
+            ],
+        ),
+    ],
+)
+def test_changes_that_break_readers_come_first_and_say_so(described: ChangeDescription, expected: list[str]) -> None:
+    text = event_text(judged(change_event(described)))
+    assert [line.sentence for line in text.lines] == expected
+    assert text.headline.startswith(f"orders: {expected[0]}")
+
+
+def test_a_deletion_says_that_something_reads_what_is_deleted() -> None:
+    event = change_event(None, event_type=EventType.ENTITY_DELETED, breaking_reasons=(DELETED_WHILE_READ,))
+    assert event_text(event).headline == "orders: permanently deleted while something reads it"
 
 
 @pytest.mark.parametrize(

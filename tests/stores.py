@@ -26,6 +26,14 @@ def drop_newest_tables(connection: Connection) -> None:
         ("source_state", "source_entity", "source_link"),
         ("reader_lag", "consumer_groups", "consumer"),
     )
+    drop_tables_after_0043(connection)
+    of_events = ("notification_ids", "event_portion", "ingested_event", "ingest_outcome")
+    for name in (*of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+
+
+def drop_tables_after_0043(connection: Connection) -> None:
+    """Undo what revisions after 0043 make, so that a test can go back to that one."""
     of_incidents = (
         "DROP TABLE incident_watcher",
         "DROP INDEX ix_alert_incident_merged_into",
@@ -36,7 +44,5 @@ def drop_newest_tables(connection: Connection) -> None:
     )
     for statement in of_incidents:
         connection.exec_driver_sql(statement)
-    of_changes = ("change_request", "change_request_step", "change_request_consumer")
-    of_events = ("notification_ids", "event_portion", "ingested_event", "ingest_outcome")
-    for name in (*of_changes, *of_events, *of_retention, "lake_query", *of_sources, "erasure", *of_lags):
+    for name in ("change_request", "change_request_step", "change_request_consumer"):
         connection.exec_driver_sql(f"DROP TABLE {name}")

@@ -59,7 +59,7 @@ class DyingNotify(Notify):
     point: str = ""
     pipeline: int = field(default_factory=os.getpid)
 
-    def resolving(self) -> Resolving:
+    def open_resolving(self) -> Resolving:
         engine = open_engine(self.store.url)
         notifications = DyingNotifications(engine, self.point, self.pipeline)
         if self.point == "before-commit":

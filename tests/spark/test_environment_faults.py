@@ -187,7 +187,7 @@ class Bound(Notify):
     fault: str = ""
     has_fault: Path = Path()
 
-    def resolving(self) -> Resolving:
+    def open_resolving(self) -> Resolving:
         engine = open_engine(self.store.url, synchronous="NORMAL")
         bind(engine, self.fault, self.has_fault)
         return Resolving(engine)

@@ -67,9 +67,16 @@ def test_what_is_deleted_while_something_reads_it_breaks_that(shop: Company) -> 
     feed(shop, table("orders"), DASHBOARD)
     deleted = delete(shop, "table", ORDERS)
     assert words(deleted.event) == ["deleted while something reads it"]
-    assert (deleted.derived[IS_BREAKING], str(deleted.event.current_version)) == (True, "1.1")
-    assert [one.kind for one in reasons_of_version("table", shop.get("table", ORDERS))] == ["deletedWhileRead"]
+    assert (deleted.derived[IS_BREAKING], str(deleted.event.current_version)) == (True, "0.2")
     assert words(delete(shop, "table", ORDERS, hard=True).event) == []  # it was gone already
+
+
+def test_the_deletion_of_a_dashboard_that_something_reads_raises_its_version_by_one(shop: Company) -> None:
+    feed(shop, DASHBOARD, table("orders"))
+    deleted = delete(shop, "dashboard", "bi.revenue")
+    assert (words(deleted.event), str(deleted.event.current_version)) == (["deleted while something reads it"], "1.1")
+    document = shop.get("dashboard", "bi.revenue")
+    assert [one.kind for one in reasons_of_version("dashboard", document)] == ["deletedWhileRead"]
 
 
 def test_a_pipeline_and_a_hard_deletion_break_who_reads_what_they_move(shop: Company) -> None:

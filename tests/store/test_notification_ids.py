@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, delete, select
 from tests.store.test_resolving import NotifyAlone, everything, followed_by_many, notified_count, work_of
+from tests.stores import drop_tables_after_0043
 
 from tocsin.flow.pipeline import Context
 from tocsin.jobs.resolving import Resolving
@@ -39,6 +40,7 @@ def forget_results(engine: Engine) -> None:
 def upgrade(engine: Engine) -> None:
     """Bring a store to this version from the state that the one before leaves."""
     with engine.begin() as connection:
+        drop_tables_after_0043(connection)
         connection.exec_driver_sql("DROP TABLE notification_ids")
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{BEFORE}'")
     migrate(engine)

@@ -41,7 +41,7 @@ class Here:
 class NotifyAlone(Notify):
     """Opens the store for itself, as in a process of its own."""
 
-    def resolving(self) -> Resolving:
+    def open_resolving(self) -> Resolving:
         return Resolving(open_engine(self.store.url))
 
 

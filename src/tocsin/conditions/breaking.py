@@ -34,6 +34,9 @@ IS_BREAKING = "isBreaking"
 
 DELETED_WHILE_READ = BreakingReason(kind=BreakingKind.DELETED_WHILE_READ)
 
+MAJOR_DELETIONS = frozenset({"dashboard", "pipeline"})
+"""Types whose deletion raises the version by 1.0 if something reads what is deleted; that of others by 0.1."""
+
 _JUDGED = frozenset({EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED, EventType.ENTITY_RESTORED})
 """Types of events whose changes of the document are judged."""
 

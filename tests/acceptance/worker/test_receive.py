@@ -39,7 +39,8 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
         f"{line_start}  signature ok",
         f"{line_start}  signature WRONG",
         f"{line_start}  signature none",
-        'mail     dana@example.com  "orders: column email removed"  (because you own it (alert schema changes))',
+        'mail     dana@example.com  "orders: column email VARCHAR removed"'
+        "  (because you own it (alert schema changes))",
     ]
     assert [one["line"] for one in received] == lines
     assert received[0]["event"]["entityType"] == "table"

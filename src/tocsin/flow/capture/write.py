@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from tocsin.conditions.breaking import DELETED_WHILE_READ, breaking_reasons
+from tocsin.conditions.breaking import DELETED_WHILE_READ, MAJOR_DELETIONS, breaking_reasons
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
@@ -190,9 +190,9 @@ class Record:
         if beside:
             difference = replace(difference, change=_join_changes(difference.change, beside))
         reasons = breaking_reasons(old.entity_type, difference.change, fields)
-        if event_type is EventType.ENTITY_SOFT_DELETED and old.id in self.read_ids:
-            reasons = (*reasons, DELETED_WHILE_READ)
         is_major = bool(reasons) or is_major_upstream(old.entity_type, difference.change)
+        if event_type is EventType.ENTITY_SOFT_DELETED and old.id in self.read_ids:
+            reasons, is_major = (*reasons, DELETED_WHILE_READ), is_major or old.entity_type in MAJOR_DELETIONS
         if since is not None and not is_major:
             return self._extend(old, fields, since, difference)
         version = next_version(old.version, is_major=is_major)

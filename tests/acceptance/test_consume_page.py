@@ -122,7 +122,7 @@ def test_a_repeated_event_is_handled_once(orders: Json, tmp_path: Path) -> None:
 
     first = changes()
     (tmp_path / "tocsin/positions/once.json").unlink()
-    assert (changes(), (ORDERS, "column email deleted") in first) == (first, True)
+    assert (changes(), (ORDERS, "column email removed") in first) == (first, True)
 
 
 def test_the_shapes_of_the_page_of_the_seeds_are_all_there() -> None:

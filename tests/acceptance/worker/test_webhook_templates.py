@@ -97,9 +97,9 @@ async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
     class Slow(Reason):
         """A reason that takes its time when a template names it."""
 
-        def sentence(self, name: str | None = None) -> str:
+        def sentence(self, name: str | None = None, **words: Any) -> str:
             release.wait()
-            return super().sentence(name)
+            return super().sentence(name, **words)
 
     slow = Slow.model_validate(OWNER.model_dump())
     async with receiver(heard.answer) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:

@@ -100,12 +100,12 @@ async def test_two_processes_keep_the_limits_of_a_destination_and_lose_nothing_w
             assert answers.most <= MOST
             first, second = children(process.pid)
             os.kill(second, signal.SIGKILL)
-            await until(lambda: len(answers.arrived) > 400 and len(answers.posted_s) == 3)
+            await until(lambda: len(answers.arrived) > 400 and len(answers.posted_s) >= 3)
             os.kill(first, signal.SIGKILL)
             await until(lambda: statuses(store_engine) == {"delivered": 803}, within_s=90)
     assert set(answers.arrived) == set(hooks)
     copies = answers.arrived.total() - len(hooks)
     assert copies <= 2 * 40  # of each killed process what it sent and had not recorded
-    assert len(answers.posted_s) == 3
+    assert 3 <= len(answers.posted_s) <= 3 + 2  # of each killed process the one it sent and had not recorded
     pauses_s = [after - before for before, after in zip(answers.posted_s, answers.posted_s[1:], strict=False)]
     assert min(pauses_s) > 0.5  # a second, less what arrivals are late on a busy machine

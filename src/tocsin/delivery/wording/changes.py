@@ -276,15 +276,15 @@ def _marked_lines(
     located: Iterable[tuple[Sequence[str], ChangeLine]], reasons: Sequence[BreakingReason]
 ) -> Iterator[ChangeLine]:
     """Yield lines of changes at their paths, those that tell a reason marked, then a line for each other reason."""
-    broken, told = {reason.field for reason in reasons if reason.field}, set()
+    broken_paths, shown_paths = {reason.field for reason in reasons if reason.field}, set()
     for path, line in located:
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
         if path[-1] in _PARTS_OF_TYPES:
             places.add(fqn.join(path[:-1]))
-        told |= broken & places
-        yield line.as_breaking() if broken & places else line
+        shown_paths |= broken_paths & places
+        yield line.as_breaking() if broken_paths & places else line
     for reason in reasons:
-        if reason.field not in told and reason.kind is not BreakingKind.DELETED_WHILE_READ:
+        if reason.field not in shown_paths and reason.kind is not BreakingKind.DELETED_WHILE_READ:
             yield ChangeLine(reason.in_words()).as_breaking()
 
 
@@ -308,8 +308,8 @@ def _located_lines(
             retyped.setdefault(tuple(path[:-1]), []).append(change)
         else:
             yield from ((path, line) for line in _field_lines(path, verb, old, new))
-    for member, each in retyped.items():
-        yield member, _retyped_line(member, each, _member_at(entity, member))
+    for member, type_changes in retyped.items():
+        yield member, _retyped_line(member, type_changes, _member_at(entity, member))
 
 
 def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: Document) -> ChangeLine:

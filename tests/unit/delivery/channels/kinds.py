@@ -45,7 +45,7 @@ BROKE = {
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
-def judged(event: ChangeEvent) -> ChangeEvent:
+def judge(event: ChangeEvent) -> ChangeEvent:
     """Return an event with the reasons why it breaks readers, as the server records them."""
     return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None})
 
@@ -184,5 +184,5 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
 }
 
-KINDS: dict[str, ChangeEvent] = {name: judged(event) for name, event in _UNJUDGED.items()}
+KINDS: dict[str, ChangeEvent] = {name: judge(event) for name, event in _UNJUDGED.items()}
 """By a name of each kind."""

@@ -1,7 +1,7 @@
 """Tests of the text of change events."""
 
 import pytest
-from tests.unit.delivery.channels.kinds import judged
+from tests.unit.delivery.channels.kinds import judge
 from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
@@ -88,7 +88,7 @@ MANY = ChangeDescription(
     ],
 )
 def test_changes_that_break_readers_come_first_and_say_so(described: ChangeDescription, expected: list[str]) -> None:
-    text = event_text(judged(change_event(described)))
+    text = event_text(judge(change_event(described)))
     assert [line.sentence for line in text.lines] == expected
     assert text.headline.startswith(f"orders: {expected[0]}")
 

@@ -280,7 +280,7 @@ def test_policy_violation_alert(office: Office) -> None:
 def test_pipeline_failure_alert(office: Office) -> None:
     (post,) = [one for one in office.posts("/services/XXX") if "etl" in str(one["event"])]
     assert post["event"]["text"] == "2 failures: load, etl"
-    assert "run partial success" in str(post["event"])
+    assert "succeeded in part" in str(post["event"])
     assert recipients(office.mails("ETLPipelineFailureAlert")) == {"owner@example.org", "follower@example.org"}
     assert [(one["type"], one["name"]) for one in office.alerts["ETLPipelineFailureAlert"]["owners"]] == [
         ("team", "DataEngineering")

@@ -6,10 +6,10 @@ Next: ``delivery/wording/changes.py`` for changes, ``delivery/wording/threads.py
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum, auto
 from time import gmtime, strftime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 SHOWN_LIMIT = 500
@@ -47,8 +47,7 @@ class Rank(IntEnum):
     OTHER = auto()
 
 
-@dataclass(frozen=True)
-class ChangeLine:
+class ChangeLine(NamedTuple):
     """One change, or one fact about a report, and the old and new value as text (None: there is none to show).
 
     ``text`` says what happened. Where the values are short, it holds them and ``lead`` is the part before them:
@@ -80,7 +79,7 @@ class ChangeLine:
     def as_breaking(self) -> ChangeLine:
         """Return the line of the same change, which breaks who reads the asset."""
         lead = f"{_BREAKING}{self.lead}" if self.lead else ""
-        return replace(self, text=f"{_BREAKING}{self.text}", lead=lead, rank=Rank.BREAKING)
+        return self._replace(text=f"{_BREAKING}{self.text}", lead=lead, rank=Rank.BREAKING)
 
     @property
     def is_inline(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class BlockKind(StrEnum):
@@ -20,8 +21,7 @@ class BlockKind(StrEnum):
     RULE = "rule"
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Text of one style, with line breaks in it; ``link`` is where it leads, if anywhere.
 
     What is gone is ``struck``, what has come ``underlined``: on the same ground, whatever it means.

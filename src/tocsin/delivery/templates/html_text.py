@@ -69,6 +69,8 @@ def _html_spans(spans: Sequence[Span]) -> str:
 
 def _html_span(span: Span) -> str:
     text = escape(span.text).replace("\n", "<br>\n")
+    if not any(span[1:]):
+        return text
     if span.struck:
         text = f'<s class="diff" style="{_NEUTRAL}; text-decoration: line-through">{text}</s>'
     if span.underlined:

@@ -221,8 +221,8 @@ def _trim_spans(spans: list[Span]) -> Iterator[Span]:
     """Yield spans without white space at both ends of the block; of one style, as one."""
     merged: list[Span] = []
     for span in spans:
-        if merged and replace(merged[-1], text="") == replace(span, text=""):
-            merged[-1] = replace(span, text=merged[-1].text + span.text)
+        if merged and merged[-1][1:] == span[1:]:
+            merged[-1] = span._replace(text=merged[-1].text + span.text)
         else:
             merged.append(span)
     while merged and not merged[0].text.strip():
@@ -230,8 +230,8 @@ def _trim_spans(spans: list[Span]) -> Iterator[Span]:
     while merged and not merged[-1].text.strip():
         merged.pop()
     if merged:
-        merged[0] = replace(merged[0], text=merged[0].text.lstrip("\n "))
-        merged[-1] = replace(merged[-1], text=merged[-1].text.rstrip())
+        merged[0] = merged[0]._replace(text=merged[0].text.lstrip("\n "))
+        merged[-1] = merged[-1]._replace(text=merged[-1].text.rstrip())
     yield from merged
 
 
@@ -241,11 +241,11 @@ def _split_block(block: RichBlock) -> Iterator[RichBlock]:
     for span in block.spans:
         text = span.text
         while len(text) > room:
-            spans.append(replace(span, text=text[:room]))
+            spans.append(span._replace(text=text[:room]))
             yield replace(block, spans=tuple(spans))
             text, room, spans = text[room:], LONGEST_BLOCK, []
         if text:
-            spans.append(replace(span, text=text))
+            spans.append(span._replace(text=text))
             room -= len(text)
     if spans or block.kind is BlockKind.RULE:
         yield replace(block, spans=tuple(spans))

@@ -5,8 +5,6 @@ Next: ``delivery/channels/slack/render.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tocsin.delivery.lines import ARROW, ChangeLine
 from tocsin.delivery.rich_text import Span
 
@@ -16,18 +14,17 @@ WAS, NOW = "was: ", "now: "
 
 def spans_of(line: ChangeLine) -> tuple[Span, ...]:
     """Return a line with its values as styled text."""
-    return tuple(span for span in _spans(line) if span.text)
-
-
-def _spans(line: ChangeLine) -> Iterator[Span]:
-    if line.label:
-        yield Span(f"{line.label.capitalize()}: ", bold=True)
-    before, name, after = line.parts()
-    yield from (Span(before), Span(name, code=True), Span(after))
+    spans = [Span(f"{line.label.capitalize()}: ", bold=True)] if line.label else []
+    if line.name:
+        before, name, after = line.parts()
+        spans += [Span(before), Span(name, code=True), Span(after)]
+    else:
+        spans.append(Span(line.lead or line.text))
     if line.is_inline:
-        yield from (Span(" "), Span(line.old or "?", struck=True), Span(ARROW), Span(line.new or "?", underlined=True))
-        return
-    if line.old is not None:
-        yield from (Span(f"\n{WAS}"), Span(line.old, struck=True))
-    if line.new is not None:
-        yield from (Span(f"\n{NOW}"), Span(line.new, underlined=True))
+        spans += [Span(" "), Span(line.old or "?", struck=True), Span(ARROW), Span(line.new or "?", underlined=True)]
+    else:
+        if line.old is not None:
+            spans += [Span(f"\n{WAS}"), Span(line.old, struck=True)]
+        if line.new is not None:
+            spans += [Span(f"\n{NOW}"), Span(line.new, underlined=True)]
+    return tuple(span for span in spans if span.text)

@@ -10,7 +10,6 @@ Next: ``delivery/channels/slack/sender.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -202,8 +201,8 @@ def _section(spans: Sequence[Span]) -> Block:
 
 def _join_spans(spans: Sequence[Span]) -> Iterator[Span]:
     """Yield spans with neighbours of one style as one: a message has only so many bytes."""
-    for style, group in groupby(spans, key=lambda span: replace(span, text="")):
-        yield replace(style, text="".join(span.text for span in group))
+    for style, group in groupby(spans, key=lambda span: span._replace(text="")):
+        yield style._replace(text="".join(span.text for span in group))
 
 
 def _span(span: Span) -> Block:

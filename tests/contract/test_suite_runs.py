@@ -122,7 +122,8 @@ def test_the_message_names_the_tests_that_failed(
     report(administrator, fqns[1], "Success")
     notify_all(sqlite_engine)
     (entry,) = [one for one in inbox(bob) if "test run failed" in one["title"]]
-    assert "test run failed: 1 failed, 1 passed (enough of orders)" in entry["title"]
+    assert "test run failed: 1 failed, 1 passed (1 new failure)" in entry["title"]
+    assert "new failures: enough of orders" in entry["changes"]
 
 
 def test_alerts_without_the_name_hear_nothing_and_explanations_say_why(

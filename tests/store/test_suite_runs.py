@@ -96,6 +96,15 @@ def test_a_run_is_complete_when_each_test_has_reported_and_its_event_says_what(s
     assert (logged.derived["testStatus"], logged.derived["reportedAt"]) == ("Failed", 3 * HOUR_MS)
 
 
+def test_a_run_says_since_when_a_test_fails(shop: Company) -> None:
+    for name, statuses in (("first", "SFFAF"), ("second", "FSSSF"), ("third", "FFQSS")):
+        for at, status in enumerate(statuses, 1):
+            report(shop, name, at, {"S": "Success", "F": "Failed", "A": "Aborted", "Q": "Queued"}[status])
+    last = summary_of(run_events(shop)[-1])
+    since = {one["testCase"]["name"]: one.get("failingSince") for one in last["testCaseResultSummary"]}
+    assert since == {"first": 2 * HOUR_MS, "second": 5 * HOUR_MS, "third": None}
+
+
 @pytest.mark.parametrize("order", list(permutations(["first", "second", "third"])))
 def test_results_may_come_in_any_order(shop: Company, order: tuple[str, ...]) -> None:
     times = {"first": 1, "second": 2, "third": 3}

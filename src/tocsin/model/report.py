@@ -45,12 +45,16 @@ class SuiteRun:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """The result of one test in a run of a suite; ``test_case`` and ``table`` are references."""
+    """The result of one test in a run of a suite; ``test_case`` and ``table`` are references.
+
+    ``failing_since_ms`` is the time of its first result that is no success after its last success; None if it passed.
+    """
 
     test_case: Document
     table: Document | None
     status: str
     at_ms: int
+    failing_since_ms: int | None = None
 
 
 @dataclass(frozen=True)

@@ -89,14 +89,16 @@ def _summary(run: SuiteRun, results: list[SuiteResult]) -> Document:
 
 
 def _result(result: SuiteResult) -> Document:
-    """Return upstream's ``resultSummary``, with references to the test and its table."""
+    """Return upstream's ``resultSummary``, with references to the test and its table, and since when it fails."""
     table = {} if result.table is None else {"table": result.table}
+    since = {} if result.failing_since_ms is None else {"failingSince": result.failing_since_ms}
     return {
         "testCaseName": result.test_case["fullyQualifiedName"],
         "status": result.status,
         "timestamp": result.at_ms,
         "testCase": result.test_case,
         **table,
+        **since,
     }
 
 

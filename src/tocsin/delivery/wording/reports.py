@@ -7,7 +7,7 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
@@ -113,10 +113,8 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
         if context.last_success_ms is not None and context.ended_ms is None:
             yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
     if context.downstream:
-        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
-        left_count = len(context.downstream) - len(names)
-        names_text = f"{', '.join(names)}{f' and {left_count:,} more' if left_count else ''}"
-        yield ChangeLine(names_text, rank=Rank.REPORTED, label="downstream")
+        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
+        yield ChangeLine(_names_text(names), rank=Rank.REPORTED, label="downstream")
 
 
 def _status_line(noun: str, before: object, after: object, details: str = "") -> ChangeLine:
@@ -166,8 +164,7 @@ def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> 
     error = new.get("error")
     yield from _fact("error", str(error.get("message") or "") if isinstance(error, dict) else str(error or ""))
     failed = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
-    yield from _fact("failed tasks", f"{names}{_more_than_named(len(failed))}")
+    yield from _fact("failed tasks", _names_text([str(one.get("name", "?")) for one in failed]))
     if (took_ms := took_ms_of(new)) is not None:
         yield from _fact("took", span_text(took_ms))
     yield from _earlier_lines(old, "executionStatus", zone)
@@ -220,23 +217,40 @@ def _moments(*values: object) -> list[int]:
     return [one for one in values if isinstance(one, int) and type(one) is int and one in _MOMENTS]
 
 
-def _more_than_named(count: int) -> str:
-    return f" and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""
+def _names_text(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are besides: ``a, b, c, d, e and 3 more``."""
+    left_count = len(names) - _MOST_NAMED
+    return f"{', '.join(names[:_MOST_NAMED])}{f' and {left_count:,} more' if left_count > 0 else ''}"
 
 
-def _suite_line(old: Document, new: Document) -> ChangeLine:
-    """Return the line of a suite's run: ``test run failed: 1 failed, 9 passed (not_null of orders)``.
+def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield what a suite's run came to: ``test run failed: 2 failed, 9 passed (1 new failure)``.
 
-    It says how many tests failed, were aborted and passed, and names the first that did not pass.
+    Beside how many tests failed, were aborted and passed, it names those that did not pass: first those that the run
+    before did not find failing, then the others with their times. Runs of earlier releases do not say since when.
     """
     counts = {verb: new.get(key) for key, verb in _COUNTS.items()}
     count_texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
     details = f": {', '.join(count_texts)}" if count_texts else ""
     results = _objects(new.get("testCaseResultSummary"))
-    names = [_test_name(one) for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
-    if names:
-        details += f" ({', '.join(names[:_MOST_NAMED])}{_more_than_named(len(names))})"
-    return _status_line("test run", old.get("status"), new.get("status"), details)
+    failing = [one for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
+    dated = [(since_ms, one) for one in failing for since_ms in _moments(one.get("failingSince"))]
+    new_names = [_test_name(one) for since_ms, one in dated if _is_new(since_ms, one, old)]
+    lasting = sorted((pair for pair in dated if not _is_new(*pair, old)), key=lambda pair: -pair[0])
+    if dated:
+        details += f" ({count_text(len(new_names), 'new failure')})" if new_names else " (none new)"
+    elif failing:
+        details += f" ({_names_text([_test_name(one) for one in failing])})"
+    yield _status_line("test run", old.get("status"), new.get("status"), details)
+    yield from _fact("new failures", _names_text(new_names))
+    still_texts = [f"{_test_name(one)} since {moment_text(since_ms, zone)}" for since_ms, one in lasting]
+    yield from _fact("still failing", _names_text(still_texts))
+
+
+def _is_new(since_ms: int, result: Document, before: Document) -> bool:
+    """Say whether a test that fails did not at the end of the run ``before``, or, without one, before this result."""
+    ended_ms = before.get("timestamp")
+    return since_ms > ended_ms if isinstance(ended_ms, int) else since_ms == result.get("timestamp")
 
 
 def _test_name(result: Value) -> str:
@@ -354,7 +368,7 @@ ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]
 REPORT_LINES: Mapping[str, ReportLines] = {
     RESULT: _result_lines,
     RUN: _run_lines,
-    SUITE_SUMMARY: _single_line(_suite_line),
+    SUITE_SUMMARY: _suite_lines,
     INCIDENT: _single_line(_incident_line),
     ALERT_INCIDENT: _single_line(_alert_incident_line),
     CHANGE_REQUEST: _change_request_lines,

@@ -71,6 +71,11 @@ def _both(*changes: tuple[str, object, object]) -> ChangeDescription:
     )
 
 
+def _suite_result(name: str, status: str, since_ms: int) -> dict[str, Any]:
+    references = {"testCase": {"name": name}, "table": {"name": "orders"}}
+    return {"status": status, "timestamp": AT_MS, **references, "failingSince": since_ms}
+
+
 _UNJUDGED: dict[str, ChangeEvent] = {
     "failed_test": EVENTS["test_failure"],
     "aborted_test": _of_test(
@@ -81,14 +86,18 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "failed_run": _of_run(update_of(RUN, RAN, BROKE)),
     "recovered_run": _of_run(update_of(RUN, BROKE, RAN | {"timestamp": AT_MS + 3_600_000})),
     "failed_suite": _of_orders(
-        addition_of(
+        update_of(
             SUITE_SUMMARY,
+            {"status": "Failed", "timestamp": AT_MS - 86_400_000},
             {
                 "status": "Failed",
+                "timestamp": AT_MS,
                 "failed": 1,
+                "aborted": 1,
                 "success": 9,
                 "testCaseResultSummary": [
-                    {"status": "Failed", "testCase": {"name": "email_not_null"}, "table": {"name": "orders"}}
+                    _suite_result("total_not_negative", "Aborted", AT_MS - 10 * 86_400_000),
+                    _suite_result("email_not_null", "Failed", AT_MS),
                 ],
             },
         ),

@@ -156,6 +156,38 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     assert passed_line.text == "test run passes again: 1 passed"
 
 
+@pytest.mark.parametrize(
+    ("before", "details", "facts"),
+    [
+        (None, "(1 new failure)", ["new failures: t0 of orders", "still failing: t1 of orders since {time}"]),
+        (
+            {"status": "Success", "timestamp": 20},
+            "(2 new failures)",
+            ["new failures: t1 of orders, t0 of orders"],
+        ),
+        (
+            {"status": "Failed", "timestamp": 150},
+            "(none new)",
+            ["still failing: t0 of orders since {time}, t1 of orders since {time}"],
+        ),
+    ],
+)
+def test_a_run_of_a_suite_names_new_failures_first_and_since_when_the_others_fail(
+    before: dict[str, Any] | None, details: str, facts: list[str]
+) -> None:
+    results = [
+        _result(2, "Success"),
+        _result(1, "Failed") | {"timestamp": 100, "failingSince": 40},
+        _result(0, "Aborted") | {"timestamp": 100, "failingSince": 100},
+    ]
+    counts = {"failed": 1, "aborted": 1, "success": 1}
+    summary = {"status": "Failed", "timestamp": 100, **counts, "testCaseResultSummary": results}
+    text = event_text(change_event(update_of(SUITE_SUMMARY, before, summary)))
+    assert text.headline == f"orders: test run failed: 1 failed, 1 aborted, 1 passed {details}"
+    lines = [line.labelled_text for line in text.lines if line.label != "before"]
+    assert lines[: len(facts)] == [fact.format(time="1970-01-01 00:00 UTC") for fact in facts]
+
+
 def test_a_run_names_the_tasks_that_failed() -> None:
     tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
     run = {"executionStatus": "Failed", "taskStatus": tasks, "timestamp": 0, "endTime": 3_840_000}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Label, Select, and_, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Label, Select, and_, bindparam, case, func, select, update
 
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.model.report import SuiteResult, SuiteRun
@@ -22,7 +22,7 @@ from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity
 
 _ENTITY, _MEMBER, _RESULT, _RUN = entity.c, suite_member.c, series.c, suite_run.c
-_QUEUED = "Queued"
+_QUEUED, _SUCCEEDED = "Queued", "Success"
 _REFERENCE_COUNT = len(REFERENCE)
 
 
@@ -70,8 +70,30 @@ _LACKING = Prepared(
 """A test without a result: the newest of them, because tests tend to report in the order in which they were made."""
 _NEXT_END = Prepared(select(func.max(_FIRST.c.at_ms)))
 _NEWEST_BEFORE = Prepared(select(func.max(_LAST.c.at_ms)))
+_FAILED_RESULT, _SUCCESS = series.alias("failed_result"), series.alias("success")
+
+
+def _is_result_until(result: FromClause) -> ColumnElement[bool]:
+    """Return whether a result is one of the newest result's test, not after it."""
+    is_of_test = and_(result.c.entity_id == _NEWEST.c.id, result.c.kind == "testCaseResult", result.c.part == "")
+    return and_(is_of_test, result.c.timestamp_ms <= _NEWEST.c.at_ms)
+
+
+_LAST_SUCCESS_MS = (
+    select(func.max(_SUCCESS.c.timestamp_ms))
+    .where(_is_result_until(_SUCCESS), _SUCCESS.c.status == _SUCCEEDED)
+    .correlate(_NEWEST)
+    .scalar_subquery()
+)
+_FAILING_SINCE_MS = (
+    select(func.min(_FAILED_RESULT.c.timestamp_ms))
+    .where(_is_result_until(_FAILED_RESULT), func.coalesce(_FAILED_RESULT.c.status, _QUEUED) != _QUEUED)
+    .where(_FAILED_RESULT.c.timestamp_ms > func.coalesce(_LAST_SUCCESS_MS, -1))
+    .correlate(_NEWEST)
+    .scalar_subquery()
+)
 _RESULTS = Prepared(
-    select(_NEWEST, _RESULT.status)
+    select(_NEWEST, _RESULT.status, case((_RESULT.status != _SUCCEEDED, _FAILING_SINCE_MS)))
     .join(series, and_(_is_result_of(_NEWEST.c.id), _NEWEST.c.at_ms == _AT_MS))
     .order_by(_NEWEST.c.fqn)
 )
@@ -130,8 +152,8 @@ class SqlSuiteRuns:
         table_rows = rows_by_key(self._connection, query, _ENTITY.fqn, set(table_fqns))
         tables = {row.fqn: reference_of(*row) for row in table_rows}
         return [
-            SuiteResult(test, tables.get(table_fqn), status, at_ms)
-            for (test, at_ms, status), table_fqn in zip(tests, table_fqns, strict=True)
+            SuiteResult(test, tables.get(table_fqn), status, at_ms, since_ms)
+            for (test, at_ms, status, since_ms), table_fqn in zip(tests, table_fqns, strict=True)
         ]
 
     def end(self, run: SuiteRun) -> None:

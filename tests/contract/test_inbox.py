@@ -19,6 +19,7 @@ from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.notifications import Notifications
 
+_ORDERS_LINK = "<#E::table::warehouse.shop.public.orders>"
 BECAUSE = Reason(
     kind=ReasonKind.FOLLOWER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
 )
@@ -43,6 +44,20 @@ class CatalogueWriter:
         table(self._client, name)
         logged = log.read(log.readable_end() - 1, 1)[0]
         return self._keep(user_id, logged.offset, logged.event, due_in_ms)
+
+    def announce(self, user_id: str, **announcement: int) -> None:
+        """Announce something about the table orders and notify the user of it."""
+        request = {
+            "message": "moves",
+            "type": "Announcement",
+            "about": _ORDERS_LINK,
+            "announcementDetails": announcement,
+        }
+        created = self._client.post("/feed", json=request)
+        assert created.status_code == 201, created.text
+        log = self._served.app.state.parts.log
+        logged = log.read(log.readable_end() - 1, 1)[0]
+        self._keep(user_id, logged.offset, logged.event, 0)
 
     def _keep(self, user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> str:
         row_id = ORDERED_IDS.of(offset, event.id, "ActivityFeed", user_id)
@@ -84,6 +99,16 @@ def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Clien
     assert shown_notification["reasons"][0]["sentence"] == "you follow it (alert ActivityFeedAlert)"
     assert page["counts"] == {"unread": 1, "total": 1}
     assert page["paging"] == {"total": 1}
+
+
+def test_times_are_in_the_zone_of_the_owner(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
+    user_id, client = alice
+    teller.announce(user_id, startTime=20_000_000_000_000, endTime=20_000_003_600_000)
+    (entry,) = client.get(f"/users/{user_id}/notifications").json()["data"]
+    assert entry["changes"][-1] == "from 2603-10-11 11:33 UTC until 2603-10-11 12:33 UTC"
+    assert client.put(f"/users/{user_id}/preferences", json={"timezone": "Asia/Tokyo"}).status_code == 200
+    (entry,) = client.get(f"/users/{user_id}/notifications").json()["data"]
+    assert entry["changes"][-1] == "from 2603-10-11 20:33 JST until 2603-10-11 21:33 JST"
 
 
 def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:

@@ -27,6 +27,7 @@ UTC = "UTC"
 
 _MINUTE = "%Y-%m-%d %H:%M"
 _BRIEF_LIMIT = 80
+_TITLE_LIMIT = 60
 _BREAKING = "breaking: "
 _BRACKETS = str.maketrans("<>", "\u2039\u203a")
 
@@ -75,6 +76,13 @@ class ChangeLine(NamedTuple):
         if self.lead or not values:
             return self.labelled_text
         return f"{self.labelled_text}: {'was ' if self.new is None else ''}{ARROW.join(values)}"
+
+    @property
+    def brief(self) -> str:
+        """Return the text as a headline has it: with a short value that came or went."""
+        values = [one for one in (self.old, self.new) if one is not None]
+        is_told = self.lead or len(values) != 1 or self.rank is Rank.DESCRIPTION or len(values[0]) > _TITLE_LIMIT
+        return self.text if is_told else self.sentence
 
     def as_breaking(self) -> ChangeLine:
         """Return the line of the same change, which breaks who reads the asset."""

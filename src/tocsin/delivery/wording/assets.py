@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tocsin.delivery.lines import clean_line
+from tocsin.delivery.lines import clean_line, in_words
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
@@ -17,6 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD
 
 TEST_CASE = "testCase"
+_TYPE_WORDS = {"eventsubscription": "alert"}
 
 
 class ChangedAsset(NamedTuple):
@@ -31,6 +32,11 @@ class ChangedAsset(NamedTuple):
     name: str
     page: str
     checks: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return what people call it, a test with what it checks: ``email_not_null of orders.email``."""
+        return f"{self.name} of {self.checks}" if self.checks else self.name
 
 
 def asset_of(event: ChangeEvent) -> ChangedAsset:
@@ -52,6 +58,11 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
     row = ENTITY_TYPES.get(entity_type)
     page = f"/#/{row.collection}/{entity_id}" if row else "/"
     return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks)
+
+
+def type_text(entity_type: str) -> str:
+    """Return an entity type as people call it: ``test case``, ``alert``."""
+    return _TYPE_WORDS.get(entity_type) or in_words(entity_type)
 
 
 def checked_table(event: ChangeEvent) -> str:

@@ -14,13 +14,24 @@ from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, E
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.incidents import INCIDENT, with_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, report_text, status_text
 from tocsin.delivery.wording.threads import thread_text
-from tocsin.delivery.wording.values import TYPE_KEYS, is_short, name_of, parse_json, type_of, types_of, value_text
+from tocsin.delivery.wording.values import (
+    TYPE_KEYS,
+    change_texts,
+    is_short,
+    lineage_text,
+    name_of,
+    parse_json,
+    type_of,
+    types_of,
+    value_text,
+)
 from tocsin.model import fqn
 from tocsin.model.breaking import BreakingKind, BreakingReason
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import ALERT_INCIDENT, LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS
@@ -84,6 +95,7 @@ _FIELD_RANKS = {
     "description": Rank.DESCRIPTION,
 }
 _PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
+_EXTENSION = "extension"
 _ENTITY_STATUS, _DEPRECATED = "entityStatus", "deprecated"
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
@@ -97,6 +109,8 @@ _MEANS = {
     EventType.ENTITY_SOFT_DELETED: "it can be restored until somebody deletes it permanently",
     EventType.ENTITY_DELETED: "it cannot be restored",
 }
+_SHOWN_OF_NEW = ("description", "columns", "tasks")
+_EDGE_RANKS = {"added": Rank.ADDED, "removed": Rank.REMOVED}
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
 _FATES = {"created": "created", "softDeleted": "deleted", "deleted": "permanently deleted", "restored": "restored"}
@@ -131,16 +145,21 @@ class EventText(NamedTuple):
 
 
 def event_text(
-    event: ChangeEvent, reasons: Sequence[Reason] = (), failure: FailureContext | None = None, *, zone: str = UTC
+    event: ChangeEvent,
+    reasons: Sequence[Reason] = (),
+    failure: FailureContext | None = None,
+    *,
+    zone: str = UTC,
+    reader_id: str | None = None,
 ) -> EventText:
-    """Return an event in words, with times in an IANA ``zone``.
+    """Return an event in words, with times in an IANA ``zone``; to the person ``reader_id``, if they are known.
 
     The headline is such as ``orders: column email VARCHAR removed … and 2 more``: it names the change that matters most
     (``Rank``) and counts the others. It addresses the recipient by their ``reasons``: ``ann mentioned you in a
     conversation about orders``. The lines are in the order of their ranks, labels that columns bring among them, last
     what surrounds the ``failure`` that the event reports.
     """
-    asset, described = asset_of(event), event.change_description
+    asset, described = asset_of(event), with_reader(event.change_description, reader_id)
     headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
@@ -159,20 +178,24 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
     """Return what happened to an asset in one line."""
     if fate := _WHOLE.get(event.event_type):
         is_read = any(reason.kind is BreakingKind.DELETED_WHILE_READ for reason in event.breaking_reasons or ())
-        return f"{asset.name}: {fate}{' while something reads it' if is_read else ''}"
+        return f"{asset.title}: {fate}{' while something reads it' if is_read else ''}"
     if not lines:
-        return f"{asset.name}: {in_words(event.event_type)}"
-    summary = clean_line(lines[0].text)
+        return f"{asset.title}: {in_words(event.event_type)}"
+    summary = clean_line(lines[0].brief)
     if lines[0].rank is Rank.REPORTED:
         return report_text(asset, summary)
     more_count = sum(not line.label for line in lines) - 1
-    return f"{asset.name}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
+    return f"{asset.title}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
 
 
 def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
-    """Yield what a deletion means."""
+    """Yield what a deletion means, and what was created."""
     if event.event_type in _MEANS:
         yield ChangeLine(_MEANS[event.event_type])
+    elif event.event_type is EventType.ENTITY_CREATED and event.entity:
+        for key in _SHOWN_OF_NEW:
+            if text := value_text(event.entity.get(key) or None):
+                yield ChangeLine(text, label=in_words(key))
 
 
 def _rank_of(line: ChangeLine) -> Rank:
@@ -298,7 +321,10 @@ def _located_lines(
         *((change, "removed") for change in described.fields_deleted),
     ]
     retyped: dict[tuple[str, ...], list[FieldChange]] = {}
+    is_of_alerts = any(change.name == ALERT_INCIDENT for change, _ in changes)
     for change, verb in changes:
+        if is_of_alerts and change.name == INCIDENT:
+            continue  # one act, which the incident that alerts watch tells with its number
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
@@ -350,9 +376,14 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     key, value = path[-1], old if verb == "removed" else new
     members = value if isinstance(value, list) else [value]
-    rank = Rank.OTHER if path[0] == "extension" else _FIELD_RANKS.get(key, Rank.OTHER)
-    if path == ["deleted"]:
+    rank = Rank.OTHER if path[0] == _EXTENSION else _FIELD_RANKS.get(key, Rank.OTHER)
+    if path == [_EXTENSION] and isinstance(value, dict):
+        for name in value:
+            yield from _field_lines([_EXTENSION, name], verb, _part(old, name), _part(new, name))
+    elif path == ["deleted"]:
         yield ChangeLine("deleted" if value is True else "restored", rank=Rank.DELETED)
+    elif path == [LINEAGE] and isinstance(value, dict):
+        yield ChangeLine(f"{lineage_text(value)} {verb}", rank=_EDGE_RANKS.get(verb, Rank.OTHER))
     elif key in (_ENTITY_STATUS, _DEPRECATED):
         yield _standing_line(key, old, new)
     elif verb != "changed" and key in _MEMBERS and all(isinstance(member, dict | str) for member in members):
@@ -366,10 +397,14 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator
         yield _value_line(path, verb, rank, old, new)
 
 
+def _part(structure: Value, name: str) -> Value:
+    return structure.get(name) if isinstance(structure, dict) else None
+
+
 def _value_line(path: list[str], verb: str, rank: Rank, old: Value, new: Value) -> ChangeLine:
     """Return the line of a field that holds a value; short values before and after stand in the sentence."""
     lead, name = _subject(path), _member_name(path)
-    old_text, new_text = value_text(old), value_text(new)
+    old_text, new_text = change_texts(old, new)
     if verb == "changed" and rank is not Rank.DESCRIPTION and is_short(old) and is_short(new):
         text = f"{lead} {old_text}{ARROW}{new_text}"
         return ChangeLine(text, old_text, new_text, rank, lead, name)
@@ -406,7 +441,7 @@ def _member_line(key: str, member: Value, verb: str, where: str) -> ChangeLine:
 def _subject(path: list[str]) -> str:
     """Return the words for a path: ``columns.email.description`` is "description of column email"."""
     head, *steps = path
-    if head == "extension" and steps:
+    if head == _EXTENSION and steps:
         return clean_line(f"custom property {'.'.join(steps)}")
     if head not in _MEMBERS or not steps:
         return clean_line(in_words(" ".join(path)))

@@ -14,10 +14,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import Button, Dispatch, selections
-from tocsin.delivery.lines import ChangeLine, clean_line, cut, in_words, moment_text
+from tocsin.delivery.lines import ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, Span
-from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
@@ -49,6 +50,7 @@ _DONE = {
     EventType.ENTITY_DELETED: "permanently deleted by",
     EventType.ENTITY_RESTORED: "restored by",
 }
+_SESSIONS = {EventType.USER_LOGIN: "logged in", EventType.USER_LOGOUT: "logged out"}
 _REPORTED = "reported"
 _MOST_NAMED = 3
 _HIDDEN = "another asset"
@@ -115,7 +117,8 @@ class Section(NamedTuple):
     buttons : links to acknowledge the incidents that its failure belongs to
     body : what a template says, in place of the asset, its changes and the signature
     variant : what messages have in common that say the same of the event, but for ``why`` and ``buttons``: what is
-        known of a failure, how a thread concerns its reader, and their zone; None where a template words it
+        known of a failure, how a thread concerns its reader, their zone, and who they are where an incident is
+        assigned to them; None where a template words it
     """
 
     headline: str
@@ -197,10 +200,11 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     for entry in entries:
         event, template_text = entry.carried.event, dispatch.texts.get(entry.notification_id)
         kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
-        variant = None if template_text else (kinds, dispatch.failure, dispatch.zone)
+        reader_id = entry.recipient_id if is_assigned_to(event.change_description, entry.recipient_id) else None
+        variant = None if template_text else (kinds, dispatch.failure, dispatch.zone, reader_id)
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
-            text = event_text(event, entry.reasons, dispatch.failure, zone=dispatch.zone)
+            text = event_text(event, entry.reasons, dispatch.failure, zone=dispatch.zone, reader_id=reader_id)
             owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
             lines, body = ([], template_text.body) if template_text else (text.lines, ())
             before, after = event.previous_version, event.current_version
@@ -210,7 +214,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             texts[key] = Section(
                 headline=template_text.subject if template_text else text.headline,
                 full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-                entity_type=in_words(text.asset.entity_type),
+                entity_type=type_text(text.asset.entity_type),
                 lines=tuple(lines[:lines_each]),
                 more_count=max(0, len(lines) + len(body) - lines_each),
                 did=_did(event),
@@ -239,7 +243,10 @@ def _did(event: ChangeEvent) -> str:
     """Return what an event says was done, and by whom."""
     if is_report(event):
         return _REPORTED
+    if event.event_type in _SESSIONS:
+        return _SESSIONS[event.event_type]
     verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
+    verb = "by" if tells_of_incident(event) else verb
     return f"{verb} {clean_line(event.user_name or 'someone')},"
 
 

@@ -14,27 +14,40 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
+from tocsin.delivery.wording.findings import finding_lines, narrowing_lines
+from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_line, incident_line
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
 from tocsin.model.change import (
     ALERT_INCIDENT,
     CHANGE_REQUEST,
     DESTINATION,
+    EDITOR_VIEW,
+    FINDING,
     LAG,
     SILENCE,
     SUITE_SUMMARY,
     VIOLATION,
     ChangeEvent,
+    EventType,
 )
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
-RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
+RESULT, RUN = "testCaseResult", "pipelineStatus"
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
-_STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
 _FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, SILENCE, VIOLATION})
+_REPORTING = frozenset(
+    {
+        *(EventType.FRESHNESS_VIOLATION, EventType.SLA_VIOLATION, EventType.PROFILE_ANOMALY, EventType.USAGE_DROP),
+        *(EventType.QUERY_PATTERN_CHANGE, EventType.AUDIT_FINDING, EventType.ALERT_NARROWED),
+        EventType.RETENTION_APPLIED,
+    }
+)
+"""Types of events that only tell what was noticed."""
+
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
@@ -44,6 +57,7 @@ _PASSED, _SUCCEEDED = "passed", "succeeded"
 _STATUS_WORDS = {"Success": _PASSED, "Successful": _SUCCEEDED, "PartialSuccess": "succeeded in part"}
 _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
+_WAITS = "messages wait until somebody resumes it"
 _PERCENT = "%"
 Value = Any  # Any: a JSON value of a report
 
@@ -66,7 +80,7 @@ def is_report(event: ChangeEvent) -> bool:
     """Say whether the event reports what was found, such as a result or a refusal: nobody has changed anything."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
-    return any(change.name in _FOUND for change in changes)
+    return event.event_type in _REPORTING or any(change.name in _FOUND for change in changes)
 
 
 def reported_at_ms(event: ChangeEvent) -> int:
@@ -261,29 +275,6 @@ def _test_name(result: Value) -> str:
     return f"{name} of {table.get('displayName') or table.get('name')}" if table else name
 
 
-def _incident_line(_old: Value, step: Value) -> ChangeLine:
-    details = step.get("testCaseResolutionStatusDetails")
-    details = details if isinstance(details, dict) else {}
-    kind = str(step.get("testCaseResolutionStatusType") or "changed")
-    assignee = details.get("assignee")
-    if kind == "Assigned" and isinstance(assignee, dict):
-        return ChangeLine(clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}"))
-    reason = details.get("testCaseFailureReason")
-    why = f": {in_words(str(reason))}" if kind == "Resolved" and reason else ""
-    return ChangeLine(clean_line(f"{_STEPS.get(kind) or f'incident {in_words(kind)}'}{why}"))
-
-
-def _alert_incident_line(before: Value, after: Value) -> ChangeLine:
-    """Return what a person did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
-    who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
-    is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
-    action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
-    alert = _object(after.get("alert"))
-    of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
-    comment = f": {after['comment']}" if after.get("comment") else ""
-    return ChangeLine(clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT))
-
-
 def _change_request_lines(before: Value, after: Value, _entity: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield what is announced: ``CR-12 email is to be removed on 2026-12-09 10:00 UTC: no longer needed``."""
     subject, new_value = after.get("column") or "it", after.get("newValue")
@@ -323,16 +314,15 @@ def _destination_lines(_old: Document, failure: Document, _destination: Document
     if "failingSince" not in failure:
         return
     where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
-    since = failure["failingSince"]
-    when = f" since {moment_text(since, zone)}" if type(since) is int and since in _MOMENTS else ""
+    is_stopped = failure.get("percent") == _WHOLE_TIME
+    yield ChangeLine(clean_line(f"{where} {'stopped' if is_stopped else 'fails'}"), rank=Rank.REPORTED)
     code = failure.get("lastFailedStatusCode")
     why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
-    tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"
-    if failure.get("percent") == _WHOLE_TIME:
-        text = f"{where} stopped; messages wait until somebody resumes it ({tried}{when})"
-    else:
-        text = f"{where} fails{when}: {tried}; {failure.get('percent')} % of the time is over after which it is stopped"
-    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+    for since_ms in _moments(failure.get("failingSince")):
+        yield from _fact("failing since", moment_text(since_ms, zone))
+    yield from _fact("failed attempts", f"{failure.get('failureCount')}, the last with {why}")
+    follows = _WAITS if is_stopped else f"{failure.get('percent')} % of the time is over after which it is stopped"
+    yield from _fact("what follows", follows)
 
 
 def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
@@ -369,10 +359,12 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     RESULT: _result_lines,
     RUN: _run_lines,
     SUITE_SUMMARY: _suite_lines,
-    INCIDENT: _single_line(_incident_line),
-    ALERT_INCIDENT: _single_line(_alert_incident_line),
+    INCIDENT: _single_line(incident_line),
+    ALERT_INCIDENT: _single_line(alert_incident_line),
     CHANGE_REQUEST: _change_request_lines,
     DESTINATION: _destination_lines,
+    EDITOR_VIEW: narrowing_lines,
+    FINDING: finding_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,
     VIOLATION: _single_line(_violation_line),

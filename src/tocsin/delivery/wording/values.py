@@ -5,15 +5,20 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
 import orjson
 
-from tocsin.delivery.lines import SHOWN_LIMIT, clean_line, in_words
+from tocsin.clock import LATEST_MS
+from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, clean_line, in_words, moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
+from tocsin.model.phrases import count_text
 
 TYPE_KEYS = frozenset({"dataType", "dataTypeDisplay", "dataLength", "arrayDataType", "precision", "scale"})
 """What together says the type of a column or field."""
@@ -28,7 +33,25 @@ _SIZED = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY", "BYTES", "STRING"}
 _MOST_MEMBERS = 10
 _DEEPEST = 4
 _YES, _NO = "yes", "no"
+_LEADING = ("tagLabel", "term")
+"""Parts that an object without a name is called by: of a certification, of the relation of a term."""
+
+_MOMENT_KEY = re.compile(r"(timestamp|Time|Date|At|start|end)$")
+"""How the keys of times end, which are epoch milliseconds."""
+
+_MOMENTS = range(10**12, LATEST_MS + 1)
+_SAME_BEGINNING = 60
+_LEAD_LENGTH = 30
+_MOST_COMPARED = 10_000
+"""Texts that begin alike for so many characters are shown from so many characters before they differ."""
+
 Value = Any  # Any: a JSON value of whatever field changed
+
+
+class _Name(str):
+    """A key that is a name, and is shown as it is written."""
+
+    __slots__ = ()
 
 
 def value_text(value: Value) -> str | None:
@@ -36,6 +59,67 @@ def value_text(value: Value) -> str | None:
     if value is None:
         return None
     return clean_line(_in_words(parse_json(value), 0), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
+
+
+def change_texts(old: Value, new: Value) -> tuple[str | None, str | None]:
+    """Return a value before and after as text: of structures and of long texts what differs."""
+    if isinstance(old, str) and isinstance(new, str):
+        same_count = sum(takewhile(bool, map(eq, old[:_MOST_COMPARED], new)))
+        if same_count >= _SAME_BEGINNING and old != new:
+            start = old.rfind(" ", 0, same_count - _LEAD_LENGTH) + 1 or same_count - _LEAD_LENGTH
+            return value_text(f"… {old[start:]}"), value_text(f"… {new[start:]}")
+    before, after = _values_that_differ(old, new)
+    return value_text(before), value_text(after)
+
+
+def _values_that_differ(old: Value, new: Value) -> tuple[Value, Value]:
+    """Return what differs between two values, with the names of the objects that it is in."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return _parts_that_differ(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        return _members_that_differ(old, new)
+    return old, new
+
+
+def _parts_that_differ(old: Document, new: Document) -> tuple[Document, Document]:
+    before: Document = {}
+    after: Document = {}
+    if (name := name_of(old)) != name_of(new):
+        return old, new
+    for key in (*old, *(key for key in new if key not in old)):
+        if (was := old.get(key)) != (is_now := new.get(key)):
+            before[key], after[key] = _values_that_differ(was, is_now)
+    return (before, after) if name is None else ({_Name(name): before}, {_Name(name): after})
+
+
+def _members_that_differ(old: list[Value], new: list[Value]) -> tuple[list[Value], list[Value]]:
+    """Return the members of two lists that differ; all of short lists of texts and numbers."""
+    by_old, by_new = ({name_of(one): one for one in many if isinstance(one, dict)} for many in (old, new))
+    if None in by_old or None in by_new or len(by_old) != len(old) or len(by_new) != len(new):
+        if max(len(old), len(new)) <= _MOST_MEMBERS:
+            return old, new
+        return [one for one in old if one not in new], [one for one in new if one not in old]
+    changed_names = [name for name in by_old if name in by_new and by_old[name] != by_new[name]]
+    pairs = [_values_that_differ(by_old[name], by_new[name]) for name in changed_names]
+    removed = [by_old[name] for name in by_old if name not in by_new]
+    added = [by_new[name] for name in by_new if name not in by_old]
+    return [*removed, *(was for was, _ in pairs)], [*added, *(is_now for _, is_now in pairs)]
+
+
+def lineage_text(edge: Document) -> str:
+    """Return an edge of the lineage: ``lineage acme.raw.orders → acme.shop.orders (2 columns, by load_orders)``."""
+    ends = ARROW.join(_reference_text(edge.get(key)) for key in ("fromEntity", "toEntity"))
+    details = edge.get("lineageDetails")
+    details = details if isinstance(details, dict) else {}
+    columns = details.get("columnsLineage")
+    facts = [count_text(len(columns), "column")] if isinstance(columns, list) and columns else []
+    facts += [f"by {_reference_text(details['pipeline'])}"] if isinstance(details.get("pipeline"), dict) else []
+    return clean_line(f"lineage {ends} ({', '.join(facts)})" if facts else f"lineage {ends}", limit=SHOWN_LIMIT)
+
+
+def _reference_text(reference: Value) -> str:
+    names = reference if isinstance(reference, dict) else {}
+    return str(names.get("fullyQualifiedName") or names.get("displayName") or names.get("name") or "something")
 
 
 def parse_json(value: Value) -> Value:
@@ -94,10 +178,12 @@ def is_short(value: Value) -> bool:
     return isinstance(value, int | float)
 
 
-def _in_words(value: Value, depth: int) -> str:
+def _in_words(value: Value, depth: int, key: str = "") -> str:
     match value:
         case bool():
             return _YES if value else _NO
+        case int() if value in _MOMENTS and _MOMENT_KEY.search(key):
+            return moment_text(value)
         case str():
             return _link_text(value) if value.startswith("<#E::") else value
         case list():
@@ -113,14 +199,26 @@ def _in_words(value: Value, depth: int) -> str:
 
 
 def _object_text(value: Document, depth: int) -> str:
-    """Return what people call an object, a column with its type; of one without a name, its parts in words."""
+    """Return what people call an object, a column with its type; of one without a name, its parts in words.
+
+    One that is called by a part, such as the relation of a term, is ``Customer (relation type synonym)``.
+    """
     if (name := name_of(value)) is not None:
         kind = type_of(value)
         return f"{name} {kind}" if kind else name
     if depth >= _DEEPEST:
         return "…"
-    parts = [(in_words(key), _in_words(one, depth + 1)) for key, one in value.items() if one is not None]
-    return "; ".join(f"{key} {text}" for key, text in parts if text) or "none"
+    leading = next((key for key in _LEADING if isinstance(value.get(key), dict)), None)
+    parts = [
+        (key if isinstance(key, _Name) else in_words(key), _in_words(part, depth + 1, key))
+        for key, part in value.items()
+        if part is not None and key != leading
+    ]
+    texts = [f"{key} {text}" for key, text in parts if text]
+    if leading is not None:
+        return " ".join((_in_words(value[leading], depth + 1), *([f"({', '.join(texts)})"] if texts else [])))
+    is_whole = depth == 0 or any(isinstance(key, _Name) for key in value)
+    return ("; ".join(texts) if is_whole else f"({', '.join(texts)})") if texts else "none"
 
 
 def _link_text(text: str) -> str:

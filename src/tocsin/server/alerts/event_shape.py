@@ -5,11 +5,11 @@ Next: ``server/routes/notifications/inbox.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tocsin.conditions.breaking import reasons_of_event
+from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
 from tocsin.delivery.wording.reasons import subject_of
 from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
@@ -37,9 +37,9 @@ class Worded(Generic[T]):
         return self.entry.event
 
 
-def word_entry(entry: T, reasons: Sequence[Reason] = ()) -> Worded[T]:
-    """Return an entry with its event in words, for who is notified for these reasons."""
-    return Worded(entry, event_text(entry.event, reasons))
+def word_entry(entry: T) -> Worded[T]:
+    """Return an entry with its event in words."""
+    return Worded(entry, event_text(entry.event))
 
 
 _KEYS: Shape[EventView] = {
@@ -98,6 +98,7 @@ def reason_json(reason: Reason, event: ChangeEvent) -> Document:
     return {**reason.to_wire(), "sentence": reason.sentence(subject=subject_of(event))}
 
 
-def entry_json(entry: InboxEntry) -> Document:
-    """Return an entry of an inbox."""
-    return json_of(INBOX_ENTRY, word_entry(entry, entry.reasons))
+def entry_json(entry: InboxEntry, *, zone: str = UTC) -> Document:
+    """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
+    text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
+    return json_of(INBOX_ENTRY, Worded(entry, text))

@@ -121,8 +121,7 @@ def asset_name_of(notification: Notification, parts: Parts) -> str:
     permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
     if not Visibility(permissions, parts.access.standing).sees_event(logged.event):
         return ""
-    asset = asset_of(logged.event)
-    return f"{asset.name} of {asset.checks}" if asset.checks else asset.name
+    return asset_of(logged.event).title
 
 
 def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:

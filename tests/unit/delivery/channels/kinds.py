@@ -10,11 +10,15 @@ from tests.unit.delivery.wording.test_threads import POSTED, task
 from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
-from tocsin.delivery.wording.reports import INCIDENT, RESULT, RUN
+from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.delivery.wording.reports import RESULT, RUN, is_report
 from tocsin.model.change import (
     ALERT_INCIDENT,
     DESTINATION,
+    EDITOR_VIEW,
+    FINDING,
     LAG,
+    LINEAGE,
     SILENCE,
     SUITE_SUMMARY,
     ChangeDescription,
@@ -42,12 +46,16 @@ BROKE = {
     "error": {"message": "could not connect to warehouse"},
     "taskStatus": [{"name": "extract", "executionStatus": "Successful"}, {"name": "load", "executionStatus": "Failed"}],
 }
+ANA = {"id": "0d9c-ana", "type": "user", "name": "ana", "displayName": "Ana Lopez"}
+LINK_OF_ORDERS = "<#E::table::acme.shop.public.orders"
+SQL = "CREATE VIEW orders AS SELECT id, total FROM raw.orders WHERE deleted IS NULL"
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
 def judge(event: ChangeEvent) -> ChangeEvent:
-    """Return an event with the reasons why it breaks readers, as the server records them."""
-    return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None})
+    """Return an event as the server records it: with the reasons why it breaks readers; reports make no version."""
+    versions = {"previous_version": event.current_version} if is_report(event) else {}
+    return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None, **versions})
 
 
 def _of_orders(described: ChangeDescription | None, **fields: Any) -> ChangeEvent:
@@ -62,6 +70,16 @@ def _of_test(described: ChangeDescription) -> ChangeEvent:
 def _of_run(described: ChangeDescription) -> ChangeEvent:
     return change_event(
         described, entity_type="pipeline", entity_fully_qualified_name="airflow.load_orders", entity=PIPELINE
+    )
+
+
+def _of_alert(described: ChangeDescription, event_type: EventType) -> ChangeEvent:
+    return change_event(
+        described,
+        event_type=event_type,
+        entity_type="eventsubscription",
+        entity_fully_qualified_name="Orders",
+        entity={"id": TEST["id"], "name": "Orders"},
     )
 
 
@@ -104,6 +122,16 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         event_type=EventType.TEST_SUITE_RUN_COMPLETED,
     ),
     "test_incident": _of_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
+    "incident_of_alerts_and_test": _of_test(
+        _both(
+            (ALERT_INCIDENT, {"name": "INC-7", "status": "open"}, {"name": "INC-7", "status": "open", "assignee": ANA}),
+            (
+                INCIDENT,
+                {"testCaseResolutionStatusType": "New"},
+                {"testCaseResolutionStatusType": "Assigned", "testCaseResolutionStatusDetails": {"assignee": ANA}},
+            ),
+        )
+    ),
     "alert_incident": _of_orders(
         addition_of(
             ALERT_INCIDENT,
@@ -115,7 +143,6 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         addition_of(SILENCE, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
         event_type=EventType.SLA_VIOLATION,
     ),
-    "freshness": _of_orders(None, event_type=EventType.FRESHNESS_VIOLATION),
     "deleted": _of_orders(update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED),
     "deleted_while_read": _of_orders(
         update_of("deleted", False, True),
@@ -162,6 +189,76 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "column_description": _of_orders(addition_of("columns.status.description", "placed, paid, sent, returned")),
     "custom_property": _of_orders(update_of("extension.costCenter", "A-1", "B-2")),
     "deprecated": _of_orders(addition_of("entityStatus", "Deprecated")),
+    "custom_properties": _of_orders(
+        addition_of(
+            "extension",
+            {
+                "steward": ANA,
+                "validity": {"start": AT_MS, "end": AT_MS + 86_400_000},
+                "sla": {"columns": ["tier", "hours"], "rows": [{"tier": "gold", "hours": "4"}]},
+            },
+        )
+    ),
+    "custom_reference": _of_orders(update_of("extension.steward", OWNERS[0], ANA)),
+    "query_of_view": _of_orders(update_of("schemaDefinition", SQL, f"{SQL} AND total > 0")),
+    "data_model": _of_orders(
+        addition_of("dataModel", {"modelType": "DBT", "path": "models/orders.sql", "rawSql": SQL, "tags": [LABEL]})
+    ),
+    "profiler": _of_orders(
+        update_of("tableProfilerConfig", {"profileSample": 50, "excludeColumns": []}, {"profileSample": 10})
+    ),
+    "long_text": _of_orders(
+        update_of("description", f"{'Every order. ' * 200}Daily.", f"{'Every order. ' * 200}Hourly.")
+    ),
+    "nested_column": _of_orders(
+        addition_of(
+            "columns.address.children",
+            [{"name": "zip", "dataType": "STRUCT", "children": [{"name": "code", "dataType": "INT"}]}],
+        )
+    ),
+    "tags_of_a_hierarchy": _of_orders(
+        addition_of(
+            "tags",
+            [LABEL | {"tagFQN": "PII.Sensitive.Email"}, {"tagFQN": "Business.Sales.Order", "source": "Glossary"}],
+        )
+    ),
+    "certification": _of_orders(
+        addition_of("certification", {"tagLabel": {"tagFQN": "Certification.Gold"}, "expiryDate": AT_MS})
+    ),
+    "data_product": _of_orders(
+        addition_of("dataProducts", [{"type": "dataProduct", "name": "sales", "displayName": "Sales of the shop"}])
+    ),
+    "lineage": _of_orders(
+        addition_of(
+            LINEAGE,
+            {
+                "fromEntity": {"type": "table", "fullyQualifiedName": "acme.raw.orders"},
+                "toEntity": {"type": "table", "fullyQualifiedName": "acme.shop.public.orders"},
+                "lineageDetails": {
+                    "columnsLineage": [{"fromColumns": ["acme.raw.orders.id"], "toColumn": "acme.shop.orders.id"}],
+                    "pipeline": {"type": "pipeline", "fullyQualifiedName": "airflow.load_orders"},
+                },
+            },
+        )
+    ),
+    "entity_link": _of_test(update_of("entityLink", f"{LINK_OF_ORDERS}::columns::mail>", f"{LINK_OF_ORDERS}>")),
+    "parameters": _of_test(
+        update_of("parameterValues", [{"name": "minValue", "value": "0"}], [{"name": "minValue", "value": "5"}])
+    ),
+    "related_terms": change_event(
+        addition_of(
+            "relatedTerms", [{"relationType": "synonym", "term": {"type": "glossaryTerm", "name": "Purchase"}}]
+        ),
+        entity_type="glossaryTerm",
+        entity_fully_qualified_name="Business.Order",
+        entity={"id": TEST["id"], "name": "Order"},
+    ),
+    "rules_of_a_policy": change_event(
+        update_of("rules", [{"name": "Deny", "effect": "allow"}], [{"name": "Deny", "effect": "deny"}]),
+        entity_type="policy",
+        entity_fully_qualified_name="PiiPolicy",
+        entity={"id": TEST["id"], "name": "PiiPolicy"},
+    ),
     "retention": _of_orders(update_of("retentionPeriod", "P30D", "P90D")),
     "structured_value": _of_orders(
         update_of("tablePartition", None, {"columns": [{"columnName": "day", "intervalType": "TIME-UNIT"}]})
@@ -172,14 +269,19 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "task": EVENTS["task"],
     "task_resolved": thread_event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]')),
     "announcement": thread_event(
-        "threadCreated", announcement={"description": "Moves on Friday.", "startTime": AT_MS, "endTime": AT_MS + 60_000}
+        "threadCreated",
+        type="Announcement",
+        announcement={"description": "Moves on Friday.", "startTime": AT_MS, "endTime": AT_MS + 60_000},
     ),
-    "failing_destination": change_event(
+    "failing_destination": _of_alert(
         addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 3, "percent": 50}),
-        event_type=EventType.DESTINATION_FAILING,
-        entity_type="eventsubscription",
-        entity_fully_qualified_name="Orders",
-        entity={"id": TEST["id"], "name": "Orders"},
+        EventType.DESTINATION_FAILING,
+    ),
+    "audit_finding": _of_alert(
+        addition_of(FINDING, {"kind": "tooSlow", "expected": 0, "found": 0}), EventType.AUDIT_FINDING
+    ),
+    "narrowed_alert": _of_alert(
+        update_of(EDITOR_VIEW, ANA | {"mayView": "everything"}, ANA | {"mayView": "part"}), EventType.ALERT_NARROWED
     ),
     "lag": change_event(
         addition_of(LAG, {"reader": "queue a", "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}),
@@ -189,7 +291,12 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         entity={"id": TEST["id"], "name": "EventLag"},
     ),
     "log_in": change_event(
-        None, event_type=EventType.USER_LOGIN, entity_type="user", entity={"id": TEST["id"], "name": "jane.smith"}
+        None,
+        event_type=EventType.USER_LOGIN,
+        entity_type="user",
+        entity_fully_qualified_name="jane.smith",
+        entity={"id": TEST["id"], "name": "jane.smith"},
+        previous_version="1.9",
     ),
 }
 

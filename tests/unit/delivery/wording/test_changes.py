@@ -7,7 +7,7 @@ from tests.unit.delivery.events import addition_of, change_event, deletion_of, u
 from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
-from tocsin.delivery.wording.changes import description_of, event_text
+from tocsin.delivery.wording.changes import EventText, description_of, event_text
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -254,21 +254,20 @@ def test_a_failing_destination_is_said_in_words() -> None:
         "lastFailedStatusCode": 503,
     }
 
-    def text_of(percent: int) -> str:
+    def text_of(percent: int) -> EventText:
         change = FieldChange(name="destination", new_value=failure | {"percent": percent})
-        return event_text(change_event(change_description=ChangeDescription(fields_updated=(change,)))).lines[0].text
+        return event_text(change_event(change_description=ChangeDescription(fields_updated=(change,))))
 
-    assert text_of(50) == (
-        "Webhook https://hooks.example.org/*** fails since 2024-01-01 00:00 UTC: 70 failed attempts, the last with"
-        " server error 503; 50 % of the time is over after which it is stopped"
-    )
-    change = FieldChange(name="destination", new_value=failure)
-    event = change_event(change_description=ChangeDescription(fields_updated=(change,)))
-    assert event_text(event).headline.startswith("orders: Webhook https://hooks.example.org/*** fails since")
-    assert text_of(100) == (
-        "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
-        " the last with server error 503 since 2024-01-01 00:00 UTC)"
-    )
+    failing = text_of(50)
+    assert failing.headline == "orders: Webhook https://hooks.example.org/*** fails"
+    assert [line.labelled_text for line in failing.lines] == [
+        "failing since: 2024-01-01 00:00 UTC",
+        "failed attempts: 70, the last with server error 503",
+        "what follows: 50 % of the time is over after which it is stopped",
+    ]
+    stopped = text_of(100)
+    assert stopped.headline == "orders: Webhook https://hooks.example.org/*** stopped"
+    assert stopped.lines[-1].labelled_text == "what follows: messages wait until somebody resumes it"
 
 
 def test_times_are_said_in_the_readers_zone() -> None:

@@ -14,8 +14,8 @@ from tests.unit.delivery.events import addition_of, change_event, update_of
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import (
-    INCIDENT,
     RESULT,
     RUN,
     failure_lines,

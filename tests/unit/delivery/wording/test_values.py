@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.delivery.lines import SHOWN_LIMIT
-from tocsin.delivery.wording.values import type_of, types_of, value_text
+from tocsin.delivery.wording.values import change_texts, type_of, types_of, value_text
+
+_APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,10 @@ from tocsin.delivery.wording.values import type_of, types_of, value_text
         ('[{"tagFQN": "PII.None"}, {"tagFQN": "A.b"}]', "PII.None, A.b"),
         ([{"name": "id", "dataType": "INT"}], "id INT"),
         ({"interval": 5, "unit": "days", "extra": None}, "interval 5; unit days"),
+        ({"columns": [{"column": "day"}]}, "columns (column day)"),
+        ({"relationType": "synonym", "term": {"name": "Sale"}}, "Sale (relation type synonym)"),
+        ({"tagLabel": {"tagFQN": "Certification.Gold"}}, "Certification.Gold"),
+        ({"appliedDate": 1_760_000_000_000, "size": 1_760_000_000_000}, _APPLIED),
         ("<#E::table::a.b.orders::columns::email>", "orders.email"),
         ("<#E::table", "<#E::table"),
         ("{not json", "{not json"),
@@ -32,6 +38,32 @@ from tocsin.delivery.wording.values import type_of, types_of, value_text
 )
 def test_a_value_is_said_in_words(value: Any, text: str | None) -> None:
     assert value_text(value) == text
+
+
+_LONG = "Every order. " * 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        ("a", "b", ("a", "b")),
+        (None, {"a": 1}, (None, "a 1")),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}, ("b 2", "b 3; c 4")),
+        ({"a": {"b": [1]}, "c": 1}, {"a": {"b": [1, 2]}, "c": 1}, ("a (b 1)", "a (b 1, 2)")),
+        (
+            [{"name": "R 1", "effect": "allow"}, {"name": "R 2"}],
+            [{"name": "R 1", "effect": "deny"}, {"name": "R 3"}],
+            ("R 2, R 1 (effect allow)", "R 3, R 1 (effect deny)"),
+        ),
+        ({"name": "a", "x": 1}, {"name": "b", "x": 1}, ("a", "b")),
+        (list(range(20)), [*range(1, 20), 99], ("0", "99")),
+        (f"{_LONG}Daily.", f"{_LONG}Hourly.", ("… order. Every order. Every order. Daily.", None)),
+    ],
+)
+def test_of_structures_and_long_texts_what_differs_is_said(old: Any, new: Any, texts: tuple[str | None, ...]) -> None:
+    before, after = change_texts(old, new)
+    assert before == texts[0]
+    assert after == (texts[1] or "… order. Every order. Every order. Hourly.")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
@@ -74,7 +75,8 @@ def list_notifications(
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
-    entries = [entry_json(entry) for entry in page.entries]
+    zone = _zone_of(owner, parts) if page.entries else UTC
+    entries = [entry_json(entry, zone=zone) for entry in page.entries]
     counts = {"unread": unread_count, "total": total}
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
@@ -117,11 +119,16 @@ async def stream(
         if last_seen is not None and not await run_in_threadpool(parts.log.holds, last_seen):
             last_seen = (await run_in_threadpool(parts.inbox.reach)).newest
             yield ServerSentEvent(data={"streamFrom": _event_id(last_seen)}, event="reset", id=_event_id(last_seen))
+        zone = await run_in_threadpool(_zone_of, owner, parts)
         async for entry in parts.traffic.streams.listen(owner, last_seen.offset if last_seen else None, session):
             visible = await run_in_threadpool(_entry_in_sight, session.actor, entry, parts)
             if visible is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
-                yield ServerSentEvent(data=entry_json(visible), event="notification", id=_event_id(position))
+                yield ServerSentEvent(data=entry_json(visible, zone=zone), event="notification", id=_event_id(position))
+
+
+def _zone_of(owner: str, parts: Parts) -> str:
+    return parts.alert_stores.preferences.of(owner).timezone
 
 
 def _counts(owner: str, now_ms: int, visibility: Visibility, parts: Parts) -> tuple[int, int]:

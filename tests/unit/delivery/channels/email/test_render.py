@@ -33,7 +33,8 @@ from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import asset_of
-from tocsin.delivery.wording.reports import INCIDENT, RUN
+from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.delivery.wording.reports import RUN
 from tocsin.errors import InvalidInput
 from tocsin.model.change import DESTINATION, SUITE_SUMMARY, EventType
 from tocsin.model.message import CarriedEvent

@@ -1,0 +1,55 @@
+"""Text of what the self-audit finds at an alert, and of editors who may view less than before.
+
+Next: ``delivery/wording/reports.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words
+from tocsin.model.alert_editor import ViewExtent
+from tocsin.model.audit_finding import FindingKind
+from tocsin.model.entity import Document
+
+_SAID: dict[str, str] = {
+    FindingKind.RESULT_MISSING: "an event matched, and nothing says what came of it",
+    FindingKind.NOT_MATCHED: "people were notified of an event that does not match",
+    FindingKind.NOTIFICATION_MISSING: "notifications are missing",
+    FindingKind.NOTIFICATION_UNEXPECTED: "there are more notifications than were written",
+    FindingKind.RELATION_MISSING: "the deletion of an asset may not have reached all who followed it",
+    FindingKind.NOTIFIED_TWICE: "somebody was notified twice of one event",
+    FindingKind.DELIVERY_MISSING: "a notification has no message",
+    FindingKind.DELIVERED_TWICE: "a message was delivered more than once",
+    FindingKind.DELIVERY_STUCK: "a message is long due, and nobody tries it",
+    FindingKind.TOO_SLOW: "switched off, because its conditions take too long",
+    FindingKind.NAME_UNKNOWN: "it names something that is no longer there",
+    FindingKind.FAILING: "switched off, because its conditions cannot be evaluated",
+    FindingKind.TOO_COSTLY: "switched off, because all alerts together cost too much",
+    FindingKind.UNREADABLE: "nobody is notified, because its conditions cannot be read",
+}
+_SEEN: dict[str, str] = {
+    ViewExtent.EVERYTHING: "may view all that it covers",
+    ViewExtent.PART: "may view only a part of what it covers",
+    ViewExtent.NOTHING: "may view nothing of what it covers",
+    ViewExtent.DELETED: "was deleted",
+}
+
+
+def finding_lines(_old: Document, finding: Document, _alert: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield what is wrong with an alert, and the numbers where they differ."""
+    kind = str(finding.get("kind"))
+    yield ChangeLine(_SAID.get(kind) or in_words(kind), rank=Rank.REPORTED)
+    if about := finding.get("about"):
+        yield ChangeLine(clean_line(str(about), limit=SHOWN_LIMIT), rank=Rank.REPORTED, label="about")
+    expected, actual = finding.get("expected"), finding.get("found")
+    if expected != actual:
+        yield ChangeLine(f"{expected}, found {actual}", rank=Rank.REPORTED, label="expected")
+
+
+def narrowing_lines(_old: Document, view: Document, _alert: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield which editor may view less than before: the alert covers only what all of them may view."""
+    extent = str(view.get("mayView"))
+    editor = clean_line(str(view.get("displayName") or view.get("name") or "an editor"))
+    yield ChangeLine(f"its editor {editor} {_SEEN.get(extent, in_words(extent))}", rank=Rank.REPORTED)
+    yield ChangeLine("it tells only of what all of its editors may view", rank=Rank.REPORTED, label="what follows")

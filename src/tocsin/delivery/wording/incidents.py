@@ -1,0 +1,86 @@
+"""Text of incidents for recipients: what was done with one, by whom, and to whom it was handed.
+
+Next: ``delivery/wording/reports.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, in_words
+from tocsin.model.change import ALERT_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
+from tocsin.model.entity import Document
+
+INCIDENT = "incidentStatus"
+"""The field that holds the incident of a test; that of an incident that alerts watch is ``ALERT_INCIDENT``."""
+
+_ACTS = frozenset({INCIDENT, ALERT_INCIDENT})
+_DETAILS = "testCaseResolutionStatusDetails"
+_STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
+_YOU = "you"
+Value = Any  # Any: a JSON value of a report
+
+
+def tells_of_incident(event: ChangeEvent) -> bool:
+    """Say whether the event tells what was done with an incident: the asset itself has not changed."""
+    described = event.change_description
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    return bool(changes) and all(change.name in _ACTS for change in changes)
+
+
+def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
+    """Say whether the changes assign an incident to a person."""
+    changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
+    return any(change.name in _ACTS and _assignee_in(change.new_value).get("id") == person_id for change in changes)
+
+
+def with_reader(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
+    """Return changes with the reader as "you" where an incident is assigned to them."""
+    if described is None or reader_id is None or not is_assigned_to(described, reader_id):
+        return described
+    return described.model_copy(
+        update={
+            "fields_added": tuple(_to_reader(change, reader_id) for change in described.fields_added),
+            "fields_updated": tuple(_to_reader(change, reader_id) for change in described.fields_updated),
+        }
+    )
+
+
+def _to_reader(change: FieldChange, reader_id: str) -> FieldChange:
+    if change.name not in _ACTS or _assignee_in(change.new_value).get("id") != reader_id:
+        return change
+    you = {"id": reader_id, "name": _YOU}
+    details = {_DETAILS: {"assignee": you}} if change.name == INCIDENT else {"assignee": you}
+    return change.model_copy(update={"new_value": change.new_value | details})
+
+
+def _assignee_in(step: Value) -> Document:
+    report = _object(step)
+    return _object(_object(report.get(_DETAILS)).get("assignee")) or _object(report.get("assignee"))
+
+
+def incident_line(_old: Document, step: Document) -> ChangeLine:
+    """Return what was done with the incident of a test: ``incident assigned to you``."""
+    details = _object(step.get(_DETAILS))
+    kind = str(step.get("testCaseResolutionStatusType") or "changed")
+    assignee = details.get("assignee")
+    if kind == "Assigned" and isinstance(assignee, dict):
+        return ChangeLine(clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}"))
+    reason = details.get("testCaseFailureReason")
+    why = f": {in_words(str(reason))}" if kind == "Resolved" and reason else ""
+    return ChangeLine(clean_line(f"{_STEPS.get(kind) or f'incident {in_words(kind)}'}{why}"))
+
+
+def alert_incident_line(before: Document, after: Document) -> ChangeLine:
+    """Return what a person did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
+    who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
+    is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
+    action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
+    alert = _object(after.get("alert"))
+    of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
+    comment = f": {after['comment']}" if after.get("comment") else ""
+    return ChangeLine(clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT))
+
+
+def _object(value: Value) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,35 @@
+"""Tests of the text of incidents: one act is one line, and the reader is addressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.delivery.channels.kinds import ANA, KINDS
+from tests.unit.delivery.events import OWNER, dispatch
+
+from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.content import message_content
+
+ASSIGNED = KINDS["incident_of_alerts_and_test"]
+
+
+def test_an_act_on_the_incident_of_alerts_and_of_the_test_is_one_line() -> None:
+    text = event_text(ASSIGNED)
+    assert text.headline == "email_not_null of orders.email: INC-7 assigned to Ana Lopez"
+    assert [line.text for line in text.lines] == ["INC-7 assigned to Ana Lopez"]
+
+
+def test_an_incident_is_assigned_to_you_where_you_read_it() -> None:
+    assert event_text(ASSIGNED, reader_id=ANA["id"]).lines[0].text == "INC-7 assigned to you"
+    assert event_text(ASSIGNED, reader_id="somebody else").lines[0].text == "INC-7 assigned to Ana Lopez"
+
+
+@pytest.mark.parametrize(("reader_id", "name"), [(ANA["id"], "you"), ("b", "Ana Lopez"), (None, "Ana Lopez")])
+def test_messages_about_one_event_address_each_reader(reader_id: str | None, name: str) -> None:
+    to_nobody = dispatch(ASSIGNED, reasons=(OWNER,))
+    entries = tuple(replace(one, recipient_id=reader_id) for one in to_nobody.entries)
+    message_content(to_nobody, to_nobody.entries, base_url="", lines_each=5)
+    content = message_content(replace(to_nobody, entries=entries), entries, base_url="", lines_each=5)
+    assert content.headline.endswith(f"INC-7 assigned to {name}")
+    assert content.sections[0].byline == "By jane.smith,"

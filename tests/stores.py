@@ -46,3 +46,6 @@ def drop_tables_after_0043(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
     for name in ("change_request", "change_request_step", "change_request_consumer"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
+    connection.exec_driver_sql("DROP INDEX ix_change_event_reasoned")
+    for name in ("entity_version", "change_event"):
+        connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN reason")

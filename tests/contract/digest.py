@@ -188,8 +188,10 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
         "semanticChanges": semantic_changes,
         "breaking": "boolean",
         "breakingReasons": {"list": {"use": "breakingReason"}},
+        "reason": "text",
     }
     shapes["entityHistory"]["fields"]["breaking"] = {"list": {"list": {"use": "breakingReason"}}}
+    shapes["entityHistory"]["fields"]["reasons"] = {"list": "text"}
     shapes["entityHistory"]["fields"]["words"] = {"list": {"list": "text"}}
     shapes["createPersonalToken"]["fields"]["password"] = "text"
     shapes["personalAccessToken"]["fields"] |= {

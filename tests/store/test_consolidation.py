@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -76,6 +77,26 @@ def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _SampleStore, s
     assert sorted(one["name"] for one in now["changeDescription"]["fieldsAdded"]) == ["description", "displayName"]
     assert now["changeDescription"]["previousVersion"] == 0.1
     assert [one["name"] for one in now["incrementalChangeDescription"]["fieldsAdded"]] == ["displayName"]
+    assert inspect(store_engine, deep=True).findings == []
+
+
+def test_a_version_with_a_reason_is_merged_with_none_before_or_after_it(
+    shop: _SampleStore, store_engine: Engine
+) -> None:
+    jane = replace(JANE, reason="the auditors asked")
+    shop.describe("second", actor=jane)
+    shop.describe("third", actor=jane)
+    shop.describe(None)
+    shop.describe("fourth")
+    assert shop.versions() == [
+        (0.5, "fourth", None),
+        (0.4, "third", None),
+        (0.3, "second", None),
+        (0.2, "first", None),
+        (0.1, None, None),
+    ]
+    reasons = shop.company.catalogue.reasons(shop.company.ids["orders"])
+    assert reasons == {"0.3": "the auditors asked", "0.4": "the auditors asked"}
     assert inspect(store_engine, deep=True).findings == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
 
@@ -291,3 +292,16 @@ def test_one_erasure_of_a_user_at_a_time_and_its_identity_is_sealed_until_the_en
     assert not erasures.identity_of(company.ids[NAME]).names
     newest = erasures.newest_of(company.ids[NAME])
     assert newest is not None and newest.state is JobState.FAILED and newest.identity is None
+
+
+def test_the_reasons_of_changes_are_rewritten(company: SmallCompany) -> None:
+    dia = replace(company.actor("dia"), reason=f"{FULL_NAME} asked ({ADDRESS})")
+    company.writes.patch(
+        "table", company.key("wide"), [{"op": "add", "path": "/displayName", "value": "Wide"}], actor=dia
+    )
+    erase(company)
+    assert list(traces(company.engine)) == []
+    (reason,) = SqlCatalogue(company.engine).reasons(company.ids["wide"]).values()
+    events = [logged.event for logged in EventLog(company.engine).read(0, 10_000)]
+    assert reason in {event.reason for event in events}
+    assert reason.endswith(f" asked ({PersonalIdentity(company.ids[NAME], frozenset(), frozenset()).pseudonym_email})")

@@ -12,7 +12,7 @@ import typer
 
 from tocsin.cli.alert_plan import PlannedAlert, PlanStep, error_with_place, plan_alerts, plan_lines, summary
 from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_escapes
-from tocsin.cli.assets import AssetFqn, OfType, find_alert, find_asset
+from tocsin.cli.assets import AssetFqn, OfType, Why, find_alert, find_asset
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
 from tocsin.cli.noise import noise
@@ -74,6 +74,7 @@ def apply(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before writing; needed to delete without a terminal.")
     ] = False,
+    why: Why = None,
     as_json: AsJson = False,
 ) -> None:
     """Create or update the alerts of files, by name, after showing what changes.
@@ -82,7 +83,7 @@ def apply(
     are always true, never true, or evaluated for every event.
     """
     filed = read_alerts(files, env or ())
-    with Client() as client:
+    with Client(why=why) as client:
         planned = plan_alerts(client, filed, prune=prune)
         if not as_json:
             _show(planned)
@@ -173,21 +174,21 @@ def resume(
 
 
 @app.command()
-def enable(name: NameOfAlert) -> None:
+def enable(name: NameOfAlert, *, why: Why = None) -> None:
     """Enable an alert; it covers events from now on."""
-    _switch(name, is_on=True)
+    _switch(name, is_on=True, why=why)
 
 
 @app.command()
-def disable(name: NameOfAlert) -> None:
+def disable(name: NameOfAlert, *, why: Why = None) -> None:
     """Disable an alert; it notifies nobody until it is enabled."""
-    _switch(name, is_on=False)
+    _switch(name, is_on=False, why=why)
 
 
 @app.command()
-def delete(name: NameOfAlert) -> None:
+def delete(name: NameOfAlert, *, why: Why = None) -> None:
     """Delete an alert and its mutes permanently. Its notifications remain."""
-    with Client() as client:
+    with Client(why=why) as client:
         client.delete_subscription(find_alert(client, name).id)
     typer.echo(f"Deleted alert {name}.")
 
@@ -238,6 +239,7 @@ def take_over(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Confirm that its destinations may get all that you may view.")
     ] = False,
+    why: Why = None,
     as_json: AsJson = False,
 ) -> None:
     """Become the only editor of an alert: it then covers what you may view.
@@ -249,13 +251,13 @@ def take_over(
     """
     if not yes:
         raise InvalidInput("The destinations of the alert will get all that you may view: add --yes to confirm it.")
-    with Client() as client:
+    with Client(why=why) as client:
         answer = client.take_over_alert(find_alert(client, name).id)
     show_text(f"You are the only editor of alert {name}.", answer=answer, as_json=as_json)
 
 
-def _switch(name: str, *, is_on: bool) -> None:
-    with Client() as client:
+def _switch(name: str, *, is_on: bool, why: str | None) -> None:
+    with Client(why=why) as client:
         operation = {"op": "add", "path": "/enabled", "value": is_on}
         client.patch_subscription(find_alert(client, name).id, [operation])
     typer.echo(f"Alert {name} is {'enabled' if is_on else 'disabled'}.")

@@ -29,6 +29,9 @@ _WHOLE = "; give the fully qualified name, as shown on the asset's page."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
 AsUser = Annotated[str | None, typer.Option("--as", help="Name of the user; you if omitted.")]
+Why = Annotated[
+    str | None, typer.Option("--why", metavar="TEXT", help="Why: kept with the version and shown with the change.")
+]
 OfType = Annotated[
     str | None, typer.Option("--type", help="Type of the asset; if omitted, common types are tried in turn.")
 ]

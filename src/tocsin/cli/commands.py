@@ -83,7 +83,7 @@ COMMANDS = (
         "history",
         "history",
         USE,
-        "List the versions of an entity, newest first, and what breaks readers.",
+        "List the versions of an entity, newest first, why they were written, and what breaks readers.",
     ),
     Command("diff", "history", USE, "Show the differences between two versions, field by field."),
     Command(

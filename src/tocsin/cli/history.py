@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.assets import OfType, find_entity
+from tocsin.cli.assets import OfType, Why, find_entity
 from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
 from tocsin.client import Change, Client, Entity
 from tocsin.model.entity import Document
@@ -27,16 +27,23 @@ _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """List the versions of an entity, newest first, and what breaks readers.
+    """List the versions of an entity, newest first, why they were written, and what breaks readers.
 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
         stored = find_entity(client, entity, entity_type)
         versions = client.versions(stored.entity_type, stored.id)
-    is_any_breaking = any(version.breaking_reasons for version in versions)
+    columns = {
+        "why": [version.reason or "" for version in versions],
+        "breaking": ["; ".join(version.breaking_reasons) for version in versions],
+    }
+    shown_columns = {name: texts for name, texts in columns.items() if any(texts)}
     show_rows(
-        (_row(version, shows_reasons=is_any_breaking) for version in versions),
+        (
+            _row(version) | {name: texts[at] for name, texts in shown_columns.items()}
+            for at, version in enumerate(versions)
+        ),
         answer=[version.document for version in versions],
         as_json=as_json,
     )
@@ -72,6 +79,7 @@ def rollback(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
     full: Full = False,
+    why: Why = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +87,7 @@ def rollback(
 
     Example: tocsin rollback postgres_prod.ecommerce.public.orders --to 0.3 --dry-run
     """
-    with Client() as client:
+    with Client(why=why) as client:
         stored = find_entity(client, entity, entity_type)
         answer = client.rollback(stored.entity_type, stored.id, to, dry_run=dry_run)
     if as_json:
@@ -94,7 +102,7 @@ def rollback(
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
 
-def _row(version: Entity, *, shows_reasons: bool) -> Document:
+def _row(version: Entity) -> Document:
     document = version.document
     event_type = "entityUpdated" if document.get("changeDescription") else "entityCreated"
     change = Change({"eventType": event_type, "changeDescription": document.get("changeDescription")})
@@ -103,7 +111,6 @@ def _row(version: Entity, *, shows_reasons: bool) -> Document:
         "when": moment_text(int(document["updatedAt"])),
         "who": document.get("updatedBy", ""),
         "what": change.change_type,
-        **({"breaking": "; ".join(version.breaking_reasons)} if shows_reasons else {}),
     }
 
 

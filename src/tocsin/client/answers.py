@@ -6,7 +6,7 @@ Keys that a view does not name are available as attributes: ``table.columns``, `
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,12 +24,14 @@ _NAMED_MEMBERS = 3
 class Entity:
     """A catalogued entity, or a version of it, as the server described it.
 
-    ``breaking_reasons`` say why a version breaks who relied on the one before.
+    ``breaking_reasons`` say why a version breaks who relied on the one before; ``reason`` is why it was written, as its
+    author says.
     """
 
     entity_type: str
     document: Document
     breaking_reasons: tuple[str, ...] = ()
+    reason: str | None = None
 
     @property
     def id(self) -> str:
@@ -63,10 +65,10 @@ def reason_texts(reasons: Iterable[Document]) -> tuple[str, ...]:
     return tuple(str(reason["text"]) for reason in reasons)
 
 
-def versions_in(entity_type: str, texts: Sequence[str], reasons: Sequence[Iterable[Document]]) -> tuple[Entity, ...]:
-    """Return the versions in these texts, each with the reasons why it breaks who relied on the one before."""
-    versions = zip(texts, map(reason_texts, reasons), strict=True)
-    return tuple(Entity(entity_type, json.loads(text), words) for text, words in versions)
+def versions_in(entity_type: str, history: Document) -> tuple[Entity, ...]:
+    """Return the versions in a history, with why each breaks who relied on the one before, and why it was written."""
+    versions = zip(history["versions"], map(reason_texts, history["breaking"]), history["reasons"], strict=True)
+    return tuple(Entity(entity_type, json.loads(text), words, reason or None) for text, words, reason in versions)
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,8 @@ def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
 
 def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return every version of an entity, newest first; of one that was deleted for good, too."""
-
-    def read(answer: Document) -> tuple[Entity, ...]:
-        return versions_in(entity_type, answer["versions"], answer["breaking"])
-
-    return ApiCall("GET", _path(entity_type, entity_id, "versions"), read, {"words": "true"})
+    path = _path(entity_type, entity_id, "versions")
+    return ApiCall("GET", path, lambda answer: versions_in(entity_type, answer), {"words": "true"})
 
 
 def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:

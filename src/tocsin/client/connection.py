@@ -28,6 +28,7 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
+from tocsin.model.stated_reason import WHY_HEADER, header_value, parse_reason
 
 T = TypeVar("T")
 
@@ -38,10 +39,11 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Address:
-    """A server and the token to show it; the token is kept out of every printed form."""
+    """A server and the token to show it, which is kept out of every printed form; ``why`` is the reason of writes."""
 
     server: str
     token: str | None = field(default=None, repr=False)
+    why: str | None = None
 
 
 def local_server(port: str | None) -> str:
@@ -49,19 +51,25 @@ def local_server(port: str | None) -> str:
     return f"{_HERE}:{port or _PORT}"
 
 
-def address_of(server: str | None, token: str | None) -> Address:
+def address_of(server: str | None, token: str | None, why: str | None = None) -> Address:
     """Return the address that the arguments and the environment give.
 
     ``server`` may end in ``/api`` or ``/api/v1``, as in OpenMetadata's ``hostPort``.
+
+    Raises
+    ------
+    InvalidInput : ``why`` is no reason (``model/stated_reason.py``)
     """
     address = (server or os.environ.get("TOCSIN_SERVER") or local_server(os.environ.get("TOCSIN_PORT"))).rstrip("/")
-    return Address(address.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
+    server = address.removesuffix("/v1").removesuffix("/api")
+    return Address(server, token or os.environ.get("TOCSIN_TOKEN"), None if why is None else parse_reason(why))
 
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T], address: Address) -> httpx.Request:
     """Return the HTTP request that asks for ``call``."""
     authorization = {"Authorization": f"Bearer {address.token}"} if address.token else {}
-    headers = {"Content-Type": "application/json", **authorization, **call.headers}
+    why = {WHY_HEADER: header_value(address.why)} if address.why and call.method != "GET" else {}
+    headers = {"Content-Type": "application/json", **authorization, **why, **call.headers}
     content = None if call.body is None else json.dumps(call.body).encode()
     url = f"{address.server}/api/v1/{call.path}"
     return http.build_request(call.method, url, params=dict(call.query) or None, headers=headers, content=content)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from copy import copy
+from dataclasses import replace
 from types import MethodType, TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -29,6 +31,7 @@ from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, 
 from tocsin.client.consume.api_source import ApiSource
 from tocsin.client.consume.loop import ConsumerOptions, EventSource, OnRetry, consume
 from tocsin.client.consume.steps import Handle, run_steps, run_steps_async
+from tocsin.model.stated_reason import parse_reason
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +84,21 @@ def _method(build: Callable[P, T], send: Callable[[Any, T], Any]) -> Callable[Co
 
 class _Operations:
     """Every operation of the API."""
+
+    _address: Address
+
+    def because(self, why: str | None) -> Self:
+        """Return the same client, on the same connection, whose writes give this reason: ``None`` for none.
+
+        ``client.because("backfill of October").patch(…)``. Versions, events and messages show it.
+
+        Raises
+        ------
+        InvalidInput : it is longer than 500 characters, or no plain text in one line
+        """
+        client = copy(self)
+        client._address = replace(self._address, why=None if why is None else parse_reason(why))
+        return client
 
     list_entities = _listing(calls.list_entities)
     list_tables = _listing(calls.list_tables)
@@ -198,20 +216,21 @@ class Client(_Operations):
     ----------
     server : its address; without it ``TOCSIN_SERVER``, or this machine, on ``TOCSIN_PORT`` or 8585
     token : a person's or bot's token; without it ``TOCSIN_TOKEN``
+    why : the reason of all its writes, in one line; a bot says its run (``dbt run 4c1f``)
 
     Raises
     ------
     TocsinError : from every method, its subclass by what the server answered; Unavailable when it does not answer
     """
 
-    def __init__(self, server: str | None = None, token: str | None = None) -> None:
-        self._address = address_of(server, token)
+    def __init__(self, server: str | None = None, token: str | None = None, *, why: str | None = None) -> None:
+        self._address = address_of(server, token, why)
         self._http = httpx.Client(timeout=TIMEOUT_S)
 
     def login(self, email: str, password: str) -> str:
         """Log in, use the token from now on, and return it."""
         token = self.send(calls.login(email, password))
-        self._address = Address(self._address.server, token)
+        self._address = replace(self._address, token=token)
         return token
 
     def send(self, call: ApiCall[T]) -> T:
@@ -270,14 +289,14 @@ class Client(_Operations):
 class AsyncClient(_Operations):
     """A connection to a Tocsin server for asyncio; parameters and errors as for ``Client``."""
 
-    def __init__(self, server: str | None = None, token: str | None = None) -> None:
-        self._address = address_of(server, token)
+    def __init__(self, server: str | None = None, token: str | None = None, *, why: str | None = None) -> None:
+        self._address = address_of(server, token, why)
         self._http = httpx.AsyncClient(timeout=TIMEOUT_S)
 
     async def login(self, email: str, password: str) -> str:
         """Log in, use the token from now on, and return it."""
         token = await self.send(calls.login(email, password))
-        self._address = Address(self._address.server, token)
+        self._address = replace(self._address, token=token)
         return token
 
     async def send(self, call: ApiCall[T]) -> T:

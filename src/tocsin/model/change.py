@@ -84,6 +84,9 @@ OWN_FIELDS = frozenset(
 BREAKING_REASONS = "breakingReasons"
 """The key under which the log keeps why an event breaks who reads its asset."""
 
+REASON = "reason"
+"""The key under which the log keeps why a change was made, as its author says."""
+
 
 class EventType(StrEnum):
     """Kind of change that an event records: OpenMetadata's 21, then Tocsin's own."""
@@ -217,7 +220,8 @@ class ChangeEvent(WireModel):
     ``id`` is a UUIDv7. ``user_id`` is a UUID or the seed's literal ``system``. ``timestamp`` is epoch
     milliseconds UTC. ``entity`` is the whole document after the change (before it, for ``entityDeleted``).
     ``breaking_reasons`` is ours: why the change breaks who reads the asset; None where it does not, or nobody has
-    judged it yet (``conditions/breaking.py``). Formats name the keys they have, and this one is only in ``tocsin``.
+    judged it yet (``conditions/breaking.py``). ``reason`` is ours as well: why the change was made, as its author says.
+    Formats name the keys they have, and these are only in ``tocsin``.
     """
 
     id: str
@@ -234,6 +238,7 @@ class ChangeEvent(WireModel):
     change_description: ChangeDescription | None = None
     entity: Document | None = Field(default=None)
     breaking_reasons: tuple[BreakingReason, ...] | None = None
+    reason: str | None = None
 
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
@@ -263,9 +268,16 @@ class ChangeEvent(WireModel):
             wire["changeDescription"] = self.change_description.as_wire()
         if self.entity is not None:
             wire["entity"] = self.entity
+        return wire | self._own_keys() if self.breaking_reasons or self.reason is not None else wire
+
+    def _own_keys(self) -> Document:
+        """Return the keys of ours that it has, besides those of its schema."""
+        keys: Document = {}
         if self.breaking_reasons:
-            wire[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
-        return wire
+            keys[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
+        if self.reason is not None:
+            keys[REASON] = self.reason
+        return keys
 
     def in_brief(self) -> ChangeEvent:
         """Return the event without the large values of its entity, such as the columns of a wide table."""

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Actor:
-    """Sender of a request: a person or a bot."""
+    """Sender of a request: a person or a bot. ``reason`` is why they write, if the request says so."""
 
     id: str
     name: str
     is_admin: bool = False
     is_bot: bool = False
+    reason: str | None = None
 
 
 PRINCIPALS = ("user", "team", "bot")

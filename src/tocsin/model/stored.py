@@ -52,7 +52,8 @@ class Stored:
     """A stored entity; ``document`` holds all of it but followers.
 
     ``updated_by_id`` is who made its present version; None if that is unknown. ``curated`` are the paths of the values
-    that a person wrote last (``flow/capture/curation.py``); None if nobody has worked them out yet.
+    that a person wrote last (``flow/capture/curation.py``); None if nobody has worked them out yet. ``reason`` is why
+    the version is written, as its author says; an entity that was read has none.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Stored:
     document: Document
     updated_by_id: str | None = None
     curated: frozenset[str] | None = None
+    reason: str | None = None
 
     @property
     def is_deleted(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any
@@ -31,11 +31,14 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.people import Actor
+from tocsin.model.stated_reason import WHY_HEADER, reason_in_header
 from tocsin.server.build import Parts
 from tocsin.server.http.request_slots import Taken
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 MOST_BRACKETS = 1_000_000
 """Lists and objects that a body may hold: each takes more memory than it takes bytes."""
@@ -82,6 +85,10 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     """Yield the caller: person, server and address; requests without a valid token are rejected.
 
     Until the response is sent the request holds one of its sender's slots.
+
+    Raises
+    ------
+    InvalidInput : it writes, and why it does is no reason (``model/stated_reason.py``)
     """
     parts = await parts_of(request)
     header = request.headers.get("authorization")
@@ -89,9 +96,19 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     if actor is None:
         actor = await run_in_threadpool(parts.login.tokens.actor, header)
     async with parts.traffic.shares.place_for(actor) as place:
+        if request.method not in _READING and WHY_HEADER in request.headers:
+            actor = replace(actor, reason=_reason_of(request))
         caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
         request.state.caller = caller
         yield caller
+
+
+def _reason_of(request: Request) -> str | None:
+    """Return why a request writes, as its header says."""
+    values = request.headers.getlist(WHY_HEADER)
+    if len(values) > 1:
+        raise InvalidInput("is there more than once", field=WHY_HEADER)
+    return reason_in_header(values[0].encode("latin-1"))  # as Starlette has decoded it
 
 
 async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:

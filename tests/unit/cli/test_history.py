@@ -31,23 +31,42 @@ def orders(small_server: SmallServer) -> None:
 
 def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -> None:
     texts = [json.dumps(one) for one in VERSIONS]
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []]})
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []], "reasons": ["", ""]})
     lines = run("history", "a.orders").out.splitlines()
     assert [line.split()[:4] for line in lines[1:3]] == [
         ["0.2", "2023-11-14", "22:13:20", "ada"],
         ["0.1", "2020-09-13", "12:26:40", "bob"],
     ]
     assert lines[2].rstrip().endswith("created")
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []]})
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []], "reasons": ["", ""]})
     assert json.loads(run("history", "a.orders", "--json").out) == VERSIONS
 
 
 def test_a_history_and_a_difference_say_what_breaks_readers(run: Run, small_server: SmallServer) -> None:
     texts, reasons = [json.dumps(one) for one in VERSIONS], [{"kind": "fieldRemoved", "text": "column id removed"}]
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [reasons, []]})
+    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [reasons, []], "reasons": ["", ""]})
     assert "column id removed" in run("history", "a.orders").out
     small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"breaking": True, "breakingReasons": reasons})
     assert "Breaking: column id removed." in run("diff", "a.orders", "0.1", "0.2").out
+
+
+def test_a_history_says_why_where_somebody_did(run: Run, small_server: SmallServer) -> None:
+    answer = {"versions": [json.dumps(one) for one in VERSIONS], "breaking": [[], []]}
+    small_server.answer("GET", f"{API}/t/versions", answer | {"reasons": ["the auditors asked", ""]})
+    output = run("history", "a.orders").out
+    assert (output.splitlines()[0].split()[-1], "the auditors" in output) == ("why", True)
+    small_server.answer("GET", f"{API}/t/versions", answer | {"reasons": ["", ""]})
+    assert "why" not in run("history", "a.orders").out
+
+
+def test_a_rollback_may_say_why(run: Run, small_server: SmallServer) -> None:
+    answer = {"changeDescription": CHANGE, "leftOut": [], "entity": {**ORDERS, "version": 0.3}}
+    small_server.answer("POST", f"{API}/t/rollback", answer)
+    run("rollback", "a.orders", "--to", "0.1", "--why", "zurück, für Zoë")
+    assert small_server.requests[-1].headers["X-Tocsin-Why"] == "UTF-8''zur%C3%BCck%2C%20f%C3%BCr%20Zo%C3%AB"
+    asked_count = len(small_server.requests)
+    assert run("rollback", "a.orders", "--to", "0.1", "--why", "a\nb").code == 2
+    assert len(small_server.requests) == asked_count
 
 
 def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -> None:

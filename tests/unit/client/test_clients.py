@@ -57,6 +57,24 @@ def test_every_request_carries_the_token_and_json(client: Client, small_server: 
     assert request.body == {"name": "orders"}
 
 
+def test_writes_say_why_and_reads_do_not(small_server: SmallServer) -> None:
+    small_server.answer("PUT", TABLES, *[{"id": "1"}] * 4)
+    small_server.answer("GET", f"{TABLES}/1", {"id": "1"})
+    small_server.answer("POST", "/api/v1/users/login", {"accessToken": "another"})
+    with Client(small_server.url, why="dbt run 4c1f") as client:
+        client.create_or_update("table", {})
+        client.because("für Zoë").create_or_update("table", {})
+        client.because(None).create_or_update("table", {})
+        client.get_by_id("table", "1")
+        client.login("zoe@example.org", "secret")
+        client.create_or_update("table", {})
+        with pytest.raises(InvalidInput):
+            client.because("x" * 501)
+    reasons = [request.headers.get("X-Tocsin-Why") for request in small_server.requests]
+    assert reasons[:4] == ["dbt run 4c1f", "UTF-8''f%C3%BCr%20Zo%C3%AB", None, None]
+    assert reasons[-1] == "dbt run 4c1f"
+
+
 def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{TABLES}/name/a.%22b%2Fc%22", {"id": "1"})
     assert client.get_by_name("table", 'a."b/c"').id == "1"

@@ -57,6 +57,7 @@ def append_event(
         timestamp=record.at_ms,
         change_description=changes,
         entity=whole_thread(record, thread, asset),
+        reason=record.actor.reason,
     )
     last_ms = last_changed_ms(asset.document)
     derived_fields = derive(event, actor_is_bot=record.actor.is_bot, about=asset.document, last_changed_ms=last_ms)

@@ -2,7 +2,8 @@
 
 All writes to the catalogue go through here. If consolidation is enabled, PATCHes of one entity by one person, each
 within some minutes of the previous one, share a version, and an edit that reverts all others removes it; every request
-still makes its own event. Source: OpenMetadata's ``SessionConsolidationPolicy``. Next: ``flow/eventlog``.
+still makes its own event. Edits with a reason are never merged. Source: OpenMetadata's ``SessionConsolidationPolicy``.
+Next: ``flow/eventlog``.
 """
 
 from __future__ import annotations
@@ -371,13 +372,18 @@ def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) 
 
 
 def start_of_shared_version(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
-    """Return the state that the shared version of this edit starts from; None if the edit makes a separate version."""
+    """Return the state that the shared version of this edit starts from; None if the edit makes a separate version.
+
+    A reason is that of one version alone: neither an edit that has one nor the edit after it shares a version.
+    """
     before = (old.document.get("changeDescription") or {}).get("previousVersion")
     is_continued = (
         before is not None
         and old.entity_type not in _NEVER
         and old.updated_by_id == record.actor.id
         and 0 <= record.at_ms - old.document["updatedAt"] <= within_ms
+        and record.actor.reason is None
+        and not record.transaction.has_reason(old.id, old.version)
     )
     if not is_continued:
         return None

@@ -149,7 +149,7 @@ class Record:
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
         curated = self._curated_paths(entity_type, frozenset(), ({}, stamped))
-        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id, curated)
+        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id, curated, self.actor.reason)
         self.transaction.insert(new)
         event = self._event(EventType.ENTITY_CREATED, None, new, compare(entity_type, {}, fields))
         return Written(stamped, event, created=True)
@@ -200,7 +200,8 @@ class Record:
         values, wire = _with_server_values(old, fields), description.to_wire()
         stamped = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
         curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
-        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
+        new_fqn = fqn or old.fqn
+        new = Stored(old.id, old.entity_type, new_fqn, version, stamped, self.actor.id, curated, self.actor.reason)
         self.transaction.update(old, new)
         difference = Difference(description, difference.order)
         return Written(stamped, self._event(event_type, old, new, difference, reasons))
@@ -239,7 +240,7 @@ class Record:
         description = description.since(old.version)
         fields = {key: value for key, value in old.document.items() if key != _INCREMENT}
         stamped = self._with_stamps(fields, version, changeDescription=description.to_wire())
-        new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id)
+        new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id, reason=self.actor.reason)
         self.transaction.update(old, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, Difference(description)))
 
@@ -306,6 +307,7 @@ class Record:
             change_description=difference.change,
             entity=_as_in_events(document),
             breaking_reasons=reasons or None,
+            reason=self.actor.reason,
         )
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None

@@ -25,7 +25,7 @@ from tocsin.server.openapi.answer_schemas import ANSWERS
 from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
 from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
 from tocsin.server.openapi.operations import OpenApiOperation, has, name_of, operation_of
-from tocsin.server.openapi.parameters import parameters_of
+from tocsin.server.openapi.parameters import WHY_PARAMETER, parameters_of
 from tocsin.server.openapi.requests import MODELS, REQUESTS
 
 _COLLECTION = "{collection}"
@@ -122,6 +122,7 @@ def _operation(
 ) -> Document:
     name = name_of(route)
     table = _operation_for(operation_of(route), kind)
+    says_why = method != "GET" and asks_for_token(route)
     operation = {
         "tags": [kind.collection] if kind else fastapi_operation["tags"],
         "operationId": _operation_id(name, kind),
@@ -129,7 +130,8 @@ def _operation(
         "description": fastapi_operation["description"],
         "parameters": parameters_of(
             orjson.loads(orjson.dumps(fastapi_operation.get("parameters", []))), enums, name, kind
-        ),
+        )
+        + ([WHY_PARAMETER] if says_why else []),
         "responses": {
             **_successes(table, route, name),
             **errors_of(route, method, table),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.stated_reason import WHY_HEADER
 from tocsin.server.http.json_schema import TEXT
 from tocsin.store.catalogue.entities.filters import filters_of
 
@@ -70,6 +71,16 @@ _DESCRIPTIONS = {
     "words": "Whether the changes are described in words.",
 }
 _FILTER = "Only entities with this value; see docs/entities.md."
+
+
+WHY_PARAMETER: Document = {
+    "name": WHY_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Why the change is made: plain text in one line, in other letters than ASCII as RFC 8187 has it.",
+    "schema": TEXT,
+}
+"""The parameter of every operation that may write."""
 
 
 def parameters_of(declared: list[Document], enums: Document, route: str, kind: EntityType | None) -> list[Document]:

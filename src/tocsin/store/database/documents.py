@@ -91,6 +91,7 @@ def version_row(entity: Stored, text: str) -> Row:
         "version_tenths": version_to_tenths(entity.version),
         "updated_at_ms": entity.document["updatedAt"],
         "document": text,
+        "reason": entity.reason,
     }
 
 

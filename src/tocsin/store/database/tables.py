@@ -115,9 +115,13 @@ entity_version = Table(
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
     *_difference(),
+    Column("reason", Text),
     Index(None, "updated_at_ms", "entity_id", "version_tenths"),  # what was written in a window of time
 )
-"""One row per version an entity ever had, the present one included; kept after a hard delete."""
+"""One row per version an entity ever had, the present one included; kept after a hard delete.
+
+``reason`` is why it was written, as its author says; null where nobody said so.
+"""
 
 document_snapshot = Table(
     "document_snapshot",
@@ -289,12 +293,17 @@ change_event = Table(
     Column("document", Text, nullable=False),
     Column("derived", Text, nullable=False),
     *_difference(),
+    Column("reason", Text),
     Index(None, "entity_id", "log_offset"),
     Index(None, "entity_type", "log_offset"),
     Index(None, "timestamp_ms"),
+    _partial_index("ix_change_event_reasoned", text("reason IS NOT NULL"), "log_offset"),
     sqlite_autoincrement=True,
 )
-"""The log: one row per change event, in offset order; ``flow/eventlog/readable.py`` says how far one may read."""
+"""The log: one row per change event, in offset order; ``flow/eventlog/readable.py`` says how far one may read.
+
+``reason`` is why the change was made, as its author says: what is in the document as well, to be searched.
+"""
 
 pipeline_progress = Table(
     "pipeline_progress",

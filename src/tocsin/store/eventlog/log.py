@@ -222,6 +222,7 @@ def _row(captured: CapturedEvent) -> Row:
         "timestamp_ms": event.timestamp,
         "document": event.to_json(),
         "derived": to_text(captured.derived),
+        "reason": event.reason,
     }
 
 

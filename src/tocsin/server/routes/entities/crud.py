@@ -7,7 +7,7 @@ in the other files of this package. Next: ``server/entities/response.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -147,7 +147,8 @@ def delete(
 def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
-    It also adds, as ``breaking``, why each version breaks who relied on the one before: no reasons where it does not.
+    It also adds, as ``breaking``, why each version breaks who relied on the one before: no reasons where it does not;
+    and, as ``reasons``, why each was written, as its author says: empty where nobody did.
 
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
@@ -155,16 +156,17 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
     all_versions = caller.parts.catalogue.versions(str(entity_id))
     versions = caller.visibility.visible_documents(all_versions)
     texts = [orjson.dumps(past(kind, one, caller)).decode() for one in versions]
-    descriptions = _descriptions_of(kind, versions) if words else {}
+    descriptions = _descriptions_of(kind, versions, caller.parts.catalogue.reasons(str(entity_id))) if words else {}
     return answer(
         {"entityType": kind.name, "versions": texts, **descriptions},
         headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
 
 
-def _descriptions_of(kind: EntityType, versions: Sequence[Document]) -> Document:
-    reasons = [[reason.as_json() for reason in reasons_of_version(kind.name, one)] for one in versions]
-    return {"words": [version_lines(one) for one in versions], "breaking": reasons}
+def _descriptions_of(kind: EntityType, versions: Sequence[Document], stated: Mapping[str, str]) -> Document:
+    breaking = [[reason.as_json() for reason in reasons_of_version(kind.name, one)] for one in versions]
+    reasons = [stated.get(str(one["version"]), "") for one in versions]
+    return {"words": [version_lines(one) for one in versions], "breaking": breaking, "reasons": reasons}
 
 
 @router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}", is_linked=True))

@@ -16,7 +16,7 @@ from tocsin.access.nodes import Condition
 from tocsin.catalogue.governance.labels import TYPES, Name
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Collision, MustWriteError
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, version_from_tenths
 from tocsin.model.inheritance import Entry, Heritage
 from tocsin.model.relations import Relation
 from tocsin.model.stored import Key, not_found
@@ -197,6 +197,14 @@ class SqlCatalogue:
         if not page:
             raise NotFound(f"entity {entity_id} not found")
         return page
+
+    def reasons(self, entity_id: str) -> dict[str, str]:
+        """Return why versions of an entity were written, as their authors say, by version: ``0.3``."""
+        version = tables.entity_version.c
+        query = select(version.version_tenths, version.reason).where(version.entity_id == entity_id)
+        with reading(self._engine) as connection:
+            reasoned = connection.execute(query.where(version.reason.is_not(None)))
+            return {str(version_from_tenths(row.version_tenths)): row.reason for row in reasoned}
 
     def version(self, entity_id: str, number: str) -> Document:
         """Return one version of an entity; ``number`` is written ``0.3``.

@@ -47,7 +47,7 @@ _RENAME = (
     .where(tables.entity.c.id == bindparam("new_id"))
     .values(fqn=bindparam("new_fqn"), name=bindparam("new_name"))
 )
-_VERSION = ("entity_id", "version_tenths", "updated_at_ms", *(column.name for column in VERSION_TEXT))
+_VERSION = ("entity_id", "version_tenths", "updated_at_ms", "reason", *(column.name for column in VERSION_TEXT))
 _INSERT_VERSION = PreparedInsert(tables.entity_version, _VERSION)
 _UPDATE_WITH_VERSION = Prepared(
     insert(tables.entity_version).values({key: bindparam(key) for key in _VERSION}).add_cte(_update.cte("changed"))

@@ -62,8 +62,8 @@ class NamingColumns:
 
 NAMING = (
     NamingColumns(tables.entity, ("updated_by",), ("document",)),
-    NamingColumns(tables.entity_version, documents=("document",)),
-    NamingColumns(tables.change_event, ("user_name",), ("document",), ("derived",), own_names=("entity_fqn",)),
+    NamingColumns(tables.entity_version, documents=("document",), texts=("reason",)),
+    NamingColumns(tables.change_event, ("user_name",), ("document",), ("derived",), ("reason",), ("entity_fqn",)),
     NamingColumns(tables.lineage_edge, documents=("details",)),
     NamingColumns(entity_tables.renaming, own_names=("old_fqn", "new_fqn")),
     NamingColumns(entity_tables.relabelling, documents=("names",)),

@@ -21,7 +21,7 @@ from tests.unit.delivery.events import NOW_MS, change_event, dispatch
 
 from tocsin.delivery.channels.endpoints import OWN_HEADERS
 from tocsin.delivery.channels.webhook.sender import WebhookSender
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.dispatch import Advice, Dispatch, Guidance
 from tocsin.delivery.transport.request import Recorder, Request
 from tocsin.delivery.wording.broker_headers import RELAY_HEADER
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
@@ -32,6 +32,7 @@ from tocsin.ingest.records import RefusedRecord, TopicRecord
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Outcome
+from tocsin.model.severity import Severity
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.relay.records import RecordForm, records_of
 from tocsin.server.asyncapi.document import asyncapi_document
@@ -180,7 +181,14 @@ class _Receiver(Recorder):
 
 def _message_of(events: list[ChangeEvent], *, is_array: bool) -> Dispatch:
     entries = tuple(Entry(f"n{number}", number, CarriedEvent.of(event)) for number, event in enumerate(events))
-    return replace(dispatch(), entries=entries, batch_size=1_000, sends_arrays=is_array)
+    guidance = Guidance(Severity.SEVERITY_2, (Advice("https://wiki.example.com/\u00e4", "Quality"),))
+    return replace(
+        dispatch(),
+        entries=entries,
+        batch_size=1_000,
+        sends_arrays=is_array,
+        guidance={entry.notification_id: guidance for entry in entries},
+    )
 
 
 @pytest.mark.parametrize("is_array", [False, True])
@@ -214,10 +222,13 @@ async def test_requests_of_webhooks_are_as_the_document_says(
     assert header_names == properties.keys() - {"Authorization"}
 
 
+_OF_SOME = frozenset({"x-tocsin-breaking", "x-tocsin-runbook", "x-tocsin-severity"})
+
+
 def test_headers_that_no_destination_can_set_are_in_the_document() -> None:
     of_http = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
     described = {name.lower() for name in (*WEBHOOK_HEADERS, *SIGNATURES)}
-    assert OWN_HEADERS - of_http == described | {"link", "content-encoding", "x-tocsin-breaking"}
+    assert OWN_HEADERS - of_http == described | {"link", "content-encoding", *_OF_SOME}
 
 
 async def test_challenges_are_as_the_document_says(messages: Messages) -> None:

@@ -35,6 +35,7 @@ from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import suggestion_for
+from tocsin.model.runbook import check_runbook
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, TriggerType
 from tocsin.model.validation_errors import describe_validation
 
@@ -240,6 +241,8 @@ def _subscription_of(document: Document) -> EventSubscription:
     for key, (least, greatest) in _BOUNDS.items():
         if not least <= document[key] <= greatest:
             raise InvalidInput(f"must be between {least} and {greatest}", field=key)
+    if subscription.runbook is not None:
+        check_runbook(subscription.runbook)
     trigger = subscription.trigger
     if trigger.trigger_type is TriggerType.SCHEDULED:
         check_schedule(trigger)

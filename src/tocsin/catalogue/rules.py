@@ -36,6 +36,7 @@ from tocsin.flow.capture.write import Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.people import PRINCIPALS
+from tocsin.model.runbook import check_new_runbook
 from tocsin.model.stored import Draft, Stored, Written
 from tocsin.model.template import NOTIFICATION_TEMPLATE
 
@@ -81,6 +82,7 @@ class CatalogueRules(Rules):
                 complete_document = teams.without_root_team(transaction, complete_document, old)
             case "testCase":
                 check_purpose(transaction, complete_document, old)
+                check_new_runbook(complete_document, old)
             case "eventsubscription":
                 check_assigned(transaction, complete_document, old)
             case "notificationTemplate":

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
-from tocsin.cli.alertfiles import FiledAlert, exported_alert
+from tocsin.cli.alertfiles import FILED_FIELDS, FiledAlert, exported_alert
 from tocsin.cli.condition_errors import error_in_file
 from tocsin.client import Client
 from tocsin.client.answers import Applied
@@ -135,7 +135,7 @@ def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
 
 def _plan_alert(client: Client, alert: FiledAlert) -> PlannedAlert:
     try:
-        before: Document | None = client.get_subscription(alert.name).document
+        before: Document | None = client.get_subscription(alert.name, fields=FILED_FIELDS).document
     except NotFound:
         before = None
     applied = client.apply_subscription(alert.document, dry_run=True)

@@ -142,6 +142,10 @@ def text_of(file: str) -> str:
         raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
 
 
+FILED_FIELDS = ("*", "severity", "runbook")
+"""The fields of an alert that belong into a file."""
+
+
 def exported_alert(alert: Document) -> Document:
     """Return what of an alert belongs into a file: without defaults, what the server writes, is inherited or derived.
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alert_plan import PlannedAlert, PlanStep, error_with_place, plan_alerts, plan_lines, summary
-from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_escapes
+from tocsin.cli.alertfiles import FILED_FIELDS, Variables, exported_alert, read_alerts, with_escapes
 from tocsin.cli.assets import AssetFqn, OfType, Why, find_alert, find_asset
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
@@ -106,7 +106,7 @@ def export(
 ) -> None:
     """Print alerts as a YAML file for tocsin alerts apply. Secrets are masked."""
     with Client() as client:
-        documents_by_name = {alert.name: alert.document for alert in client.list_subscriptions(fields="*")}
+        documents_by_name = {alert.name: alert.document for alert in client.list_subscriptions(fields=FILED_FIELDS)}
     for name in names or ():
         if name not in documents_by_name:
             raise NotFound(f"alert {name} not found{hint(name, documents_by_name)}")

@@ -244,9 +244,9 @@ def apply_subscription(document: Document, *, dry_run: bool = False) -> ApiCall[
     return ApiCall("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_with_remarks)
 
 
-def get_subscription(name: str) -> ApiCall[Entity]:
-    """Return the event subscription with that name."""
-    return get_by_name(_SUBSCRIPTION, name)
+def get_subscription(name: str, *, fields: Sequence[str] = ()) -> ApiCall[Entity]:
+    """Return the event subscription with that name, and the optional fields asked for."""
+    return get_by_name(_SUBSCRIPTION, name, fields=fields)
 
 
 def list_subscriptions(**filters: Filter) -> Pages[Entity]:

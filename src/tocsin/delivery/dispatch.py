@@ -15,6 +15,7 @@ from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
+from tocsin.model.severity import Severity
 from tocsin.model.subscription import DEFAULT_BATCH_SIZE, Destination, DestinationConfig
 from tocsin.model.template import Template
 
@@ -52,6 +53,23 @@ class Button(NamedTuple):
     text: str
     address: str
     token: str
+
+
+class Advice(NamedTuple):
+    """What is to be done, as an address or a text, by the runbook of an alert, or of the test if none is named."""
+
+    runbook: str
+    alert: str = ""
+
+
+class Guidance(NamedTuple):
+    """What a notification says beside its event: how bad it is, and what is to be done."""
+
+    severity: Severity | None = None
+    advice: tuple[Advice, ...] = ()
+
+
+NO_GUIDANCE = Guidance()
 
 
 class RenderingAccount(NamedTuple):
@@ -95,7 +113,8 @@ class Dispatch:
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
-    by the id of a notification. Times are said in an IANA ``zone``: a person's own, or else the alert's.
+    by the id of a notification, and so is ``guidance``. Times are said in an IANA ``zone``: a person's own, or else the
+    alert's.
     ``event_bytes`` is the size of its events as JSON.
     """
 
@@ -114,6 +133,7 @@ class Dispatch:
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
+    guidance: Mapping[str, Guidance] = field(default_factory=dict)
     zone: str = "UTC"
 
     @property
@@ -204,7 +224,7 @@ class Route:
     between alerts that share a message (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for
     it. ``reaches_recipient``: messages to people are sent by Tocsin itself, or by a bot that an administrators' alert
     uses. ``template`` words its messages, in the time of ``payer``; where there is none any more,
-    ``template_problem`` says so. ``zone`` is the IANA zone of the alert's times.
+    ``template_problem`` says so. ``severity`` and ``runbook`` are the alert's. ``zone`` is the IANA zone of its times.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -218,6 +238,8 @@ class Route:
     waits_because: str | None = None
     template: Template | None = None
     template_problem: str = ""
+    severity: Severity | None = None
+    runbook: str | None = None
     zone: str = "UTC"
     rank: tuple[bool, int, str] = (True, 0, "")
     share: Share = _ALONE
@@ -228,6 +250,20 @@ class Route:
     def is_of_administrators(self) -> bool:
         """Return whether nobody but administrators, or Tocsin itself, has created or changed the alert."""
         return self.share.is_of_administrators
+
+
+Routes = Mapping[tuple[str, str], Route | None]
+"""Where the reasons of a message lead now, by alert and destination; None where one is gone."""
+
+
+def deciding_routes(entry: Entry, routes: Routes) -> list[tuple[Reason, Route]]:
+    """Return the reasons of a notification, with their routes, whose alerts decide what it says beside the event.
+
+    Alerts of administrators decide for the others: what one person's alert says never stands in a message that comes
+    by an administrator's.
+    """
+    sharing = [(reason, route) for reason in entry.reasons if (route := routes.get(reason.destination_key))]
+    return [one for one in sharing if one[1].is_of_administrators] or sharing
 
 
 def at_own_address(route: Route, config: DestinationConfig) -> Route:

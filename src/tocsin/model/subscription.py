@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from tocsin.model.entity import Document, EntityReference, WireModel
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.severity import Severity
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
 
@@ -294,7 +295,8 @@ class EventSubscription(WireModel):
     created, ``creator_id`` by whom (empty: by Tocsin itself); ``is_of_administrators`` says whether nobody but
     administrators, or Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart
     (``bot_key_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the
-    alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
+    alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back. ``severity``
+    says how bad it is that it fires, ``runbook`` what is to be done then: an address, or a short text.
     """
 
     id: str
@@ -318,6 +320,8 @@ class EventSubscription(WireModel):
     tags: tuple[Document, ...] = ()
     triggers: tuple[EntityReference, ...] = ()
     depends_on: tuple[EntityReference, ...] = ()
+    severity: Severity | None = None
+    runbook: str | None = None
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
     creator_id: str = Field(default="", exclude=True)

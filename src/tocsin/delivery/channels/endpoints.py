@@ -38,6 +38,8 @@ OWN_HEADERS = frozenset(
         "x-tocsin-breaking",
         "x-tocsin-offset",
         "x-tocsin-reason",
+        "x-tocsin-runbook",
+        "x-tocsin-severity",
     ]
 )
 """Headers that requests set themselves, in lower case; no destination can."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tocsin.delivery.dispatch import NOBODY, Dispatch, Route, Share, selections
+from tocsin.delivery.dispatch import NOBODY, Dispatch, Routes, Share, deciding_routes, selections
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.model.change import ChangeEvent
@@ -20,8 +20,6 @@ MOST_WORDED = 100
 """Most notifications of one message that templates word; no channel shows more."""
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-Routes = Mapping[tuple[str, str], Route | None]
-"""Where the reasons of a message lead now, by alert and destination; None where one is gone."""
 
 
 def word_message(
@@ -61,8 +59,7 @@ def _template_of_alerts(entry: Entry, routes: Routes, system: Mapping[str, Templ
     Alerts of administrators decide for the others. Where those that decide differ, the text is neutral, so that nobody
     words what another person's alert says. The leading one of them pays, or the next with time left: each would alone.
     """
-    sharing = [route for reason in entry.reasons if (route := routes.get(reason.destination_key))]
-    deciding = [route for route in sharing if route.is_of_administrators] or sharing
+    deciding = [route for _, route in deciding_routes(entry, routes)]
     templates = {route.template for route in deciding}
     shared_template = templates.pop() if len(templates) == 1 else None
     template = shared_template or next((system[name] for name in system_names(entry.event) if name in system), None)

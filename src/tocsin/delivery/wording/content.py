@@ -18,6 +18,7 @@ from tocsin.delivery.lines import ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.guidance import guidance_blocks
 from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
@@ -115,8 +116,9 @@ class Section(NamedTuple):
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
     buttons : links to acknowledge the incidents that its failure belongs to
+    guidance : how bad it is and what is to be done, as far as its alerts or test say so: a paragraph each
     body : what a template says, in place of the asset, its changes and the signature
-    variant : what messages have in common that say the same of the event, but for ``why`` and ``buttons``: what is
+    variant : what messages have in common that say the same of the event, but for why, buttons and guidance: what is
         known of a failure, how a thread concerns its reader, their zone, and who they are where an incident is
         assigned to them; None where a template words it
     """
@@ -137,6 +139,7 @@ class Section(NamedTuple):
     owned_by: str = ""
     body: tuple[RichBlock, ...] = ()
     buttons: tuple[Button, ...] = ()
+    guidance: tuple[RichBlock, ...] = ()
     tone: Tone = Tone.NEUTRAL
     variant: tuple[object, ...] | None = None
 
@@ -232,7 +235,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             )
         why = why_text(event, entry.reasons, dispatch.message.channel)
         buttons = dispatch.buttons.get(entry.notification_id, ())
-        sections.append(texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons))
+        section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
+        guidance = dispatch.guidance.get(entry.notification_id)
+        sections.append(section._replace(guidance=guidance_blocks(guidance)) if guidance else section)
     if len(dispatch.entries) == 1:
         return MessageContent(sections[0].headline, tuple(sections))
     left_count = len(dispatch.entries) - len(sections)

@@ -22,6 +22,7 @@ from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
+from tocsin.model.runbook import RUNBOOK
 from tocsin.model.secret import change_without_secrets, without_secrets
 from tocsin.model.subscription import DestinationConfig
 
@@ -217,6 +218,8 @@ def _as_text(value: object) -> object:
 
 def _with_names(entity_type: str, entity: Document) -> Document:
     row, visible_entity = ENTITY_TYPES.get(entity_type), without_secrets(entity)
+    if RUNBOOK in visible_entity:  # of ours: messages show it beside the event
+        visible_entity = {key: value for key, value in visible_entity.items() if key != RUNBOOK}
     return with_member_names(row, visible_entity) if row else visible_entity
 
 

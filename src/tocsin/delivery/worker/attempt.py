@@ -17,13 +17,14 @@ import structlog
 from tocsin.clock import Clock, Steady
 from tocsin.delivery.channels.answer_masks import mask_secrets
 from tocsin.delivery.channels.table import CHANNELS
-from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
+from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, Routes, at_own_address, narrow_dispatch
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
-from tocsin.delivery.templates.choice import Routes, has_templates, shares_of, word_message
+from tocsin.delivery.templates.choice import has_templates, shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
+from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
@@ -255,6 +256,7 @@ class MessageAttempt:
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
             failure=await self._failure(permitted),
+            guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
         if any(entry.incident for entry in sized.entries):

@@ -7,9 +7,12 @@ Next: ``model/entity_types.py``.
 from __future__ import annotations
 
 from tocsin.model.entity_type import COMMON, FOLLOWERS, EntityType, words
+from tocsin.model.runbook import RUNBOOK_SHAPE
 
 _SINCE_2 = {"autoCloseIncident": "boolean", "incidentStatus": "object"}
 """What 2.0 adds to test cases."""
+
+_RUNBOOK: dict[str, object] = {"runbook": RUNBOOK_SHAPE}
 
 ROWS = (
     EntityType(
@@ -45,11 +48,12 @@ ROWS = (
             "entityStatus failedRowsSample followers incidentId inspectionQuery parameterValues reviewers tags "
             "testCaseResult testCaseStatus testDefinition testSuite testSuites topDimensions useDynamicAssertion"
         )
-        | _SINCE_2.keys(),
+        | _SINCE_2.keys()
+        | _RUNBOOK.keys(),
         required=("name", "entityLink", "testDefinition"),
         fixed=("entityLink",),
         separate_keys=words("failedRowsSample incidentStatus inspectionQuery testSuites"),
-        added=_SINCE_2,
+        added={**_SINCE_2, **_RUNBOOK},
     ),
     EntityType(
         "eventsubscription",
@@ -57,7 +61,7 @@ ROWS = (
         keys=(COMMON - words("deleted impersonatedBy"))
         | words(
             "alertType batchSize className config destinations enabled extension filteringRules input "
-            "notificationTemplate pollInterval provider retries tags trigger triggers dependsOn"
+            "notificationTemplate pollInterval provider retries tags trigger triggers dependsOn severity runbook"
         ),
         required=("name", "alertType", "destinations"),
         added={
@@ -65,6 +69,8 @@ ROWS = (
             "tags": {"list": {"use": "tagLabel"}},
             "triggers": {"use": "entityReferenceList"},
             "dependsOn": {"use": "entityReferenceList"},
+            "severity": {"use": "severities"},
+            **_RUNBOOK,
         },
     ),
     EntityType(

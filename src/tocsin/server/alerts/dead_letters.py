@@ -18,6 +18,7 @@ from tocsin.delivery.templates.choice import shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.request import Recorder
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid
 from tocsin.model.entity import Document
@@ -209,7 +210,8 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
     routes = {alert: stored.of(alert) for alert, _ in keys}
     place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
     routes_by_key = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
-    sized = replace(dispatch, shares=shares_of(routes_by_key))
+    guidance = guidance_of(dispatch, routes_by_key)
+    sized = replace(dispatch, shares=shares_of(routes_by_key), guidance=guidance)
     return word_message(sized, routes_by_key, stored.system_templates(), place, TemplateAccounts())[0]
 
 

@@ -13,6 +13,7 @@ from tocsin.delivery.wording.broker_headers import CLOUD_PREFIX, IDEMPOTENCY_HEA
 from tocsin.delivery.wording.event_formats import BREAKING, DATA_REFERENCE, EVENT_FORMATS, as_cloud_event
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.severity import Severity
 from tocsin.server.asyncapi.event_schemas import BREAKING_ATTRIBUTE, CLOUD_ATTRIBUTES
 from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, exact_object, ref
 
@@ -64,6 +65,8 @@ SIGNATURES: dict[str, Document] = {
 
 _OTHER_HEADERS: dict[str, Document] = {
     "X-Tocsin-Breaking": {"const": "true", "description": "An event in the body breaks who reads its asset."},
+    "X-Tocsin-Severity": {"enum": [*Severity], "description": "How bad it is, by its alerts: the worst of them."},
+    "X-Tocsin-Runbook": {**TEXT, "description": "What is to be done, by the first of its alerts that says so."},
     "Content-Type": TEXT,
     "Content-Encoding": {"const": "gzip"},
     "Link": {**TEXT, "description": "Addresses of the whole events, where only parts of them are in the body."},

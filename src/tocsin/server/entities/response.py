@@ -17,6 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import suggestion_for, with_article
 from tocsin.model.pointers import is_reference, references_in
+from tocsin.model.runbook import RUNBOOK
 from tocsin.model.subscription import with_destination_defaults
 from tocsin.server.http.paths import API
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
@@ -35,6 +36,8 @@ ON_REQUEST = frozenset(
         "follows",
         "triggers",
         "dependsOn",
+        "severity",
+        RUNBOOK,
     }
 )
 """What a read leaves out unless ``fields=`` names it; an answer to a write holds what the entity holds."""
@@ -43,8 +46,8 @@ ALL = "*"
 _WHOLE_CHANGE = "changeDescription"
 
 
-_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus"}
-"""Fields that strict clients of OpenMetadata 1.13 do not know of every type: ``*`` leaves them out."""
+_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", "severity", RUNBOOK}
+"""Fields that strict clients of OpenMetadata do not know of every type: ``*`` leaves them out."""
 
 
 def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
@@ -68,6 +71,9 @@ def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
 _ON_WRITES = frozenset({"owners", "domains", "tags", "dataProducts", "reviewers"})
 """Lists that an answer to a write shows even if they are empty, as upstream's do."""
 
+_WRITTEN_KEYS = {"testCase": ENTITY_TYPES["testCase"].keys - {RUNBOOK}}
+"""What answers to writes show where that is not every key: connectors write tests, and refuse keys of ours."""
+
 _CHANGES = ("changeDescription", "incrementalChangeDescription")
 _WITHOUT_REFERENCES = frozenset({*_CHANGES, "connection", "sourceConfig", "columns", "pipelineObservability"})
 """Keys of an entity whose values are not searched for references: what they hold stays as it was sent."""
@@ -77,7 +83,7 @@ _EXTENSION = "extension"
 
 def view_of(kind: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
     """Return the document as it is answered; ``root`` is the server's address, ``fields`` None shows everything."""
-    keys = kind.keys if fields is None else kind.keys - (ON_REQUEST - fields)
+    keys = _WRITTEN_KEYS.get(kind.name, kind.keys) if fields is None else kind.keys - (ON_REQUEST - fields)
     view = {key: value for key, value in with_member_names(kind, document).items() if key in keys}
     for key in (fields or frozenset()) & (kind.keys - kind.added.keys()) & ON_REQUEST & _LISTS:
         view.setdefault(key, [])
@@ -154,4 +160,4 @@ def _without_key(document: Document, key: str) -> Document:
     return {name: value for name, value in document.items() if name != key}
 
 
-_LISTS = ON_REQUEST - {"extension"}
+_LISTS = ON_REQUEST - {"extension", "severity", RUNBOOK}

@@ -77,6 +77,8 @@ class Routes:
                 waits_because=waits_because,
                 template=template,
                 template_problem=problem,
+                severity=subscription.severity,
+                runbook=subscription.runbook,
                 zone=subscription.trigger.timezone or "UTC",
                 rank=rank_of(subscription),
                 share=_share(subscription),

@@ -24,13 +24,14 @@ from tocsin.delivery.channels.webhook.filling import filled_config, is_templated
 from tocsin.delivery.channels.webhook.render import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
 from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.channels.webhook.verification import Verifications
-from tocsin.delivery.dispatch import Dispatch, Sender
+from tocsin.delivery.dispatch import NO_GUIDANCE, Dispatch, Sender
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
+from tocsin.model.runbook import LONGEST_RUNBOOK
 from tocsin.model.subscription import Destination
 
 _REASON_LIMIT = 500
@@ -109,6 +110,7 @@ def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: U
         | authorization_of(config)
         | _custom(config.headers)
         | _about(body, is_array=dispatch.sends_arrays)
+        | _guidance_headers(body, dispatch)
         | ({"Content-Encoding": GZIP} if is_packed else {})
         | signature,
         payload=compress_payload(body.payload) if is_packed else body.payload,
@@ -130,6 +132,18 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
         }
         | ({"X-Tocsin-Breaking": "true"} if is_breaking else {})
         | ({"Link": ", ".join(links)} if links else {})
+    )
+
+
+def _guidance_headers(body: Body, dispatch: Dispatch) -> dict[str, str]:
+    """Return the headers with what alerts say of the events in a body: the worst severity and the first runbook."""
+    guided = [dispatch.guidance.get(entry.notification_id, NO_GUIDANCE) for entry in body.entries]
+    severity = min((one.severity for one in guided if one.severity), default=None)
+    runbook = next((advice.runbook for one in guided for advice in one.advice), None)
+    return ({"X-Tocsin-Severity": severity.value} if severity else {}) | (
+        {"X-Tocsin-Runbook": clean_line(runbook, limit=LONGEST_RUNBOOK).encode("ascii", "replace").decode()}
+        if runbook
+        else {}
     )
 
 

@@ -1,0 +1,47 @@
+"""Guidance of a message: how bad what it tells of is, and what is to be done, by its alerts and the test that failed.
+
+Next: ``delivery/wording/content.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Dispatch, Guidance, Routes, deciding_routes
+from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
+from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
+from tocsin.model.message import Entry
+from tocsin.model.runbook import RUNBOOK, link_of
+
+_MOST_ADVICE = 3
+
+
+def guidance_of(dispatch: Dispatch, routes: Routes) -> dict[str, Guidance]:
+    """Return what the alerts and tests of a message say of its notifications, by their ids; nothing for most."""
+    guided = ((entry.notification_id, _guidance_of(entry, routes)) for entry in dispatch.entries)
+    return {notification_id: guidance for notification_id, guidance in guided if guidance != NO_GUIDANCE}
+
+
+def _guidance_of(entry: Entry, routes: Routes) -> Guidance:
+    """Return the worst severity, and each runbook once: first that of the test."""
+    deciding = deciding_routes(entry, routes)
+    severity = min((route.severity for _, route in deciding if route.severity is not None), default=None)
+    own_runbook = (entry.event.entity or {}).get(RUNBOOK)
+    advice = {own_runbook: Advice(own_runbook)} if isinstance(own_runbook, str) else {}
+    for reason, route in deciding:
+        if route.runbook:
+            advice.setdefault(route.runbook, Advice(route.runbook, reason.subscription_name))
+    return Guidance(severity, tuple(advice.values()))
+
+
+def guidance_blocks(guidance: Guidance) -> tuple[RichBlock, ...]:
+    """Return a line for the severity and one for each runbook."""
+    return tuple(RichBlock(BlockKind.PARAGRAPH, spans) for spans in _lines(guidance))
+
+
+def _lines(guidance: Guidance) -> Iterator[tuple[Span, ...]]:
+    if guidance.severity is not None:
+        yield (Span(guidance.severity.words),)
+    for advice in guidance.advice[:_MOST_ADVICE]:
+        label = f"What to do (alert {clean_line(advice.alert)}): " if advice.alert else "What to do: "
+        yield Span(label), Span(clean_line(advice.runbook, limit=SHOWN_LIMIT), link=link_of(advice.runbook))

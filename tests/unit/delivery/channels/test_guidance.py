@@ -1,0 +1,93 @@
+"""Golden messages with severity and runbooks on every channel, and what decides between alerts that share one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.delivery.channels import samples
+from tests.unit.delivery.channels.kinds import KINDS
+from tests.unit.delivery.events import OWNER, dispatch
+
+from tocsin.delivery.channels.previews import PREVIEWS
+from tocsin.delivery.dispatch import Advice, Dispatch, Guidance, Route, Share
+from tocsin.delivery.wording.guidance import guidance_of
+from tocsin.model.notification import Reason
+from tocsin.model.severity import Severity
+from tocsin.model.subscription import Channel, Destination
+
+GOLDEN = Path(__file__).parent / "golden/guidance.json"
+PAGE = "https://wiki.example.com/email?a=1&b=2"
+GUIDANCE = Guidance(
+    Severity.SEVERITY_2, (Advice("Ask the shop's team, then rerun load_orders"), Advice(PAGE, "Quality"))
+)
+CHATS = (Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)
+DESTINATION = Destination(id="d", category="External", type="Slack")
+
+
+def guided_message(channel: Channel, guidance: Guidance, *, count: int = 1) -> Dispatch:
+    single = dispatch(KINDS["failed_test"], reasons=(OWNER if channel is Channel.EMAIL else samples.REASON,))
+    return replace(
+        single,
+        message=replace(single.message, channel=channel),
+        entries=single.entries * count,
+        guidance={single.first.notification_id: guidance},
+    )
+
+
+def test_messages_say_how_bad_it_is_and_what_to_do() -> None:
+    rendered = {
+        f"{channel.value}{'' if count == 1 else ' digest'}": PREVIEWS[channel](
+            guided_message(channel, GUIDANCE, count=count), samples.HOME
+        )
+        for channel in (Channel.EMAIL, *CHATS)
+        for count in (1, 2)
+    }
+    samples.assert_golden(rendered, GOLDEN)
+
+
+@pytest.mark.parametrize("channel", [Channel.EMAIL, *CHATS])
+def test_no_runbook_is_markup_or_leads_to_what_is_no_page(channel: Channel) -> None:
+    hostile = Guidance(None, (Advice(samples.HOSTILE, samples.HOSTILE), Advice("javascript:alert(1)", "Quality")))
+    rendered = PREVIEWS[channel](guided_message(channel, hostile), samples.HOME)
+    text = rendered["html"] if channel is Channel.EMAIL else json.dumps(rendered)
+    assert not [markup for markup in ("<!channel>", "<users/all>", "<b>x</b>", "<at>all</at>") if markup in text]
+    assert not [link for link in ('href="javascript', '"url": "javascript') if link in text]
+
+
+def _guidance(routes: Mapping[tuple[str, str], Route], message: Dispatch | None = None) -> Guidance | None:
+    reasons = tuple(
+        Reason(kind=OWNER.kind, subscription_id=alert, subscription_name=alert, destination_id=destination)
+        for alert, destination in routes
+    )
+    to_all = message or dispatch(reasons=reasons)
+    return guidance_of(to_all, routes).get(to_all.first.notification_id)
+
+
+def test_the_worst_severity_counts_and_each_runbook_stands_once() -> None:
+    high_route = Route(DESTINATION, severity=Severity.SEVERITY_2, runbook=PAGE)
+    low_route = Route(DESTINATION, severity=Severity.SEVERITY_4, runbook=PAGE)
+    plain_route = Route(DESTINATION, runbook="call ann")
+    routes = {("Low", "d"): low_route, ("High", "d"): high_route, ("Other", "d"): plain_route}
+    assert _guidance(routes) == Guidance(Severity.SEVERITY_2, (Advice(PAGE, "Low"), Advice("call ann", "Other")))
+    assert _guidance({("Plain", "d"): Route(DESTINATION)}) is None
+
+
+def test_a_persons_alert_says_nothing_in_a_message_of_an_administrators_alert() -> None:
+    of_person = Route(DESTINATION, severity=Severity.SEVERITY_1, runbook="https://evil.example")
+    of_administrators = Route(DESTINATION, share=Share(is_of_administrators=True))
+    assert _guidance({("Evil", "d"): of_person, ("Quality", "e"): of_administrators}) is None
+    guiding = replace(of_administrators, severity=Severity.SEVERITY_3, runbook=PAGE)
+    routes = {("Evil", "d"): of_person, ("Quality", "e"): guiding}
+    assert _guidance(routes) == Guidance(Severity.SEVERITY_3, (Advice(PAGE, "Quality"),))
+
+
+def test_the_runbook_of_a_test_comes_first() -> None:
+    failed = KINDS["failed_test"]
+    event = failed.model_copy(update={"entity": {**(failed.entity or {}), "runbook": "call ann"}})
+    message = dispatch(event)
+    routes = {("s", "d"): Route(DESTINATION, runbook=PAGE)}
+    assert _guidance(routes, message) == Guidance(None, (Advice("call ann"), Advice(PAGE, "schema changes")))

@@ -38,6 +38,7 @@ def drop_tables_after_0043(connection: Connection) -> None:
         "DROP TABLE incident_watcher",
         "DROP INDEX ix_alert_incident_merged_into",
         "ALTER TABLE alert_incident DROP COLUMN merged_into",
+        "ALTER TABLE alert_incident DROP COLUMN severity",
         "ALTER TABLE alert_incident_step DROP COLUMN reason",
         "ALTER TABLE alert_incident ADD COLUMN subscription_id VARCHAR(36)",
         "CREATE INDEX ix_alert_incident_subscription_id_number ON alert_incident (subscription_id, number)",

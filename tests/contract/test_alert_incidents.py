@@ -234,6 +234,7 @@ def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Jso
     assert names(status="unresolved") == names(status="open") == ["INC-2"]
     assert names(alert="Quality", asset=case["fullyQualifiedName"]) == ["INC-2", "INC-1"]
     assert names(asset=case["id"], status="resolved") == ["INC-1"]
+    assert names(severity="Severity1") == []
     assert names(assignee="admin") == names(assignee=str(uuid4())) == names(alert=str(uuid4())) == []
     first = administrator.get("/incidents?limit=1").json()
     second = administrator.get("/incidents", params={"limit": 1, "after": first["paging"]["after"]}).json()

@@ -21,6 +21,7 @@ from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
+from tocsin.model.severity import Severity
 from tocsin.model.stored import Written
 from tocsin.model.subscription import AlertType
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
@@ -127,6 +128,32 @@ def test_alerts_that_match_a_failure_watch_one_incident_acknowledged_and_resolve
     company.run("etl", "Successful")
     notify_all(company.engine)
     assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", RESOLVED, True)]
+
+
+def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier(company: SmallCompany) -> None:
+    def tag(tier: int) -> dict[str, object]:
+        return {"tagFQN": f"Tier.Tier{tier}", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+
+    company.put("classification", {"name": "Tier", "description": "Tiers"})
+    for number in (2, 4):
+        company.put("tag", {"name": f"Tier{number}", "classification": "Tier", "description": "A tier"})
+    company.table("orders", tags=[tag(2)])
+    for name in ("untiered", "tiered"):
+        company.test_case("orders", name, **({"tags": [tag(4)]} if name == "tiered" else {}))
+        company.result("orders", "Failed", name)
+    company.alert("tests", [BELL], "testStatus == 'Failed'", resources=("testCase",))
+    company.clock.advance(1_000)
+    for name in ("untiered", "tiered"):
+        company.result("orders", "Failed", name)
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+
+    def severities() -> dict[str, object]:
+        names = {identity: name for name, identity in company.ids.items()}
+        return {names[one.entity_id]: one.severity for one in incidents(company)}
+
+    assert severities() == {"untiered": Severity.SEVERITY_2, "tiered": Severity.SEVERITY_4, "etl": None}
+    assert [one.number for one in incidents(company, severity=Severity.SEVERITY_2)] == [1]
 
 
 def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:

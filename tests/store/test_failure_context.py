@@ -9,8 +9,11 @@ from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.delivery.dispatch import Dispatch, FailureContext
+from tocsin.alerts.incidents import Handling, handle
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.reports import reported_at_ms
+from tocsin.model.alert_incident import StepKind
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
@@ -63,10 +66,23 @@ def test_a_failure_counts_those_since_the_last_success(store_engine: Engine) -> 
     first, second, third = dispatches_of(company)
     messages = FailureMessages(store_engine)
     assert [messages.context_of(one).count for one in (first, second, third)] == [1, 1, 2 + 1]
-    assert messages.context_of(first) == FailureContext(None, 1, (REVENUE,))
+    assert messages.context_of(first) == FailureContext(None, 1, (REVENUE,), incident=FailureIncident("INC-1"))
     assert messages.context_of(second).since_ms is None
     assert messages.context_of(third).since_ms == reported_at_ms(second.event)
     assert messages.context_of(third).last_success_ms == reported_at_ms(second.event) - 61_000
+
+
+def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed", "Success", "Failed")
+    first, second = dispatches_of(company)
+    log = AlertIncidentLog(store_engine)
+    incident = log.find("INC-2")
+    assert incident is not None
+    acknowledge = Handling(StepKind.ACKNOWLEDGED)
+    company.writes.within(lambda record: handle(record, incident.id, acknowledge), actor=company.actor("ben"))
+    messages = FailureMessages(store_engine)
+    assert messages.context_of(first).incident == FailureIncident("INC-1")
+    assert messages.context_of(second).incident == FailureIncident("INC-2", acknowledged_by="ben")
 
 
 def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:

@@ -185,4 +185,5 @@ def _event_value(record: Record, incident: AlertIncident) -> Document:
         "name": incident.name,
         "status": incident.status.value,
         **({"assignee": assignee} if assignee else {}),
+        **({"severity": incident.severity.value} if incident.severity else {}),
     }

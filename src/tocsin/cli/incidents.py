@@ -11,6 +11,7 @@ from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_js
 from tocsin.client import Client
 from tocsin.model.alert_incident import REASONS
 from tocsin.model.entity import Document
+from tocsin.model.severity import Severity
 
 app = typer.Typer(help="List, assign and resolve incidents.", no_args_is_help=True)
 
@@ -25,13 +26,15 @@ def list_incidents(
     alert: Annotated[str | None, typer.Option(help="Name of an alert that watches them.")] = None,
     asset: Annotated[str | None, typer.Option(help="Fully qualified name of a test case or pipeline.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Name of a user or team.")] = None,
+    severity: Annotated[str | None, typer.Option(help=f"How bad they are: {', '.join(Severity)}.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of incidents.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List incidents, newest first; by default those that are not resolved."""
-    filters = {"status": None if status == "all" else status, "alert": alert, "asset": asset, "assignee": assignee}
+    filters = {"alert": alert, "asset": asset, "assignee": assignee, "severity": severity}
     with Client() as client:
-        incidents = list(islice(client.list_incidents(**filters), limit))
+        status_filter = None if status == "all" else status
+        incidents = list(islice(client.list_incidents(status=status_filter, **filters), limit))
     show_rows(map(_row, incidents), answer=incidents, as_json=as_json)
 
 
@@ -104,6 +107,7 @@ def _row(incident: Document) -> Document:
     return {
         "incident": incident["name"],
         "status": incident["status"],
+        "severity": incident["severity"],
         "asset": incident["entity"].get("fullyQualifiedName") or incident["entity"]["id"],
         "assignee": names_of([incident["assignee"]]) if incident["assignee"] else None,
         "watchers": names_of(incident["watchers"]),

@@ -31,9 +31,17 @@ class Answered:
     remote_id: str | None = None
 
 
+class FailureIncident(NamedTuple):
+    """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name."""
+
+    name: str
+    severity: Severity | None = None
+    acknowledged_by: str | None = None
+
+
 @dataclass(frozen=True)
 class FailureContext:
-    """What surrounds a failure: since when its asset fails, how often in a row, and the assets downstream.
+    """What surrounds a failure: since when its asset fails, how often in a row, the incident, and what is downstream.
 
     ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``last_success_ms``
     that of the last success before it, ``ended_ms`` that of the success that ends it. ``downstream`` are full names,
@@ -45,6 +53,7 @@ class FailureContext:
     downstream: tuple[str, ...] = ()
     last_success_ms: int | None = None
     ended_ms: int | None = None
+    incident: FailureIncident | None = None
 
 
 class Button(NamedTuple):

@@ -15,6 +15,7 @@ from uuid import uuid5
 
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
+from tocsin.model.severity import Severity
 
 PREFIX = "INC-"
 
@@ -56,7 +57,8 @@ class AlertIncident:
 
     ``opened_offset`` and ``recovered_offset`` are the places in the log of the failure and of the success.
     ``assignee`` is a reference to a user or team: id and type. ``merged_into`` is the incident that this one has become
-    part of; then all but id and number is that incident's.
+    part of; then all but id and number is that incident's. ``severity`` is how bad it is, None where neither an
+    alert that watches it nor the tier of the asset says so.
     """
 
     id: str
@@ -73,6 +75,7 @@ class AlertIncident:
     recovered_event_id: str | None = None
     resolved_at_ms: int | None = None
     merged_into: IncidentName | None = None
+    severity: Severity | None = None
 
     @property
     def lead_id(self) -> str:

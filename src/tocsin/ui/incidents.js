@@ -31,7 +31,7 @@ function drawn(make, incident, acknowledge) {
   const assignee = incident.assignee ? `, assigned to ${nameOf(incident.assignee)}` : "";
   return [
     heading,
-    make("p", { text: `${nameOf(incident.entity)}: ${incident.status}${assignee}` }),
+    make("p", { text: `${nameOf(incident.entity)}: ${incident.status}${incident.severity ? `, ${incident.severity}` : ""}${assignee}` }),
     ...(incident.watchers.length
       ? [make("p", { class: "soft", text: `Watched by ${incident.watchers.map(nameOf).join(", ")}` })]
       : []),

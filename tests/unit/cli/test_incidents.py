@@ -13,6 +13,7 @@ ONE: dict[str, Any] = {
     "id": "i",
     "name": "INC-7",
     "status": "open",
+    "severity": "Severity2",
     "alert": {"id": "a", "name": "Late"},
     "watchers": [{"id": "a", "name": "Late"}, {"id": "b", "name": "OnCall"}],
     "entity": {"id": "e", "fullyQualifiedName": "airflow.etl"},
@@ -31,6 +32,8 @@ def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
     listed = run("incidents", "list", "--alert", "Late").out
     assert [listed.count(word) for word in ("INC-7", "open", "Late, OnCall", "airflow.etl")] == [1, 2, 1, 1]
     assert small_server.requests[-1].query == {"status": "unresolved", "alert": "Late", "limit": "100"}
+    assert "Severity2" in run("incidents", "list", "--severity", "Severity2").out
+    assert small_server.requests[-1].query["severity"] == "Severity2"
     assert json.loads(run("incidents", "list", "--status", "all", "--json").out) == [ONE]
     assert "status" not in small_server.requests[-1].query
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.dispatch import FailureContext
+from tocsin.delivery.dispatch import FailureContext, FailureIncident
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.findings import finding_lines, narrowing_lines
@@ -116,7 +116,7 @@ def report_text(asset: ChangedAsset, summary: str) -> str:
 
 
 def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
-    """Yield since when something fails, or has failed, its last success before that, and what lies downstream of it."""
+    """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
     if context.since_ms is not None:
         times = f"{moment_text(context.since_ms, zone)}, {count_text(context.count, 'time')} in a row"
         if context.ended_ms is None:
@@ -126,9 +126,16 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
             yield ChangeLine(f"{span}, since {times}", rank=Rank.REPORTED, label="failed for")
         if context.last_success_ms is not None and context.ended_ms is None:
             yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
+    yield from _fact("incident", _incident_text(context.incident) if context.incident else "")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
         yield ChangeLine(_names_text(names), rank=Rank.REPORTED, label="downstream")
+
+
+def _incident_text(incident: FailureIncident) -> str:
+    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``."""
+    who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
+    return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))
 
 
 def _status_line(noun: str, before: object, after: object, details: str = "") -> ChangeLine:

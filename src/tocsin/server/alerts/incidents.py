@@ -22,6 +22,7 @@ from tocsin.model.alert_incident import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.severity import Severity
 from tocsin.server.access.permissions import require
 from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
@@ -115,6 +116,10 @@ INCIDENT: Shape[NamedIncident] = {
     "id": (ID, lambda named: named.incident.id),
     "name": (NAME, lambda named: named.incident.name),
     "status": (either(*IncidentStatus), lambda named: named.incident.status.value),
+    "severity": (
+        nullable(either(*Severity)),
+        lambda named: named.incident.severity and named.incident.severity.value,
+    ),
     "alert": (nullable(OPEN), lambda named: next(iter(named.watchers), None)),
     "watchers": (array(OPEN), lambda named: list(named.watchers)),
     "entity": (OPEN, lambda named: named.reference(asset_of(named.incident))),

@@ -24,6 +24,7 @@ alert_incident = Table(
     Column("resolved_at_ms", BigInteger),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("merged_into", ID),
+    Column("severity", String(10)),
     Index(None, "entity_id", "status"),
     Index(None, "merged_into"),
     Index(None, "status", "number"),
@@ -31,7 +32,8 @@ alert_incident = Table(
 """One row per incident: of an asset, from a failure (``opened_…``) to a success (``recovered_…``).
 
 ``resolved_at_ms`` without a success: a person resolved it. ``merged_into`` is the incident that stands for this one:
-then only the number of this row counts. Not those of test cases (``incident_status``).
+then only the number of this row counts. ``severity`` follows from the alerts that watch it, or from the tier of the
+asset. Not those of test cases (``incident_status``).
 """
 
 incident_watcher = Table(

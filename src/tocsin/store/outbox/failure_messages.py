@@ -20,6 +20,7 @@ from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import attempt, message, notification
+from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.recipients.directory import SqlDirectory
 
 _HOPS = 3
@@ -28,13 +29,6 @@ _MOST_REPORTS = 500
 
 _PLACES_EACH = 50
 """Reports of so many assets are read in one statement."""
-
-
-class ReportPlace(NamedTuple):
-    """The asset that reports something, and the place of the report in the log."""
-
-    entity_id: str
-    offset: int
 
 
 def place_of(dispatch: Dispatch) -> ReportPlace:
@@ -94,12 +88,16 @@ class FailureMessages:
             reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in by_place}
             for report in _reports_before(connection, by_place.keys()):
                 reports[report.place].append(report)
+            incidents = incidents_at(connection, by_place.keys() - recovered)
         downstream = self._downstream_of({place.entity_id for place in by_place.keys() - recovered})
         return {
-            place: _context_of(
-                reports[place],
-                downstream=downstream.get(place.entity_id, ()),
-                ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
+            place: replace(
+                _context_of(
+                    reports[place],
+                    downstream=downstream.get(place.entity_id, ()),
+                    ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
+                ),
+                incident=incidents.get(place),
             )
             for place in by_place
         }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.delivery.channels.samples import EVENTS, REFUSED
 from tests.unit.delivery.events import addition_of, change_event, update_of
 
-from tocsin.delivery.dispatch import FailureContext
+from tocsin.delivery.dispatch import FailureContext, FailureIncident
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.incidents import INCIDENT
@@ -24,6 +24,7 @@ from tocsin.delivery.wording.reports import (
     span_text,
 )
 from tocsin.model.change import CHANGE_REQUEST, LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
+from tocsin.model.severity import Severity
 
 
 def line_of(field: str, old: Any, new: Any) -> ChangeLine:
@@ -250,6 +251,10 @@ def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
         "downstream: b.c, table0, table1, table2, table3 and 3 more",
     ]
     assert list(failure_lines(FailureContext())) == []
+    incident = FailureIncident("INC-7", Severity.SEVERITY_2, "ben")
+    assert [one.labelled_text for one in failure_lines(FailureContext(incident=incident))] == [
+        "incident: INC-7, Severity 2 (high), acknowledged by ben"
+    ]
     again = FailureContext(1_760_000_000_000, 3, last_success_ms=1_759_990_000_000)
     assert [one.labelled_text for one in failure_lines(again, "Europe/Berlin")] == [
         "failing since: 2025-10-09 10:53 CEST, 3 times in a row",

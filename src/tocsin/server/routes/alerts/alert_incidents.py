@@ -15,6 +15,7 @@ from tocsin.alerts.incidents import handle, handling_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
+from tocsin.model.severity import Severity
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.access.similar_names import named_id
@@ -47,6 +48,7 @@ class AlertIncidentQuery(QueryParameters):
     alert: _Name = Field(default=None, description="Id or name of an alert that watches them.")
     asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
     assignee: _Name = Field(default=None, description="Id or name of a user or team.")
+    severity: Severity | None = Field(default=None, description="How bad they are.")
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
 
@@ -59,6 +61,7 @@ class AlertIncidentQuery(QueryParameters):
             entity_id=self.asset and named_id(self.asset, _REPORTING, caller),
             assignee_id=self.assignee and named_id(self.assignee, ("user", "team"), caller),
             unresolved=self.status == "unresolved",
+            severity=self.severity,
         )
 
     def _alert_id(self, caller: Caller) -> str | None:

@@ -21,7 +21,9 @@ from tocsin.flow.track.alert_incidents import Failure, IncidentWork, KnownIncide
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
+from tocsin.model.severity import Severity
 from tocsin.model.status import SUCCESS, is_failure
+from tocsin.store.catalogue.alerts.severities import rate, severity_named
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
 from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
@@ -34,7 +36,7 @@ _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin incidents'))")
 _NAMED_ALIKE = tuple(
     name
     for name in AlertIncident.__dataclass_fields__
-    if name in alert_incident.columns and name not in ("status", "assignee", "merged_into")
+    if name in alert_incident.columns and name not in ("status", "assignee", "merged_into", "severity")
 )
 
 
@@ -151,6 +153,7 @@ def _watch(connection: Connection, openings: Sequence[Opening]) -> None:
     )
     # In one order, so that two writers never wait for each other.
     connection.execute(statement, sorted(watchers, key=itemgetter("incident_id", "subscription_id")))
+    rate(connection, {opening.id for opening in openings})
 
 
 def _first(failure: Failure) -> Document:
@@ -261,7 +264,8 @@ def assignee_columns(assignee: Document | None) -> Document:
 def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of columns
     """Return the incident in a row."""
     same = {name: getattr(row, name) for name in _NAMED_ALIKE}
-    return AlertIncident(status=IncidentStatus(row.status), assignee=_assignee(row), **same)
+    severity = severity_named(row.severity)
+    return AlertIncident(status=IncidentStatus(row.status), assignee=_assignee(row), severity=severity, **same)
 
 
 def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
@@ -291,6 +295,7 @@ class AlertIncidentFilter:
     entity_id: str | None = None
     assignee_id: str | None = None
     unresolved: bool = False
+    severity: Severity | None = None
 
 
 class AlertIncidentLog:
@@ -329,6 +334,7 @@ class AlertIncidentLog:
             (_ROW.status, criteria.status and criteria.status.value),
             (_ROW.entity_id, criteria.entity_id),
             (_ROW.assignee_id, criteria.assignee_id),
+            (_ROW.severity, criteria.severity and criteria.severity.value),
         )
         query = select(alert_incident).where(*(column == value for column, value in comparisons if value is not None))
         query = query.where(_ROW.merged_into.is_(None))

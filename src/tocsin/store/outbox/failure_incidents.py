@@ -1,0 +1,45 @@
+"""Incidents that failures belong to, as messages about these show them: how bad, and who acknowledged.
+
+Next: ``store/outbox/failure_messages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from tocsin.delivery.dispatch import FailureIncident
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.alert_incident import StepKind, name_of
+from tocsin.store.catalogue.alerts.incidents import ended_offset
+from tocsin.store.catalogue.alerts.severities import severity_named
+from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
+from tocsin.store.database.keys import rows_by_key
+
+_ROW, _STEP = alert_incident.c, alert_incident_step.c
+
+
+class ReportPlace(NamedTuple):
+    """The asset that reports something, and the place of the report in the log."""
+
+    entity_id: str
+    offset: int
+
+
+def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, FailureIncident]:
+    """Return the incident that the failure at each of these places belongs to, as it is now; of some there is none."""
+    acknowledged = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
+    acknowledged = acknowledged.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
+    last_to_acknowledge = acknowledged.order_by(_STEP.at_ms.desc()).limit(1).correlate(alert_incident).scalar_subquery()
+    columns = (_ROW.number, _ROW.severity, last_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
+    query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
+    entity_ids = {place.entity_id for place in places}
+    incident_by_place: dict[ReportPlace, FailureIncident] = {}
+    for number, severity, who, entity_id, opened, ended in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+        incident = FailureIncident(name_of(number), severity_named(severity), who)
+        for place in places:
+            if place.entity_id == entity_id and opened <= place.offset <= (ended or NO_END):
+                incident_by_place[place] = incident
+    return incident_by_place

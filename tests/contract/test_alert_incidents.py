@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict
-from tests.contract.test_explain import Person, alert, person
+from tests.contract.test_explain import Person, alert, own, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -84,6 +84,42 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body)
     assert (again.status_code, "INC-1 is resolved" in again.json()["message"]) == (409, True)
+
+
+def test_a_timeline_shows_messages_to_who_may_know_of_them(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ann_id, ann = person("ann")
+    _, mallory = person("mallory")
+    own(administrator, orders, ann_id)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 2)
+    assert administrator.put("/incidents/INC-1/acknowledge").is_success
+    report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 3)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 4)
+    notify_all(sqlite_engine)
+
+    def messages_to(client: httpx.Client) -> list[tuple[str, ...]]:
+        messages = [one for one in client.get("/incidents/INC-1").json()["timeline"] if one["kind"] == "message"]
+        return [(one["recipient"]["name"], one["channel"], alert_names(one), one["status"]) for one in messages]
+
+    def alert_names(message: Json) -> str:
+        return ", ".join(sorted(one["name"] for one in message["alerts"]))
+
+    to_ann = ("ann", "ActivityFeed", "ActivityFeedAlert, Quality", "delivered")
+    recovery = ("ann", "ActivityFeed", "ActivityFeedAlert", "delivered")
+    assert messages_to(administrator) == messages_to(ann) == [to_ann, recovery]
+    assert messages_to(mallory) == []
+    assert [client.get("/incidents/INC-1").json()["isWhole"] for client in (administrator, ann)] == [True, False]
+    eve_id, eve = person("eve")
+    assert messages_to(eve) == []
+    quality = administrator.get("/events/subscriptions/name/Quality").json()
+    owners = [{"op": "add", "path": "/owners", "value": [{"id": eve_id, "type": "user"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/events/subscriptions/{quality['id']}", json=owners, headers=headers).is_success
+    assert messages_to(eve) == [to_ann]
+    restrict(administrator, eve_id, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"})
+    (message,) = [one for one in eve.get("/incidents/INC-1").json()["timeline"] if one["kind"] == "message"]
+    assert message["recipient"] == {"id": ann_id, "type": "user"}
 
 
 def test_an_incident_names_the_watching_alerts_that_the_caller_may_see(

@@ -53,6 +53,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     merged_into = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
     show_facts(facts | merged_into, as_json=False)
     show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
+    if not incident["isWhole"]:
+        show_text("Not all messages are shown.", answer=incident, as_json=False)
 
 
 @app.command()
@@ -118,6 +120,14 @@ def _row(incident: Document) -> Document:
 def _moment(step: Document) -> Document:
     who = (step.get("user") or {}).get("name")
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
-    event = f"{step['kind']}{assigned}"
+    event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
     remark = ": ".join(step[key] for key in ("reason", "comment") if key in step)
     return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}
+
+
+def _told_text(message: Document) -> str:
+    """Return whom a message told, how, and what came of it: ``told ben by Email: delivered (alert Late)``."""
+    recipient = message["recipient"]
+    alerts = f" (alert {names_of(message['alerts'])})" if message["alerts"] else ""
+    who = recipient.get("name") or recipient["id"]
+    return f"told {who} by {message['channel']}: {message['status']}{alerts}"

@@ -24,6 +24,7 @@ from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.deliveries import AlertDeliveries
 from tocsin.store.outbox.firings import Firings
+from tocsin.store.outbox.incident_messages import IncidentMessages
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notification_ids import read_ids
@@ -54,6 +55,7 @@ class AlertStores:
         self.reports = Reports(engine)
         self.firings = Firings(engine)
         self.incidents = AlertIncidentLog(engine)
+        self.incident_messages = IncidentMessages(engine)
         self.holding = Holding(engine)
         self.roots = Roots(engine)
         self.names = Names(engine)

@@ -40,6 +40,9 @@ function drawn(make, incident, acknowledge) {
 }
 
 function step(one) {
+  if (one.kind === "message") {
+    return `${when(one.timestamp)} · told ${nameOf(one.recipient)} by ${one.channel}: ${one.status}`;
+  }
   const by = one.user ? ` by ${one.user.name}` : "";
   const to = one.assignee ? ` to ${nameOf(one.assignee)}` : "";
   const comment = one.comment ? `: ${one.comment}` : "";

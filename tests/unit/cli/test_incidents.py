@@ -23,6 +23,16 @@ ONE: dict[str, Any] = {
 }
 TIMELINE = [
     {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
+    {
+        "kind": "message",
+        "timestamp": 1_760_000_000_500,
+        "eventId": "x",
+        "channel": "Email",
+        "recipient": {"id": "u", "name": "ben"},
+        "alerts": [{"id": "a", "name": "Late"}],
+        "status": "delivered",
+        "reason": "ok",
+    },
     {"kind": "assigned", "timestamp": 1_760_000_001_000, "user": {"name": "ana"}, "assignee": {"name": "ben"}},
 ]
 
@@ -39,12 +49,14 @@ def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
 
 
 def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE})
+    small_server.answer("GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE, "isWhole": False})
     output = run("incidents", "show", "INC-7").out
+    assert "told ben by Email: delivered (alert Late)" in output
+    assert "Not all messages are shown." in output
     assert "asset: airflow.etl" in output
     assert "assigned to ben" in output
     assert "merged into" not in output
-    part = {**ONE, "mergedInto": {"id": "j", "name": "INC-3"}, "timeline": TIMELINE}
+    part = {**ONE, "mergedInto": {"id": "j", "name": "INC-3"}, "timeline": TIMELINE, "isWhole": True}
     small_server.answer("GET", f"{API}/INC-7", part)
     assert "merged into: INC-3" in run("incidents", "show", "INC-7").out
 

@@ -13,6 +13,7 @@ from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
+    REASONS,
     AlertIncident,
     AlertIncidentStep,
     IncidentName,
@@ -26,7 +27,7 @@ from tocsin.model.severity import Severity
 from tocsin.server.access.permissions import require
 from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import ID, OPEN, TIME, array, either, exact_object, nullable
+from tocsin.server.http.json_schema import ID, OPEN, TEXT, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
 
 ROW = ENTITY_TYPES["eventsubscription"]
@@ -65,10 +66,10 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     ]
 
 
-def timeline(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
-    """Return what happened to an incident, in order: who, when, what."""
+def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
+    """Return what happened to an incident and what people did to it: who, when, what."""
     references = with_names([one.assignee for one in steps if one.assignee], caller)
-    return sorted(_moments(incident, steps, references), key=lambda one: one["timestamp"])
+    return list(_moments(incident, steps, references))
 
 
 def _moments(
@@ -138,6 +139,12 @@ INCIDENT: Shape[NamedIncident] = {
     ),
 }
 """An incident, without its timeline. ``alert`` is the first of ``watchers``."""
+
+STEP_MOMENT = exact_object(
+    {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
+    {"user": OPEN, "assignee": OPEN, "comment": TEXT, "reason": either(*REASONS)},
+)
+"""A moment of a timeline at which something happened to the incident, or a person did something to it."""
 
 
 def _name_json(incident: IncidentName | None) -> Document | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tocsin.catalogue.ingest.writes import IngestState
 from tocsin.model.alert_editor import ViewExtent
-from tocsin.model.alert_incident import REASONS, StepKind
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -15,7 +14,8 @@ from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
 from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
-from tocsin.server.alerts.incidents import INCIDENT
+from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
+from tocsin.server.alerts.incidents import INCIDENT, STEP_MOMENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.watching import TELLING
@@ -459,12 +459,8 @@ ANSWERS: dict[str, Document] = {
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],
-            "timeline": array(
-                exact_object(
-                    {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
-                    {"user": OPEN, "assignee": OPEN, "comment": TEXT, "reason": either(*REASONS)},
-                )
-            ),
+            "timeline": array({"anyOf": [STEP_MOMENT, MESSAGE_MOMENT]}),
+            "isWhole": {**FLAG, "description": "False if there are messages that are not shown."},
         }
     ),
     "Explanation": exact_object(

@@ -36,7 +36,7 @@ class Records:
     def by_id(self, ids: Collection[str]) -> dict[str, NotificationRecord]:
         """Return those of these notifications that are stored."""
         with reading(self._engine) as connection:
-            return _records(connection, list(rows_by_key(connection, select(notification), notification.c.id, ids)))
+            return records_of(connection, list(rows_by_key(connection, select(notification), notification.c.id, ids)))
 
     def of_same_message(self, notification_id: str) -> list[NotificationRecord]:
         """Return the notifications that go out in the same message as this one, itself first."""
@@ -57,7 +57,7 @@ class Records:
 
     def _read(self, query: Select[Any]) -> dict[str, NotificationRecord]:
         with reading(self._engine) as connection:
-            return _records(connection, connection.execute(query).all())
+            return records_of(connection, connection.execute(query).all())
 
     def count(self, log_offset: int) -> int:
         """Return how many notifications the event at that place gave."""
@@ -77,7 +77,8 @@ class Records:
             return int(connection.execute(query).scalar() or 0)
 
 
-def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
+def records_of(connection: Connection, notification_rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
+    """Return the records of these rows of notifications, in their order, by their ids."""
     messages = _messages(connection, {row.message_id for row in notification_rows if row.message_id})
     user_ids = {row.recipient_id for row in notification_rows if row.recipient_id}
     people = rows_by_key(connection, select(person.c.user_id, person.c.name), person.c.user_id, user_ids)

@@ -6,6 +6,7 @@ Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``aler
 from __future__ import annotations
 
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Literal
 
 from fastapi import Query, Response
@@ -19,6 +20,7 @@ from tocsin.model.severity import Severity
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.access.similar_names import named_id
+from tocsin.server.alerts.incident_messages import message_moments
 from tocsin.server.alerts.incidents import (
     ROW,
     alert_reference,
@@ -26,7 +28,7 @@ from tocsin.server.alerts.incidents import (
     check_may_change,
     found_incident,
     incidents_json,
-    timeline,
+    moments_of,
 )
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -123,7 +125,9 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
 def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     (document,) = incidents_json([incident], caller)
     steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
-    return answer(document | {"timeline": timeline(incident, steps, caller)})
+    messages, is_whole = message_moments(incident, caller)
+    moments = sorted([*moments_of(incident, steps, caller), *messages], key=itemgetter("timestamp"))
+    return answer(document | {"timeline": moments, "isWhole": is_whole})
 
 
 def _number(cursor: str | None) -> int | None:

@@ -130,6 +130,7 @@ WRITES = frozenset(
     PUT /changes/{request}/move
     PUT /changes/{request}/withdraw
     POST /dataQuality/testCases/testCaseIncidentStatus
+    POST /tasks/{state_id}/resolve
     POST /dataQuality/testCases/testCaseResults/{fqn}
     POST /dataQuality/testSuites/basic
     POST /events/deliveries/replays
@@ -371,6 +372,8 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/subscriptions/{subscription_id}/history": lambda aviary: (
         f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
     ),
+    "GET /tasks": _always("/tasks?limit=100", "/tasks?limit=1"),
+    "GET /tasks/{state_id}": lambda aviary: (f"/tasks/{one['stateId']}" for one in aviary.steps),
     "GET /incidents": _always("/incidents?limit=500", "/incidents?limit=1"),
     "GET /incidents/{incident}": lambda aviary: (
         f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")

@@ -130,6 +130,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         (*DOCUMENTS, {"assignee": {"type": "user", "id": "{user}"}}),
     ),
     "PUT /incidents/{incident}/resolve": ("/incidents/INC-1/resolve", (*NONE, {"comment": "x"}, {"comment": 7})),
+    "POST /tasks/{state_id}/resolve": (
+        "/tasks/{state}/resolve",
+        ({}, {"transitionId": "ack"}, {"transitionId": "assign"}, {"transitionId": "x"}),
+    ),
     "PATCH /dataQuality/testCases/testCaseIncidentStatus/{step_id}": (
         "/dataQuality/testCases/testCaseIncidentStatus/{step}",
         (*PATCHES, [{"op": "test", "path": "/testCaseResolutionStatusType", "value": "New"}]),
@@ -469,6 +473,7 @@ def world(
         "domain": domain["id"],
         "case": case["id"],
         "step": steps[0]["id"],
+        "state": steps[0]["stateId"],
         "suite": suite["id"],
         "query": query["id"],
         "team": team["id"],

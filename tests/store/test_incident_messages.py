@@ -35,7 +35,8 @@ def recipients_of(records: list[NotificationRecord]) -> list[tuple[str | None, s
     """Whom they are for, by which channel, and the place of the event among those told of."""
     places = sorted({one.notification.log_offset for one in records})
     return sorted(
-        (one.user_name, one.notification.channel, places.index(one.notification.log_offset)) for one in records
+        (record.user_name, record.notification.channel, places.index(record.notification.log_offset))
+        for record in records
     )
 
 

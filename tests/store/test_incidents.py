@@ -138,7 +138,7 @@ def test_steps_are_found_by_what_is_asked(shop: Company, store_engine: Engine) -
     assert statuses_of(IncidentStateFilter()) == ["Assigned", "New"]
     assert statuses_of(IncidentStateFilter(latest=True)) == ["Assigned"]
     assert statuses_of(IncidentStateFilter(assignee_id=shop.ids["jane"])) == ["Assigned"]
-    assert statuses_of(IncidentStateFilter(status="New", test_case_id=case_id)) == ["New"]
+    assert statuses_of(IncidentStateFilter(statuses=("New",), test_case_id=case_id)) == ["New"]
     assert statuses_of(IncidentStateFilter(tested_id=shop.ids["orders"])) == ["Assigned", "New"]
     assert statuses_of(IncidentStateFilter(tested_id="")) == []
     first = log.page(IncidentStateFilter(), ReportWindow(limit=1))

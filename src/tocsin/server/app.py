@@ -71,7 +71,7 @@ from tocsin.server.routes.notifications import (
 )
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import erasure, followers, openid, permissions, teams, tokens, users
-from tocsin.server.routes.quality import incidents, results, suites
+from tocsin.server.routes.quality import incident_tasks, incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
     connectors,
@@ -302,6 +302,7 @@ _OF_ALERTS = (
     editors,
     alert_history,
     alert_incidents,
+    incident_tasks,
     changes,
     conditions,
     subscriptions,

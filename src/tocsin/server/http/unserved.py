@@ -29,7 +29,6 @@ UNSERVED: dict[str, str] = {
     "personas": "there are no personas",
     "scim": "people come from logins, or from the users API",
     "suggestions": _TASKS,
-    "tasks": _TASKS,
 }
 """By the first word of the path under ``/api/v1``, what is used instead."""
 

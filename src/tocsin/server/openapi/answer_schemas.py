@@ -15,6 +15,7 @@ from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
+from tocsin.server.alerts.incident_tasks import TASK
 from tocsin.server.alerts.incidents import INCIDENT, STEP_MOMENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
@@ -456,6 +457,7 @@ ANSWERS: dict[str, Document] = {
         ]
     },
     "AlertIncident": schema_of(INCIDENT),
+    "IncidentTask": TASK,
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],

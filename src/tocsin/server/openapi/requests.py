@@ -162,6 +162,9 @@ REQUESTS: dict[str, Document] = {
     ),
     "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
+    "IncidentTransition": closed_object(
+        {"transitionId": TEXT, "resolutionType": TEXT, "comment": TEXT, "newValue": TEXT, "payload": OPEN},
+    ),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),
     "IncidentAssignment": closed_object({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),

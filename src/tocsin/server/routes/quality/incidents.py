@@ -91,7 +91,7 @@ def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"must be one of {', '.join(STATUSES)}", field="testCaseResolutionStatusType")
     return IncidentStateFilter(
-        status=status,
+        statuses=None if status is None else (status,),
         assignee_id=_id("user", query.assignee, caller) or _id("team", query.assignee, caller),
         test_case_id=_id("testCase", query.test_case_fqn, caller),
         tested_id=_id("table", query.origin_entity_fqn, caller),

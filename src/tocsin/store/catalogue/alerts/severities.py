@@ -67,9 +67,8 @@ def _of_assets(connection: Connection, entity_ids: Collection[str]) -> Mapping[s
     assets = rows_by_key(connection, select(_ENTITY.id, _ENTITY.document), _ENTITY.id, entity_ids)
     documents = {entity_id: from_text(text) for entity_id, text in assets}
     severities = {entity_id: _of_tier(document) for entity_id, document in documents.items()}
-    table_names = {
-        one: name for one, rated in severities.items() if not rated and (name := tested_table(documents[one]))
-    }
+    untiered = [entity_id for entity_id, severity in severities.items() if severity is None]
+    table_names = {case: name for case in untiered if (name := tested_table(documents[case]))}
     tables = select(_ENTITY.fqn, _ENTITY.document).where(_ENTITY.entity_type == "table")
     tested = rows_by_key(connection, tables, _ENTITY.fqn, set(table_names.values()))
     by_table = {fqn: _of_tier(from_text(text)) for fqn, text in tested}

@@ -6,7 +6,7 @@ states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ class IncidentStateFilter:
     visible : which test cases the requester may see
     """
 
-    status: str | None = None
+    statuses: Collection[str] | None = None
     assignee_id: str | None = None
     test_case_id: str | None = None
     tested_id: str | None = None
@@ -113,6 +113,15 @@ class IncidentLog:
         """Return all steps of one incident, newest first."""
         return self._steps(_steps_with_cases().where(_ROW.state_id == state_id).order_by(_ROW.timestamp_ms.desc()))
 
+    def of_states(self, state_ids: Collection[str]) -> dict[str, list[Document]]:
+        """Return all steps of these incidents, of each the newest first."""
+        steps_by_state: dict[str, list[Document]] = {state_id: [] for state_id in state_ids}
+        for chunk in chunks_of(sorted(state_ids)):
+            query = _steps_with_cases().where(_ROW.state_id.in_(chunk)).order_by(_ROW.timestamp_ms.desc())
+            for step in self._steps(query):
+                steps_by_state[step["stateId"]].append(step)
+        return steps_by_state
+
     def latest_of(self, test_case_ids: Sequence[str]) -> dict[str, Document]:
         """Return the newest step of each test case that has had an incident, by the test case's id."""
         queries = (
@@ -169,10 +178,11 @@ def _is_visible(connection: Connection, scope: Condition) -> ColumnElement[bool]
 def _conditions(state_filter: IncidentStateFilter, window: ReportWindow) -> list[Any]:  # Any: SQLAlchemy's conditions
     conditions: list[Any] = [_ROW.timestamp_ms.between(window.start_ms, window.end_ms)]
     filters = (
-        (_ROW.status, state_filter.status),
         (_ROW.assignee_id, state_filter.assignee_id),
         (_ROW.test_case_id, state_filter.test_case_id),
         (_ROW.tested_id, state_filter.tested_id),
     )
     conditions += [column == value for column, value in filters if value is not None]
+    if state_filter.statuses is not None:
+        conditions.append(_ROW.status.in_(sorted(state_filter.statuses)))
     return [*conditions, _ROW.latest] if state_filter.latest else conditions

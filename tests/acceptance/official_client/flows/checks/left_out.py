@@ -10,7 +10,7 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 _NO_CONTRACTS = "Tocsin has no data contracts"
 _NO_INSIGHTS = "Tocsin has no data insights, KPIs or web analytics"
 _NO_SUGGESTIONS = "Tocsin has tasks in /feed, no suggestions"
-_NO_TASKS = "Tocsin has tasks in /feed, where 1.13 has them; 2.0 has a collection for them"
+_NO_TASKS = "only incidents are tasks of the collection; other tasks are in /feed, where 1.13 has them"
 _NO_ANNOUNCEMENTS = "Tocsin has announcements in /feed, where 1.13 has them; 2.0 has a collection for them"
 _NO_LOGS = "Tocsin keeps no logs of ingestion pipelines"
 _NO_PROGRESS = "Tocsin keeps the runs of ingestion pipelines, not their progress"
@@ -25,8 +25,8 @@ _UNTIL_2 = dict.fromkeys(
 )
 _SINCE_2 = {
     **dict.fromkeys(
-        "create_task resolve_task get_task get_task_by_task_id list_tasks add_task_comment patch_task close_task "
-        "apply_suggestion bulk_task_operation".split(),
+        "create_task get_task_by_task_id add_task_comment patch_task close_task apply_suggestion "
+        "bulk_task_operation".split(),
         _NO_TASKS,
     ),
     **dict.fromkeys(

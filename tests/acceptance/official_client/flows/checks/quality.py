@@ -125,6 +125,13 @@ def _definition(setup: CheckSetup) -> None:
     assert own_definition.testPlatforms == [TestPlatform.Soda]
 
 
+def failing_case(setup: CheckSetup) -> TestCase:
+    """Return a case whose last result is a failure."""
+    case = _case(setup)
+    _report(setup, case, TestCaseStatus.Failed)
+    return case
+
+
 @check("get_or_create_test_suite", "a logical suite, the same one the second time")
 def _suite(setup: CheckSetup) -> None:
     name = setup.name("suite")

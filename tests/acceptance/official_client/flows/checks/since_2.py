@@ -1,4 +1,4 @@
-"""Checks of what the client can do since 2.0: lineage by name, asynchronous writes, stale entities, threads."""
+"""Checks of what the client can do since 2.0: lineage by name, stale entities, threads, incidents as tasks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any
 
 from checks.checking import CheckSetup, check, id_of, status_of_refusal, text, until
 from checks.lineage import edge
+from checks.quality import failing_case
 from checks.search import wait_until_indexed
 from metadata.generated.schema.api.feed.createThread import CreateThreadRequest
 from metadata.generated.schema.entity.data.query import Query
 from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.entity.data.topic import TopicSampleData
+from metadata.generated.schema.entity.tasks.task import Task as StrictTask
 from metadata.generated.schema.type.entityLineage import ColumnLineage, LineageDetails
+from metadata.ingestion.ometa.task_models import ResolveTaskRequest, TaskCategory, TaskEntityStatus
 
 _ENDS = ("from_entity_fqn", "from_entity_type", "to_entity_fqn", "to_entity_type")
 
@@ -167,3 +170,26 @@ def _context(setup: CheckSetup) -> None:
     context = setup.metadata.get_context(Table, text(table.fullyQualifiedName))
     assert "Every order." in context and "email" in context and context.startswith("# ")
     assert status_of_refusal(lambda: setup.metadata.get_context(Table, "pg.shop.public.nowhere")) == 404
+
+
+@check(
+    "list_tasks get_task resolve_task",
+    "the incident of a failed test is a task, acknowledged and resolved with a reason",
+)
+def _incident_task(setup: CheckSetup) -> None:
+    case = failing_case(setup)
+    listed = setup.metadata.list_tasks(
+        category=TaskCategory.Incident, status=TaskEntityStatus.Open, about_entity=text(case.fullyQualifiedName)
+    )
+    (task,) = listed.entities
+    assert (listed.total, text(task.about.fullyQualifiedName)) == (1, text(case.fullyQualifiedName))
+    assert [one.id for one in task.availableTransitions] == ["ack", "assign", "resolve"]
+    acknowledged = setup.metadata.resolve_task(id_of(task), ResolveTaskRequest(transitionId="ack"))
+    assert (acknowledged.status, acknowledged.workflowStageId) == (TaskEntityStatus.InProgress, "ack")
+    reason = {"testCaseFailureReason": "MissingData"}
+    request = ResolveTaskRequest(transitionId="resolve", comment="the feed was late", payload=reason)
+    assert setup.metadata.resolve_task(id_of(task), request).resolution.comment == "the feed was late"
+    read = setup.metadata.get_task(id_of(task))
+    assert (read.status, read.payload["failureReason"]) == (TaskEntityStatus.Completed, "MissingData")
+    assert read.availableTransitions == []
+    StrictTask.model_validate(setup.metadata.client.get(f"/tasks/{id_of(task)}"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from tocsin.chunks import chunks_of
@@ -18,7 +19,9 @@ from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.client import Change, Client
 from tocsin.clock import SystemClock
+from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import InvalidInput
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.server.alerts.time_arguments import history_cut
 
@@ -157,6 +160,15 @@ def _start_of(client: Client, since: str) -> _Start:
     return _Start(cut.through or 0, cut.until_ms)
 
 
+def _words_of(change: Change) -> str:
+    """Return what happened as messages say it, without the name of what changed."""
+    try:
+        text = event_text(ChangeEvent.model_validate(change.event))
+    except ValidationError:  # a server of another version
+        return change.change_type
+    return text.headline.removeprefix(f"{text.asset.title}: ")
+
+
 def _show(change: Change, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(change.event, ensure_ascii=False))
@@ -165,7 +177,7 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(f"{change.timestamp:%Y-%m-%d %H:%M:%S}  ", style="dim")
     line.append(f"{change.entity_type} ", style="cyan")
     line.append(change.entity_name, style="bold")
-    line.append(f"  {change.change_type}")
+    line.append(f"  {_words_of(change)}")
     if change.is_breaking:
         line.append(f"  BREAKING: {'; '.join(change.breaking_reasons)}", style="yellow")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")

@@ -12,7 +12,7 @@ import typer
 
 from tocsin.cli.assets import OfType, Why, find_entity
 from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
-from tocsin.client import Change, Client, Entity
+from tocsin.client import Client, Entity
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -22,6 +22,7 @@ Full = Annotated[bool, typer.Option("--full", help="Show long texts in full; imp
 BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to return to, e.g. 0.3.")]
 
 _LONGEST = 60
+_MOST_CHANGES = 3
 _HEADINGS = 3  # of a unified diff: two files and a place
 _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "removed"}
 
@@ -104,13 +105,13 @@ def rollback(
 
 def _row(version: Entity) -> Document:
     document = version.document
-    event_type = "entityUpdated" if document.get("changeDescription") else "entityCreated"
-    change = Change({"eventType": event_type, "changeDescription": document.get("changeDescription")})
+    left_count = len(version.changes) - _MOST_CHANGES
+    counted = (f"… and {left_count:,} more",) if left_count > 0 else ()
     return {
         "version": document["version"],
         "when": moment_text(int(document["updatedAt"])),
         "who": document.get("updatedBy", ""),
-        "what": change.change_type,
+        "what": "; ".join((*version.changes[:_MOST_CHANGES], *counted)),
     }
 
 

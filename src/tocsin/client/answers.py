@@ -25,13 +25,14 @@ class Entity:
     """A catalogued entity, or a version of it, as the server described it.
 
     ``breaking_reasons`` say why a version breaks who relied on the one before; ``reason`` is why it was written, as its
-    author says.
+    author says; ``changes`` what has changed, a sentence each, the most important first: as messages say it.
     """
 
     entity_type: str
     document: Document
     breaking_reasons: tuple[str, ...] = ()
     reason: str | None = None
+    changes: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -66,9 +67,10 @@ def reason_texts(reasons: Iterable[Document]) -> tuple[str, ...]:
 
 
 def versions_in(entity_type: str, history: Document) -> tuple[Entity, ...]:
-    """Return the versions in a history, with why each breaks who relied on the one before, and why it was written."""
-    versions = zip(history["versions"], map(reason_texts, history["breaking"]), history["reasons"], strict=True)
-    return tuple(Entity(entity_type, json.loads(text), words, reason or None) for text, words, reason in versions)
+    """Return the versions in a history: what changed, why that breaks readers, and why it was written."""
+    breaking = map(reason_texts, history["breaking"])
+    versions = zip(history["versions"], breaking, history["reasons"], map(tuple, history["words"]), strict=True)
+    return tuple(Entity(entity_type, json.loads(text), words, why or None, said) for text, words, why, said in versions)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,17 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
     assert [asked.query["offset"] for asked in small_server.requests] == ["7", "8", "9"]
 
 
+def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallServer) -> None:
+    removed = [{"name": "columns", "oldValue": [{"name": "cart_id", "dataType": "BIGINT"}]}]
+    change = {"fieldsDeleted": removed, "fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
+    sent_event = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change}
+    small_server.answer(
+        "GET", f"{API}/events", {"data": [sent_event], "paging": {"offset": 8}}, {"data": [], "paging": {"offset": 8}}
+    )
+    (line,) = run("events", "tail", "--since", "7", "--once").out.splitlines()
+    assert line == "2024-05-01 12:00:00  table a.b  column cart_id BIGINT removed … and 1 more  by dana  id-of-a.b"
+
+
 def test_events_are_one_json_a_line(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
         "GET",

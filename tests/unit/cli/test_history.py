@@ -23,6 +23,9 @@ VERSIONS = [
     {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
 ]
 
+CHANGES = ["column id removed", "description changed", "tag PII.Email added", "name a → b"]
+WORDS = {"entityType": "table", "words": [CHANGES, ["created"]], "reasons": ["", ""]}
+
 
 @pytest.fixture(autouse=True)
 def orders(small_server: SmallServer) -> None:
@@ -31,20 +34,21 @@ def orders(small_server: SmallServer) -> None:
 
 def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -> None:
     texts = [json.dumps(one) for one in VERSIONS]
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []], "reasons": ["", ""]})
+    small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [[], []]})
     lines = run("history", "a.orders").out.splitlines()
     assert [line.split()[:4] for line in lines[1:3]] == [
         ["0.2", "2023-11-14", "22:13:20", "ada"],
         ["0.1", "2020-09-13", "12:26:40", "bob"],
     ]
+    assert lines[1].rstrip().endswith("column id removed; description changed; tag PII.Email added; … and 1 more")
     assert lines[2].rstrip().endswith("created")
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [[], []], "reasons": ["", ""]})
+    small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [[], []]})
     assert json.loads(run("history", "a.orders", "--json").out) == VERSIONS
 
 
 def test_a_history_and_a_difference_say_what_breaks_readers(run: Run, small_server: SmallServer) -> None:
     texts, reasons = [json.dumps(one) for one in VERSIONS], [{"kind": "fieldRemoved", "text": "column id removed"}]
-    small_server.answer("GET", f"{API}/t/versions", {"versions": texts, "breaking": [reasons, []], "reasons": ["", ""]})
+    small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [reasons, []]})
     assert "column id removed" in run("history", "a.orders").out
     small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"breaking": True, "breakingReasons": reasons})
     assert "Breaking: column id removed." in run("diff", "a.orders", "0.1", "0.2").out

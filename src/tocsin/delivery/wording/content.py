@@ -18,6 +18,7 @@ from tocsin.delivery.lines import ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks
 from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
@@ -259,7 +260,7 @@ def fitted_payload(
     dispatch: Dispatch, render: Callable[[MessageContent], bytes], *, base_url: str, most_bytes: int
 ) -> bytes:
     """Return the payload that ``render`` makes of as much of the message as fits; the rest is counted."""
-    payload = b""
+    payload, dispatch = b"", fold_repeated(dispatch)
     for entries, lines_each in _portions(dispatch):
         payload = render(message_content(dispatch, entries, base_url=base_url, lines_each=lines_each))
         if len(payload) <= most_bytes:

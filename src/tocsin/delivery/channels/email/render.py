@@ -22,6 +22,7 @@ from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
 from tocsin.delivery.transport.request import Mail
 from tocsin.delivery.wording.content import message_content, more_of
+from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.model.entity import Document
 
 LINES_LIMIT = 50
@@ -93,6 +94,7 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
 
 def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Document:
     """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``."""
+    dispatch = dispatch if len(dispatch.entries) == 1 else fold_repeated(dispatch)
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
     if is_digest:
         entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)

@@ -125,6 +125,43 @@ def test_a_header_that_is_none_never_reaches_the_store(
     assert reasons(administrator, orders) == [""]
 
 
+def test_events_are_found_by_a_part_of_why_they_were_made(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "first", "The AUDITORS asked: 100%_of it")
+    describe(administrator, orders, "second")
+    describe(administrator, orders, "third", "\u00dcber Nacht".encode())
+
+    def found_versions(part: str) -> list[float]:
+        events = administrator.get("/events", params={"reason": part, "format": "tocsin"}).json()["data"]
+        return [event["currentVersion"] for event in events]
+
+    parts = ("auditors", "100%_OF", "100__of", "\u00fcber nacht", "ber", "nobody", "%", "asked: 100%_of it")
+    assert [found_versions(part) for part in parts] == [[0.2], [0.2], [], [0.4], [0.4], [], [0.2], [0.2]]
+    assert administrator.get("/events?reason=").status_code == 400
+    assert administrator.get(f"/events?reason={'x' * 501}").status_code == 400
+
+
+def test_our_own_form_and_attributes_of_an_event_say_why(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "first", "the auditors asked")
+
+    def event_as(payload_format: str) -> Json:
+        (event,) = administrator.get(f"/events?reason=auditors&format={payload_format}").json()["data"]
+        return event
+
+    assert event_as("tocsin")["reason"] == event_as("cloudEvents")["reason"] == "the auditors asked"
+    for payload_format in ("default", "seed", "openmetadata"):
+        assert "auditors" not in json.dumps(event_as(payload_format))
+
+
+def test_activity_and_explanations_say_why(administrator: httpx.Client, orders: Json) -> None:
+    me = administrator.get("/users/loggedInUser").json()["id"]
+    administrator.put(f"/tables/{orders['id']}/followers/{me}")
+    describe(administrator, orders, "first", "the auditors asked")
+    newest, *_ = administrator.get(f"/users/{me}/activity").json()["data"]
+    assert newest["reason"] == "the auditors asked"
+    explanation = administrator.get(f"/events/{newest['event']['id']}/explain").json()
+    assert "reason: the auditors asked" in explanation["event"]["changes"]
+
+
 def test_who_may_not_see_an_asset_does_not_see_why_it_changed(
     served: Served, administrator: httpx.Client, orders: Json
 ) -> None:
@@ -135,6 +172,7 @@ def test_who_may_not_see_an_asset_does_not_see_why_it_changed(
         answers = [
             client.get(f"/tables/{orders['id']}/versions?words=true"),
             client.get(f"/events?entityId={orders['id']}&format=tocsin"),
+            client.get("/events?reason=auditors&format=tocsin"),
         ]
     assert answers[0].status_code in (403, 404)
     assert all("auditors" not in answer.text for answer in answers)

@@ -1,47 +1,55 @@
-"""Tests of the reasons that notifications of a store are given: followers of a tested table, conditions on people."""
+"""Tests of why changes were made, on both stores: kept with versions and events, and found by a part."""
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, select
-from tests.company import SmallCompany
-from tests.notifying import notify_all
+from dataclasses import replace
 
-from tocsin.delivery.wording.reasons import why_text
-from tocsin.model.notification import parse_reasons
-from tocsin.store.database.tables import notification
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+
+from tocsin.flow.eventlog.selection import EventSelection
+from tocsin.model.change import ChangeEvent
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 
-BELL = {"category": "Followers", "type": "ActivityFeed"}
+
+def describe(company: SmallCompany, text: str, reason: str | None) -> None:
+    operation = {"op": "add", "path": "/description", "value": text}
+    actor = replace(company.actor("dia"), reason=reason)
+    company.writes.patch("table", company.key("orders"), [operation], actor=actor)
 
 
-def whys(engine: Engine, written: dict[str, object] | None) -> set[str]:
-    """Return why each recipient of an event is notified."""
-    assert written is not None
-    notify_all(engine)
-    logged = EventLog(engine).find(str(written["id"]))
-    assert logged is not None
-    with engine.connect() as connection:
-        texts = connection.scalars(select(notification.c.reasons).where(notification.c.event_id == written["id"]))
-        return {why_text(logged.event, parse_reasons(text)) for text in texts}
-
-
-def test_followers_of_a_table_follow_that_and_followers_of_its_test_the_test(store_engine: Engine) -> None:
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
     company = SmallCompany(store_engine)
-    company.test_case("orders")
-    company.writes.follow("testCase", company.ids["has_rows"], company.ids["ben"], actor=company.actor("ben"))
-    company.clock.advance(1_000)
-    company.alert("quality", [BELL], "testStatus == 'Failed'")
-    notify_all(store_engine)
-    assert whys(store_engine, company.result("orders", "Failed")) == {
-        "you follow it (alert quality)",
-        "you follow orders, which this test checks (alert quality)",
-    }
+    reasons = ("The AUDITORS asked: 100%_of /it", None, "Über Nacht 東京", "dbt run 4c1f")
+    for number, reason in enumerate(reasons):
+        describe(company, f"text {number}", reason)
+    return company
 
 
-def test_a_condition_on_people_says_which_relation_it_asked_for(store_engine: Engine) -> None:
-    company = SmallCompany(store_engine)
-    to_named = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["cem", "ana"]}}
-    company.alert("mine", [to_named], "user.follows(entity) || user.owns(entity)")
-    notify_all(store_engine)
-    event = company.describe("orders", "All orders.")
-    assert whys(store_engine, event) == {"you follow it (alert mine)", "you own it (alert mine)"}
+@pytest.mark.parametrize(
+    ("part", "reasons"),
+    [
+        ("auditors", ["The AUDITORS asked: 100%_of /it"]),
+        ("100%_OF /it", ["The AUDITORS asked: 100%_of /it"]),
+        ("100__of", []),
+        ("über", ["Über Nacht 東京"]),
+        ("東京", ["Über Nacht 東京"]),
+        ("nacht 京", []),
+        ("a", ["The AUDITORS asked: 100%_of /it", "Über Nacht 東京"]),
+        ("' OR 1=1 --", []),
+    ],
+)
+def test_events_are_found_by_a_part_of_their_reason(company: SmallCompany, part: str, reasons: list[str]) -> None:
+    selection = EventSelection(reason=part)
+    events: list[ChangeEvent] = [one.event for one in EventLog(company.engine).list_events(selection, limit=100)]
+    assert [event.reason for event in events if selection.gives_reason(event)] == reasons
+
+
+def test_a_version_and_its_event_have_the_same_reason(company: SmallCompany) -> None:
+    reasons = SqlCatalogue(company.engine).reasons(company.ids["orders"])
+    events = [one.event for one in EventLog(company.engine).list_events(EventSelection(reason="a"), limit=100)]
+    assert {str(event.current_version): event.reason for event in events}.items() <= reasons.items()
+    assert set(reasons.values()) == {"The AUDITORS asked: 100%_of /it", "Über Nacht 東京", "dbt run 4c1f"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +18,7 @@ from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.client import Change, Client
+from tocsin.client.call import Filter
 from tocsin.clock import SystemClock
 from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import InvalidInput
@@ -45,6 +46,9 @@ def tail(
     since: Annotated[str, typer.Option(help="Where to begin: now, start, an offset, 2h ago, or a date.")] = "now",
     once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
     breaking: Annotated[bool, typer.Option("--breaking", help="Only changes that break who reads the asset.")] = False,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only changes whose author gave a reason that contains this.")
+    ] = None,
     as_json: AsJson = False,
     rdf_format: Annotated[
         RdfFormat | None,
@@ -58,14 +62,15 @@ def tail(
     """
     if rdf_format is not None and as_json:
         raise InvalidInput("give either --json or --format", field="format")
-    if rdf_format is not None and breaking:
-        raise InvalidInput("give either --breaking or --format", field="format")
+    filters: dict[str, Filter] = {"breaking": breaking or None, "reason": reason}
+    if rdf_format is not None and any(filters.values()):
+        raise InvalidInput("give either --format or --breaking and --reason", field="format")
     with Client() as client:
         start = _start_of(client, since)
         if rdf_format is not None:
             _print_documents(client, start, rdf_format, once=once)
             return
-        for change in _changes(client, start, breaking=breaking, once=once):
+        for change in _changes(client, start, filters, once=once):
             _show(change, as_json=as_json)
 
 
@@ -122,11 +127,11 @@ class _Start:
     since_ms: int | None = None
 
 
-def _changes(client: Client, start: _Start, *, breaking: bool, once: bool) -> Iterator[Change]:
-    """Yield every change from ``start`` on, or every breaking one; at the end of the log, stop or wait for more."""
+def _changes(client: Client, start: _Start, filters: Mapping[str, Filter], *, once: bool) -> Iterator[Change]:
+    """Yield every change from ``start`` on that passes the filters; at the end of the log, stop or wait for more."""
     offset = start.offset
     while True:
-        piece = client.read_log(offset, limit=_SLICE, timestamp=start.since_ms, breaking=breaking or None)
+        piece = client.read_log(offset, limit=_SLICE, timestamp=start.since_ms, **filters)
         yield from piece.changes
         if piece.end > offset:
             offset = piece.end
@@ -180,6 +185,7 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(f"  {_words_of(change)}")
     if change.is_breaking:
         line.append(f"  BREAKING: {'; '.join(change.breaking_reasons)}", style="yellow")
+    line.append(f"  because: {change.reason}" if change.reason else "")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")
     console().print(line, soft_wrap=True)

@@ -127,6 +127,11 @@ class Change:
         return reason_texts(self.event.get("breakingReasons") or ())
 
     @property
+    def reason(self) -> str | None:
+        """Why it was made, as its author says."""
+        return self.event.get("reason")
+
+    @property
     def event_type(self) -> str:
         """The kind of event, e.g. ``entityUpdated``."""
         return str(self.event.get("eventType", ""))

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.model.alert_incident import OpenIncident
-from tocsin.model.change import BREAKING_REASONS, ChangeEvent
+from tocsin.model.change import BREAKING_REASONS, REASON, ChangeEvent
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
@@ -152,6 +152,11 @@ class CarriedEvent:
         """Return whether the event was recorded as one that breaks who reads its asset."""
         may_be = not self._text or f'"{BREAKING_REASONS}":' in self._text
         return may_be and bool(self.event.breaking_reasons)
+
+    @property
+    def stated_reason(self) -> str | None:
+        """Return why the change was made, as its author says."""
+        return self.event.reason if not self._text or f'"{REASON}":' in self._text else None
 
     def as_wire(self) -> Document:
         """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""

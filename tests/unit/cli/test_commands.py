@@ -159,6 +159,15 @@ def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallSe
     assert line == "2024-05-01 12:00:00  table a.b  column cart_id BIGINT removed … and 1 more  by dana  id-of-a.b"
 
 
+def test_tailing_says_why_and_finds_by_it(run: Run, small_server: SmallServer) -> None:
+    why = {"data": [event("a.b") | {"reason": "the auditors asked"}], "paging": {"offset": 8}}
+    small_server.answer("GET", f"{API}/events", why, {"data": [], "paging": {"offset": 8}})
+    ended = run("events", "tail", "--since", "7", "--once", "--reason", "auditors")
+    assert "  because: the auditors asked  by dana" in ended.out
+    assert small_server.requests[0].query["reason"] == "auditors"
+    assert run("events", "tail", "--format", "turtle", "--reason", "auditors").code == 2
+
+
 def test_events_are_one_json_a_line(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
         "GET",

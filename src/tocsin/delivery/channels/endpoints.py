@@ -40,6 +40,7 @@ OWN_HEADERS = frozenset(
         "x-tocsin-reason",
         "x-tocsin-runbook",
         "x-tocsin-severity",
+        "x-tocsin-why",
     ]
 )
 """Headers that requests set themselves, in lower case; no destination can."""

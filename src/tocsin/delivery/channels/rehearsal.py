@@ -17,7 +17,7 @@ from tocsin.model.subscription import Destination
 
 _PLAIN_HEADERS = frozenset(
     "accept content-encoding content-type idempotency-key link webhook-id webhook-timestamp x-tocsin-offset"
-    " x-tocsin-reason user-agent".split()
+    " x-tocsin-reason x-tocsin-why user-agent".split()
 )
 _OF_MAIL = ("From", "To", "Subject", "Date", "Message-ID")
 

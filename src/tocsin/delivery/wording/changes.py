@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import ARROW, UTC, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, with_reader
 from tocsin.delivery.wording.reasons import why_text
-from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, report_text, status_text
+from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, is_report, report_text, status_text
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
     TYPE_KEYS,
@@ -171,6 +171,7 @@ def event_text(
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
     lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
     lines = sorted((*lines, *failure_lines(failure, zone)), key=_rank_of) if failure else lines
+    lines = _with_reason(event, lines)
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 
@@ -196,6 +197,14 @@ def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
         for key in _SHOWN_OF_NEW:
             if text := value_text(event.entity.get(key) or None):
                 yield ChangeLine(text, label=in_words(key))
+
+
+def _with_reason(event: ChangeEvent, lines: list[ChangeLine]) -> list[ChangeLine]:
+    """Return lines with why the change was made, as its author says: first, but last of what a report says."""
+    if event.reason is None:
+        return lines
+    line = ChangeLine(clean_line(event.reason, limit=SHOWN_LIMIT), label="reason")
+    return [*lines, line] if is_report(event) else [line, *lines]
 
 
 def _rank_of(line: ChangeLine) -> Rank:

@@ -18,7 +18,7 @@ from tocsin.clock import to_datetime
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import semantic_changes
 from tocsin.errors import InvalidInput
-from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
+from tocsin.model.change import BREAKING_REASONS, REASON, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
@@ -95,15 +95,16 @@ def as_default(event: Document, _source: str = "") -> Document:
 
 
 def as_tocsin(event: Document, _source: str = "") -> Document:
-    """Return the event in the default form, the meaning of each change, and whether and why it breaks who reads it."""
+    """Return the event in the default form, the meaning of each change, and the facts of ours."""
     change_event = ChangeEvent.model_validate(event)
-    return {**as_default(event), "semanticChanges": semantic_changes(change_event), **breaking_facts(change_event)}
+    return {**as_default(event), "semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
 
 
-def breaking_facts(event: ChangeEvent) -> Document:
-    """Return whether an event breaks who reads its asset, and the reasons, each with its words."""
+def own_facts(event: ChangeEvent) -> Document:
+    """Return whether an event breaks who reads its asset, why, each reason with its words, and why it was made."""
     reasons = reasons_of_event(event)
-    return {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
+    facts: Document = {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
+    return facts if event.reason is None else facts | {REASON: event.reason}
 
 
 def as_upstream(event: Document, _source: str = "") -> Document:
@@ -130,7 +131,7 @@ def as_cloud_event(event: Document, source: str) -> Document:
 
 
 def cloud_attributes(event: Document, source: str) -> dict[str, str]:
-    """Return the attributes of the event as a CloudEvent 1.0; one that breaks who reads the asset has another one."""
+    """Return the attributes of the event as a CloudEvent 1.0, and as extensions what is known beside its schema."""
     return {
         "specversion": "1.0",
         "id": event["id"],
@@ -139,6 +140,7 @@ def cloud_attributes(event: Document, source: str) -> dict[str, str]:
         "subject": event.get("entityFullyQualifiedName") or event["entityId"],
         "time": to_datetime(event["timestamp"]).isoformat().replace("+00:00", "Z"),
         **({BREAKING: "true"} if event.get(BREAKING_REASONS) else {}),
+        **({REASON: event[REASON]} if REASON in event else {}),
     }
 
 
@@ -160,7 +162,7 @@ def check_format(config: DestinationConfig, place: str) -> None:
 
 
 BREAKING = "breaking"
-"""The extension of CloudEvents that says that an event breaks who reads its asset."""
+"""The extension of CloudEvents that says that an event breaks who reads its asset; ``reason`` says why it was made."""
 
 FULL_EVENT, DATA_REFERENCE = "fullEvent", "dataref"
 """The keys of a thin event, and of a CloudEvent, that hold the address of the whole one."""

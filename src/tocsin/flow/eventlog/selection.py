@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tocsin.model.change import EventType
+from tocsin.model.change import ChangeEvent, EventType
 
 ALL_TYPES: frozenset[str] | None = None
 """What upstream writes as ``*``: entities of every type."""
@@ -22,6 +22,7 @@ class EventSelection:
     ----------
     kinds : per event type, the entity types wanted of it (``ALL_TYPES`` for every one)
     since_ms, until_ms : first and last moment, epoch milliseconds UTC, both inclusive
+    reason : a part of why the change was made, as its author says; case does not count
     """
 
     kinds: Mapping[EventType, frozenset[str] | None] | None = None
@@ -30,6 +31,11 @@ class EventSelection:
     entity_id: str | None = None
     entity_fqn: str | None = None
     user_name: str | None = None
+    reason: str | None = None
+
+    def gives_reason(self, event: ChangeEvent) -> bool:
+        """Return whether an event has the reason to find, if there is one."""
+        return self.reason is None or self.reason.lower() in (event.reason or "").lower()
 
 
 def types_from(text: str) -> frozenset[str] | None:

@@ -18,7 +18,7 @@ from tocsin.delivery.wording.event_formats import (
     UPSTREAM_KEYS,
 )
 from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
-from tocsin.model.change import EventType
+from tocsin.model.change import REASON, EventType
 from tocsin.model.entity import Document
 from tocsin.server.http.json_schema import FLAG, ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
 
@@ -44,8 +44,10 @@ _SCHEMAS: dict[str, Document] = {
     "semanticChanges": array(ref("SemanticChange")),
     "breaking": {**FLAG, "description": "Whether the change breaks who reads the asset."},
     "breakingReasons": array(ref("BreakingReason")),
+    REASON: {**TEXT, "description": "Why the change was made, as its author says; left out where nobody does."},
     FULL_EVENT: _ADDRESS,
 }
+_OWN_FACTS = ("breaking", "breakingReasons", REASON)
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
 
 
@@ -66,8 +68,11 @@ _CLOUD_EVENT: Document = {
     "time": {"type": "string", "format": "date-time"},
 }
 
-BREAKING_ATTRIBUTE: Document = {"const": "true", "description": "The change breaks who reads the asset; else left out."}
-"""The attribute of a CloudEvent that breaks who reads the asset."""
+EXTENSIONS: dict[str, Document] = {
+    BREAKING: {"const": "true", "description": "The change breaks who reads the asset; else left out."},
+    REASON: _SCHEMAS[REASON],
+}
+"""The attributes that only some events have as CloudEvents."""
 
 CLOUD_ATTRIBUTES = tuple(_CLOUD_EVENT)
 """The attributes that every event has as a CloudEvent."""
@@ -75,14 +80,16 @@ CLOUD_ATTRIBUTES = tuple(_CLOUD_EVENT)
 EVENT_SCHEMAS: dict[str, Document] = {
     "default": _event([*DEFAULT_KEYS, "idempotencyKey", FULL_EVENT]),
     "seed": _event(SEED_KEYS, {"eventType": either(*sorted(SEED_TYPES)), "userId": ID}),
-    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", "breaking", "breakingReasons", FULL_EVENT]),
+    "tocsin": _event(
+        [*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", "breaking", "breakingReasons", REASON, FULL_EVENT]
+    ),
     "openmetadata": _event(
         [*UPSTREAM_KEYS, "domains"],
         {"eventType": either(*_UPSTREAM_TYPES), "entity": {**TEXT, "description": "The entity as JSON."}},
     ),
     "cloudEvents": exact_object(
         {**_CLOUD_EVENT, "datacontenttype": {"const": "application/json"}, "data": ref("ChangeEvent.default")},
-        {DATA_REFERENCE: _ADDRESS, BREAKING: BREAKING_ATTRIBUTE},
+        {DATA_REFERENCE: _ADDRESS, **EXTENSIONS},
     ),
 }
 """Payloads by format, each in the same way as ``EVENT_FORMATS`` writes it."""

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 import orjson
 
 from tocsin.delivery.wording.broker_headers import CLOUD_PREFIX, IDEMPOTENCY_HEADER, OFFSET_HEADER, RELAY_HEADER
-from tocsin.delivery.wording.event_formats import BREAKING, DATA_REFERENCE, EVENT_FORMATS, as_cloud_event
+from tocsin.delivery.wording.event_formats import DATA_REFERENCE, EVENT_FORMATS, as_cloud_event
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.severity import Severity
-from tocsin.server.asyncapi.event_schemas import BREAKING_ATTRIBUTE, CLOUD_ATTRIBUTES
+from tocsin.model.stated_reason import WHY_HEADER
+from tocsin.server.asyncapi.event_schemas import CLOUD_ATTRIBUTES, EXTENSIONS
 from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, exact_object, ref
 
 JSON = "application/json"
@@ -67,6 +68,10 @@ _OTHER_HEADERS: dict[str, Document] = {
     "X-Tocsin-Breaking": {"const": "true", "description": "An event in the body breaks who reads its asset."},
     "X-Tocsin-Severity": {"enum": [*Severity], "description": "How bad it is, by its alerts: the worst of them."},
     "X-Tocsin-Runbook": {**TEXT, "description": "What is to be done, by the first of its alerts that says so."},
+    WHY_HEADER: {
+        **TEXT,
+        "description": "Why the change was made, as its author says, or all changes of an array; as RFC 8187 has it.",
+    },
     "Content-Type": TEXT,
     "Content-Encoding": {"const": "gzip"},
     "Link": {**TEXT, "description": "Addresses of the whole events, where only parts of them are in the body."},
@@ -86,7 +91,7 @@ def broker_message(payload_format: str) -> Document:
         OFFSET_HEADER: {**_NUMBER_TEXT, "description": "Offset of the event in Tocsin's log; gaps are normal."},
         RELAY_HEADER: {**TEXT, "description": "Name of the relay."},
     }
-    optional = {DATA_REFERENCE: {**TEXT, "description": "The whole event."}, BREAKING: BREAKING_ATTRIBUTE}
+    optional = {DATA_REFERENCE: {**TEXT, "description": "The whole event."}, **EXTENSIONS}
     further = {} if is_cloud else {f"{CLOUD_PREFIX}{name}": schema for name, schema in optional.items()}
     return {
         "title": f"Change event, format {payload_format}",

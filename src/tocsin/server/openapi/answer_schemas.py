@@ -304,7 +304,8 @@ ANSWERS: dict[str, Document] = {
             "semanticChanges": array(ref("SemanticChange")),
             "breaking": FLAG,
             "breakingReasons": array(ref("BreakingReason")),
-        }
+        },
+        {"reason": {**TEXT, "description": "Why the change was made, as its author says."}},
     ),
     "DestinationStatus": {
         "type": "object",

@@ -23,6 +23,7 @@ from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, suggestion_for
+from tocsin.model.stated_reason import LONGEST_REASON
 from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
@@ -87,6 +88,12 @@ class EventQuery(QueryParameters):
     include_fields: _Csv = Field(default=None, description="Comma list of fields: only events that change one of them.")
     entity_id: UUID | None = Field(default=None, description="Id of an entity.")
     breaking: bool | None = Field(default=None, description="Only events that break who reads the asset; or no such.")
+    reason: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_REASON,
+        description="A part of why the change was made, as its author says; case does not count.",
+    )
     user_name: str | None = Field(default=None, max_length=300, description="Name of the person who made the changes.")
     after: int | None = Field(default=None, ge=0, le=2**62)
     offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = Field(
@@ -103,6 +110,7 @@ class EventQuery(QueryParameters):
             until_ms=self.end_ts,
             entity_id=None if self.entity_id is None else str(self.entity_id),
             user_name=self.user_name,
+            reason=self.reason,
         )
 
     def start(self) -> int:
@@ -183,6 +191,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
 
     def is_asked(entry: LoggedEvent) -> bool:
         is_like_it = query.breaking is None or bool(reasons_of_event(entry.event)) == query.breaking
+        is_like_it = is_like_it and selection.gives_reason(entry.event)
         return is_like_it and _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:

@@ -6,6 +6,7 @@ after a higher one; ``flow/eventlog/readable.py`` defines the end up to which a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -328,9 +329,17 @@ def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's co
     }
     conditions: list[Any] = [column == value for column, value in equalities.items() if value is not None]
     conditions += _within(Window(selection.since_ms, selection.until_ms))
+    if selection.reason is not None:
+        conditions += [_EVENT.reason.is_not(None), _EVENT.reason.ilike(_pattern(selection.reason), escape="/")]
     if selection.kinds is not None:
         conditions.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
     return conditions
+
+
+def _pattern(part: str) -> str:
+    """Return what LIKE finds a part of a text by, or a little more: SQLite knows the case of ASCII alone."""
+    literal = re.sub(r"([/%_])", r"/\1", part)
+    return "%" + re.sub(r"[^ -~]", "_", literal) + "%"
 
 
 def _within(window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions

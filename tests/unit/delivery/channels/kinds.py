@@ -161,6 +161,10 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         )
     ),
     "precision_raised": _of_orders(update_of("columns.total.precision", 10, 12)),
+    "reasoned": _of_orders(
+        deletion_of("columns", [{"name": "phone", "dataType": "TEXT"}]),
+        reason="nobody may keep it: <b>GDPR</b>, see *DATA-12* @here <!channel>",
+    ),
     "column_added": _of_orders(addition_of("columns", [{"name": "gift_note", "dataType": "TEXT"}])),
     "constraint": _of_orders(update_of("columns.status.constraint", "NULL", "NOT_NULL")),
     "many_changes": _of_orders(

@@ -103,6 +103,16 @@ def test_only_our_own_form_and_attributes_say_that_a_change_breaks_readers() -> 
     assert cloud_event == rendered_body("cloudEvents")
 
 
+def test_only_our_own_form_and_attributes_say_why_a_change_was_made() -> None:
+    assert rendered_body("tocsin", reason="Grüße")["reason"] == "Grüße"
+    assert "reason" not in rendered_body("tocsin")
+    for payload_format in ("default", "seed", "openmetadata"):
+        assert rendered_body(payload_format, reason="Grüße") == rendered_body(payload_format)
+    cloud_event = rendered_body("cloudEvents", reason="Grüße")
+    assert cloud_event.pop("reason") == "Grüße"
+    assert cloud_event == rendered_body("cloudEvents")
+
+
 def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:
     event = rendered_body(domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111",))
     assert list(event) == [

@@ -7,6 +7,7 @@ Next: ``delivery/transport/http_requests.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -32,6 +33,7 @@ from tocsin.delivery.transport.request import Request, Transport, timeouts_of, w
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.runbook import LONGEST_RUNBOOK
+from tocsin.model.stated_reason import WHY_HEADER, header_value
 from tocsin.model.subscription import Destination
 
 _REASON_LIMIT = 500
@@ -123,6 +125,7 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
     first = body.entries[0]
     reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
     is_breaking = any(entry.carried.is_breaking for entry in body.entries)
+    stated_reasons = {entry.carried.stated_reason for entry in body.entries}
     links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
     return (
         {
@@ -131,6 +134,7 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
             "X-Tocsin-Reason": _reason_line(reasons),
         }
         | ({"X-Tocsin-Breaking": "true"} if is_breaking else {})
+        | _why(stated_reasons)
         | ({"Link": ", ".join(links)} if links else {})
     )
 
@@ -145,6 +149,12 @@ def _guidance_headers(body: Body, dispatch: Dispatch) -> dict[str, str]:
         if runbook
         else {}
     )
+
+
+def _why(reasons: Collection[str | None]) -> dict[str, str]:
+    """Return the header that says why changes were made, as their authors say: all for the same reason."""
+    (reason, *other_reasons) = reasons
+    return {} if reason is None or other_reasons else {WHY_HEADER: header_value(reason)}
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

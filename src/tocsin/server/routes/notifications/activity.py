@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from tocsin.delivery.wording.changes import event_text, semantic_changes
-from tocsin.delivery.wording.event_formats import as_default, breaking_facts
+from tocsin.delivery.wording.event_formats import as_default, own_facts
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -65,7 +65,7 @@ def list_activity(
             "event": as_default(entry.event.as_wire()),
             "title": event_text(entry.event).headline,
             "semanticChanges": semantic_changes(entry.event),
-            **breaking_facts(entry.event),
+            **own_facts(entry.event),
         }
         for entry in page.entries
     ]

@@ -15,6 +15,9 @@ _PURPOSE = "mute"
 MUTED_FOR_MS = 86_400_000
 """So long after a message an asset is muted by its link."""
 
+MUTE_TEXT = "Mute the asset for a day"
+"""What the link and the button are called."""
+
 
 class MuteLink(NamedTuple):
     """What a token asks for: to mute the asset of a notification for its recipient until a time."""

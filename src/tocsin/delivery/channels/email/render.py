@@ -17,11 +17,12 @@ from yarl import URL
 from tocsin.delivery.channels.email.composition import PLAIN_ADDRESS, compose_mail, parse_address
 from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
+from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink, link_of
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
 from tocsin.delivery.transport.request import Mail
-from tocsin.delivery.wording.content import message_content, more_of
+from tocsin.delivery.wording.content import LINK_TEXT, message_content, more_of
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.model.entity import Document
 
@@ -74,7 +75,12 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
         page = f"/api/v1/unsubscribe/{sign_token(UNSUBSCRIBE, first.notification_id, settings.unsubscribe_key)}"
     target = dispatch.message.target
     recipient = target if PLAIN_ADDRESS.fullmatch(target) else parse_address(target)
-    texts = preview(dispatch, settings.base_url, f"{settings.base_url}{page}" if page else "")
+    unsubscribe = f"{settings.base_url}{page}" if page else ""
+    mute, is_to_reader = "", first.recipient_id and dispatch.reaches_recipient and len(dispatch.entries) == 1
+    if settings.unsubscribe_key and is_to_reader:
+        request = MuteLink(first.notification_id, now_ms + MUTED_FOR_MS)
+        mute = link_of(request, settings.unsubscribe_key, settings.base_url)
+    texts = preview(dispatch, settings.base_url, unsubscribe, mute)
     headers = [
         ("From", settings.address),
         ("To", recipient),
@@ -92,8 +98,11 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     return Mail(sender, recipient, content)
 
 
-def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Document:
-    """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``."""
+def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "", mute: str = "") -> Document:
+    """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``.
+
+    ``unsubscribe`` and ``mute`` are the addresses of links that act for the reader; empty for none.
+    """
     dispatch = dispatch if len(dispatch.entries) == 1 else fold_repeated(dispatch)
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
     if is_digest:
@@ -109,7 +118,7 @@ def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "") -> Documen
             if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
                 texts_of_event[key] = layout.change_block(section, body, is_digest)
             blocks.append(texts_of_event[key])
-        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe)))
+        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, mute)))
     text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
 
@@ -133,6 +142,7 @@ def _layouts() -> tuple[Any, Any]:  # Any: macros of Jinja
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.globals |= {"open_text": LINK_TEXT, "mute_text": MUTE_TEXT}
     templates.filters |= {
         "as_html": to_html,
         "as_text": to_text,

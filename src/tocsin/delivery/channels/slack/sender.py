@@ -17,12 +17,10 @@ from tocsin.delivery.channels.slack.api import Members, SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
 from tocsin.delivery.channels.slack.render import Block, add_block, links_block, render_message
 from tocsin.delivery.dispatch import Answered, Dispatch, Sender
-from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, link_of, token_of
+from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink, link_of, token_of
 from tocsin.delivery.transport.request import Transport
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
-
-_MUTE = "Mute the asset for a day"
 
 
 class SlackSender:
@@ -71,7 +69,7 @@ class SlackBot:
         else:
             message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
             if request := self._mute_request(dispatch, call):
-                add_block(message, links_block((link_of(request, self._link_key, self._base_url), _MUTE)))
+                add_block(message, links_block((link_of(request, self._link_key, self._base_url), MUTE_TEXT)))
         place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
         answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
@@ -84,7 +82,7 @@ class SlackBot:
         buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
         choices = [ActionButton(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
         if request := self._mute_request(dispatch, call):
-            choices.append(ActionButton("mute", _MUTE, token_of(request, self._link_key)))
+            choices.append(ActionButton("mute", MUTE_TEXT, token_of(request, self._link_key)))
         if choices:
             add_block(message, buttons_block(choices))
         return message

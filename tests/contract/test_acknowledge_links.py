@@ -66,7 +66,7 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
 
 def steps(administrator: httpx.Client) -> list[tuple[str, str | None]]:
     timeline = administrator.get("/incidents/INC-1").json()["timeline"]
-    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline]
+    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline if one["kind"] != "message"]
 
 
 def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(

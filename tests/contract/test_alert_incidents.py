@@ -339,3 +339,75 @@ def test_an_unknown_assignee_or_filter_is_refused(administrator: httpx.Client, c
     assert administrator.put("/incidents/INC-1/assign", json=body).status_code == 404
     for query in ("status=broken", "limit=0", "after=x", "after=eA", "spoon=1"):
         assert administrator.get(f"/incidents?{query}").status_code == 400
+
+
+def fail_second(administrator: httpx.Client, engine: Engine, case: Json) -> Json:
+    """Let a second test fail, of another table: INC-2."""
+    create_entity(administrator, "/tables", name="sales", databaseSchema="warehouse.shop.public", columns=[])
+    second = create_entity(
+        administrator,
+        _CASES,
+        name="has_rows",
+        entityLink="<#E::table::warehouse.shop.public.sales>",
+        testDefinition="tableRowCountToEqual",
+    )
+    report_result(administrator, second["fullyQualifiedName"], "Failed", second["updatedAt"])
+    notify_all(engine)
+    return second
+
+
+def test_a_merged_incident_is_handled_by_either_name_and_split_again(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    fail_second(administrator, sqlite_engine, case)
+    merged = administrator.put("/incidents/INC-2/merge", json={"into": "INC-1", "comment": "one cause"}).json()
+    lead = administrator.get("/incidents/INC-1").json()
+    assert merged["mergedInto"] == {"id": lead["id"], "name": "INC-1"}
+    assert [(one["name"], one["status"]) for one in lead["parts"]] == [("INC-2", "open")]
+    steps = [one for one in lead["timeline"] if one["kind"] == "merged"]
+    assert [(one["incident"]["name"], one["comment"]) for one in steps] == [("INC-2", "one cause")]
+    assert [one["name"] for one in administrator.get("/incidents").json()["data"]] == ["INC-1"]
+    assert [one["name"] for one in administrator.get("/incidents?alert=Quality").json()["data"]] == ["INC-2", "INC-1"]
+    assert administrator.put("/incidents/INC-2/acknowledge").json()["status"] == "acknowledged"
+    assert administrator.get("/incidents/INC-1").json()["status"] == "acknowledged"
+    again = administrator.put("/incidents/INC-1/merge", json={"into": "INC-2"})
+    assert (again.status_code, "INC-1" in again.json()["message"]) == (409, True)
+    assert administrator.put("/incidents/INC-2/split").json()["mergedInto"] is None
+    assert administrator.put("/incidents/INC-2/resolve").json()["status"] == "resolved"
+    assert administrator.get("/incidents/INC-1").json()["status"] == "acknowledged"
+
+
+def test_the_asset_of_an_incident_that_stands_for_others_is_never_named_to_who_may_not_see_it(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    second = fail_second(administrator, sqlite_engine, case)
+    ann_id, ann = person("ann")
+    refused = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
+    assert (refused.status_code, "Only the assignee of INC-2" in refused.json()["message"]) == (403, True)
+    assert administrator.put("/incidents/INC-2/assign", json={"assignee": {"type": "user", "id": ann_id}}).is_success
+    refused = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
+    assert (refused.status_code, "Only the assignee of INC-1" in refused.json()["message"]) == (403, True)
+    hidden = {"effect": "deny", "resources": ["testCase"], "condition": "matchAnyTag('PII.Sensitive')"}
+    restrict(administrator, ann_id, hidden)
+    tag(administrator, case, "PII.Sensitive")
+    assert ann.put("/incidents/INC-2/merge", json={"into": "INC-1"}).status_code == 404
+    assert administrator.put("/incidents/INC-2/merge", json={"into": "INC-1"}).is_success
+    part = ann.get("/incidents/INC-2").json()
+    assert (part["mergedInto"], part["entity"]["id"]) == (None, second["id"])
+    assert [one["name"] for one in ann.get("/incidents").json()["data"]] == ["INC-2"]
+    assert "INC-1" not in ann.get("/incidents/INC-2").text
+    assert ann.put("/incidents/INC-2/acknowledge").json()["status"] == "acknowledged"
+    assert administrator.get("/incidents/INC-1").json()["status"] == "open"
+
+
+def tag(client: httpx.Client, case: Json, name: str) -> None:
+    label = {"tagFQN": name, "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    patch = [{"op": "add", "path": "/tags", "value": [label]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    answer = client.patch(f"{_CASES}/{case['id']}", json=patch, headers=headers)
+    assert answer.is_success, answer.text
+
+
+def test_a_resolution_by_merge_names_what_is_wrong(administrator: httpx.Client, case: Json) -> None:
+    for body, status in (({}, 400), ({"into": 7}, 400), ({"into": "INC-9"}, 404), ({"into": "INC-1"}, 409)):
+        assert administrator.put("/incidents/INC-1/merge", json=body).status_code == status

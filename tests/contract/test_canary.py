@@ -189,7 +189,9 @@ WRITES = frozenset(
     PUT /feed/tasks/{number}/resolve
     PUT /incidents/{incident}/acknowledge
     PUT /incidents/{incident}/assign
+    PUT /incidents/{incident}/merge
     PUT /incidents/{incident}/resolve
+    PUT /incidents/{incident}/split
     PUT /lineage
     PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
     PUT /metadata/types/{type_id}

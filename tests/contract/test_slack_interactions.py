@@ -133,7 +133,7 @@ def failing(
 
 def steps(administrator: httpx.Client, name: str = "INC-1") -> list[tuple[str, str | None]]:
     timeline = administrator.get(f"/incidents/{name}").json()["timeline"]
-    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline]
+    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline if one["kind"] != "message"]
 
 
 def incident_of(administrator: httpx.Client, name: str) -> int:

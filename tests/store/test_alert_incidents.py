@@ -154,6 +154,12 @@ def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier
 
     assert severities() == {"untiered": Severity.SEVERITY_2, "tiered": Severity.SEVERITY_4, "etl": None}
     assert [one.number for one in incidents(company, severity=Severity.SEVERITY_2)] == [1]
+    for name, severity in (("lenient", "Severity5"), ("strict", "Severity1"), ("middle", "Severity3")):
+        company.alert(name, [BELL], "testStatus == 'Failed'", resources=("testCase",), severity=severity)
+    company.clock.advance(1_000)
+    company.result("orders", "Failed", "untiered")
+    notify_all(company.engine)
+    assert severities() == {"untiered": Severity.SEVERITY_1, "tiered": Severity.SEVERITY_4, "etl": None}
 
 
 def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:

@@ -30,12 +30,16 @@ _KINDS_BY_STATUS = {"Ack": StepKind.ACKNOWLEDGED, "Assigned": StepKind.ASSIGNED,
 
 @dataclass(frozen=True)
 class Handling:
-    """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed."""
+    """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed.
+
+    ``other_id`` is the incident into which it is merged, or from which it is split.
+    """
 
     kind: StepKind
     comment: str | None = None
     assignee: Document | None = None
     reason: str | None = None
+    other_id: str | None = None
 
 
 def handling_of(kind: StepKind, request: Document) -> Handling:
@@ -62,7 +66,7 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
 
 
 def handle(record: Record, incident_id: str, handling: Handling) -> Written:
-    """Do it to an incident, or to the one into which it was merged; return the event.
+    """Do it to an incident and its parts, or to the one into which a migration merged it; return its event.
 
     Raises
     ------
@@ -72,7 +76,8 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     incidents = record.transaction.alert_incidents
     place = incidents.asset_of(incident_id)
     # The asset is held before the incident, as by who handles the incident of a test case.
-    asset = record.transaction.find(place[0], Key.by_id(place[1])) if place else None
+    if place is not None:
+        record.transaction.find(place[0], Key.by_id(place[1]))
     before = incidents.hold(incident_id)
     if before is None:
         raise NotFound(f"incident {incident_id} not found")
@@ -81,6 +86,15 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
         return Written({}, None)
     if not before.is_open:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
+    written = note_step(record, before, after, handling)
+    for part in incidents.parts_of(before.id):
+        handle(record, part.id, replace(handling, comment=None))
+    return written
+
+
+def note_step(record: Record, before: AlertIncident, after: AlertIncident, handling: Handling) -> Written:
+    """Store what a person did to an incident that is held; return the event."""
+    asset = record.transaction.find(before.entity_type, Key.by_id(before.entity_id))
     after = replace(after, updated_at_ms=record.at_ms)
     event = _note_event(record, asset, (before, after), handling) if asset else None
     step = AlertIncidentStep(
@@ -94,8 +108,9 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
         comment=handling.comment,
         reason=handling.reason,
         assignee=after.assignee,
+        other_id=handling.other_id,
     )
-    incidents.take(after, step)
+    record.transaction.alert_incidents.take(after, step)
     return Written({}, event)
 
 
@@ -148,7 +163,7 @@ def _note_event(
     before, after = incidents
     old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(handling)
     changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
-    if asset.entity_type == TEST_CASE:
+    if asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
         status, details = _test_case_step(handling, after)
         if advance := quality_incidents.advance_incident(record, asset, status, details):
             changes.append(advance.change)
@@ -185,5 +200,6 @@ def _event_value(record: Record, incident: AlertIncident) -> Document:
         "name": incident.name,
         "status": incident.status.value,
         **({"assignee": assignee} if assignee else {}),
+        **({"isMerged": True} if incident.part_of else {}),
         **({"severity": incident.severity.value} if incident.severity else {}),
     }

@@ -1,4 +1,4 @@
-"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve."""
+"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve, merge, split."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
         return
     facts = {key: value for key, value in _row(incident).items() if key != "opened"}
     merged_into = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
-    show_facts(facts | merged_into, as_json=False)
+    parts = {"parts": names_of(incident["parts"])} if incident["parts"] else {}
+    show_facts(facts | merged_into | parts, as_json=False)
     show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
     if not incident["isWhole"]:
         show_text("Not all messages are shown.", answer=incident, as_json=False)
@@ -101,6 +102,31 @@ def resolve(
     _say(incident, "is resolved", as_json=as_json)
 
 
+@app.command()
+def merge(
+    name: Name,
+    into: Annotated[str, typer.Argument(metavar="INTO", help="Number of the incident that stands for both.")],
+    *,
+    comment: Comment = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an incident part of another one; what is done to that is done to it as well.
+
+    Example: tocsin incidents merge INC-8 INC-7
+    """
+    with Client() as client:
+        incident = client.merge_incident(name, into, comment=comment)
+    _say(incident, f"is part of {(incident['mergedInto'] or {}).get('name', into)}", as_json=as_json)
+
+
+@app.command()
+def split(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None:
+    """Undo the merge of an incident."""
+    with Client() as client:
+        incident = client.split_incident(name, comment=comment)
+    _say(incident, "stands for itself", as_json=as_json)
+
+
 def _say(incident: Document, outcome: str, *, as_json: bool) -> None:
     show_text(f"{incident['name']} {outcome}.", answer=incident, as_json=as_json)
 
@@ -120,6 +146,7 @@ def _row(incident: Document) -> Document:
 def _moment(step: Document) -> Document:
     who = (step.get("user") or {}).get("name")
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
+    assigned += f" ({step['incident']['name']})" if "incident" in step else ""
     event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
     remark = ": ".join(step[key] for key in ("reason", "comment") if key in step)
     return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}

@@ -277,31 +277,6 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
     return pages_of(_path(_SUBSCRIPTION, subscription_id, "history"), filters, _document)
 
 
-def list_incidents(**filters: Filter) -> Pages[Document]:
-    """Iterate over incidents, newest first; filters are the API's, e.g. ``status``, ``alert``."""
-    return pages_of("incidents", filters, _document)
-
-
-def get_incident(name: str) -> ApiCall[Document]:
-    """Return an incident, by its number (``INC-7``) or id, with its timeline."""
-    return ApiCall("GET", f"incidents/{_quote(name)}", _document)
-
-
-def acknowledge_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
-    """Acknowledge an incident."""
-    return _incident(name, "acknowledge", comment)
-
-
-def assign_incident(name: str, assignee: Document, *, comment: str | None = None) -> ApiCall[Document]:
-    """Assign an incident to a user or team: a reference with ``type`` and ``id`` or ``name``."""
-    return _incident(name, "assign", comment, assignee=assignee)
-
-
-def resolve_incident(name: str, *, comment: str | None = None, reason: str | None = None) -> ApiCall[Document]:
-    """Resolve an incident by hand; ``reason`` is one of OpenMetadata's, e.g. ``FalsePositive``."""
-    return _incident(name, "resolve", comment, **({"reason": reason} if reason else {}))
-
-
 def start_backtest(
     alert: Document, *, since: str | int | None = None, until: str | int | None = None
 ) -> ApiCall[Document]:
@@ -453,11 +428,6 @@ def _path(entity_type: str, *parts: str) -> str:
 
 def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Entity]:
     return ApiCall("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
-
-
-def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:
-    body = {**fields, **({"comment": comment} if comment else {})}
-    return ApiCall("PUT", f"incidents/{_quote(name)}/{action}", _document, body=body)
 
 
 def _entity(entity_type: str) -> Callable[[Document], Entity]:

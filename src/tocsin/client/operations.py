@@ -1,7 +1,8 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
-``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
+``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which
+documents it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tocsin.client import (
     calls,
     change_calls,
     event_calls,
+    incident_calls,
     lake_calls,
     rdf_calls,
     retention_calls,
@@ -145,11 +147,13 @@ class _Operations:
     delete_subscription = _operation(calls.delete_subscription)
     subscription_status = _operation(calls.subscription_status)
     subscription_history = _listing(calls.subscription_history)
-    list_incidents = _listing(calls.list_incidents)
-    get_incident = _operation(calls.get_incident)
-    acknowledge_incident = _operation(calls.acknowledge_incident)
-    assign_incident = _operation(calls.assign_incident)
-    resolve_incident = _operation(calls.resolve_incident)
+    list_incidents = _listing(incident_calls.list_incidents)
+    get_incident = _operation(incident_calls.get_incident)
+    acknowledge_incident = _operation(incident_calls.acknowledge_incident)
+    assign_incident = _operation(incident_calls.assign_incident)
+    resolve_incident = _operation(incident_calls.resolve_incident)
+    merge_incident = _operation(incident_calls.merge_incident)
+    split_incident = _operation(incident_calls.split_incident)
     announce_change = _operation(change_calls.announce_change)
     list_change_requests = _listing(change_calls.list_change_requests)
     get_change_request = _operation(change_calls.get_change_request)

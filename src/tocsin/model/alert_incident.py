@@ -40,6 +40,10 @@ class StepKind(StrEnum):
     ASSIGNED = "assigned"
     RESOLVED = "resolved"
     """By hand."""
+    MERGED = "merged"
+    """By hand, into another one."""
+    SPLIT = "split"
+    """By hand, from the one that it was part of."""
     RECOVERED = "recovered"
     """By the next success of the asset."""
 
@@ -58,7 +62,8 @@ class AlertIncident:
     ``opened_offset`` and ``recovered_offset`` are the places in the log of the failure and of the success.
     ``assignee`` is a reference to a user or team: id and type. ``merged_into`` is the incident that this one has become
     part of; then all but id and number is that incident's. ``severity`` is how bad it is, None where neither an
-    alert that watches it nor the tier of the asset says so.
+    alert that watches it nor the tier of the asset says so. ``part_of`` is the id of an incident of which a person made
+    this one a part: it goes on, and what is done to that one is done to it.
     """
 
     id: str
@@ -76,6 +81,7 @@ class AlertIncident:
     resolved_at_ms: int | None = None
     merged_into: IncidentName | None = None
     severity: Severity | None = None
+    part_of: str | None = None
 
     @property
     def lead_id(self) -> str:
@@ -111,7 +117,10 @@ class OpenIncident(NamedTuple):
 
 @dataclass(frozen=True)
 class AlertIncidentStep:
-    """Something that a person did to an incident, and the change event that says so, if there is one."""
+    """Something that a person did to an incident, and the change event that says so, if there is one.
+
+    ``other_id`` is the incident into which it was merged, or from which it was split.
+    """
 
     id: str
     incident_id: str
@@ -123,6 +132,7 @@ class AlertIncidentStep:
     comment: str | None = None
     assignee: Document | None = None
     reason: str | None = None
+    other_id: str | None = None
 
 
 def incident_id(entity_id: str, after_offset: int) -> str:

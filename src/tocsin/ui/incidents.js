@@ -45,6 +45,7 @@ function step(one) {
   }
   const by = one.user ? ` by ${one.user.name}` : "";
   const to = one.assignee ? ` to ${nameOf(one.assignee)}` : "";
+  const other = one.incident ? ` (${one.incident.name})` : "";
   const comment = one.comment ? `: ${one.comment}` : "";
-  return `${when(one.timestamp)} · ${one.kind}${by}${to}${comment}`;
+  return `${when(one.timestamp)} · ${one.kind}${other}${by}${to}${comment}`;
 }

@@ -20,6 +20,7 @@ ONE: dict[str, Any] = {
     "assignee": None,
     "openedAt": 1_760_000_000_000,
     "mergedInto": None,
+    "parts": [],
 }
 TIMELINE = [
     {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
@@ -71,6 +72,20 @@ def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:
     assert small_server.requests[-1].body == {"assignee": {"type": "team", "name": "shop"}, "comment": "yours"}
     assert json.loads(run("incidents", "resolve", "INC-7", "--json").out) == ONE
     assert small_server.requests[-1].body == {}
+
+
+def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) -> None:
+    merged = {**ONE, "name": "INC-8", "mergedInto": {"id": "j", "name": "INC-7"}}
+    small_server.answer("PUT", f"{API}/INC-8/merge", merged)
+    small_server.answer("PUT", f"{API}/INC-8/split", {**ONE, "name": "INC-8"})
+    assert run("incidents", "merge", "INC-8", "INC-7", "--comment", "one cause").out == "INC-8 is part of INC-7.\n"
+    assert small_server.requests[-1].body == {"into": "INC-7", "comment": "one cause"}
+    assert run("incidents", "split", "INC-8").out == "INC-8 stands for itself.\n"
+    step = {"kind": "merged", "timestamp": 1, "incident": {"id": "i", "name": "INC-8"}}
+    lead = {**ONE, "parts": [{"id": "i", "name": "INC-8"}], "timeline": [step], "isWhole": True}
+    small_server.answer("GET", f"{API}/INC-7", lead)
+    output = run("incidents", "show", "INC-7").out
+    assert ("parts: INC-8" in output, "merged (INC-8)" in output) == (True, True)
 
 
 def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:

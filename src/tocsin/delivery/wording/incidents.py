@@ -76,6 +76,8 @@ def alert_incident_line(before: Document, after: Document) -> ChangeLine:
     who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
     action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
+    if before.get("isMerged") != after.get("isMerged"):
+        action = "merged into another incident" if after.get("isMerged") else "split from another incident"
     alert = _object(after.get("alert"))
     of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
     comment = f": {after['comment']}" if after.get("comment") else ""

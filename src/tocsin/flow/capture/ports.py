@@ -168,6 +168,12 @@ class AlertIncidents(Protocol):
     def hold_unresolved(self, entity_id: str) -> AlertIncident | None:
         """Return the incident of an asset that is not resolved, and hold it; None if there is none."""
 
+    def parts_of(self, identity: str) -> list[AlertIncident]:
+        """Return the parts of an incident that are not resolved, and hold them."""
+
+    def take_turn(self) -> None:
+        """Wait until nobody else merges or splits incidents, and let others wait for this transaction."""
+
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
 

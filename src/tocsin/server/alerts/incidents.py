@@ -51,7 +51,8 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
     state_ids = _state_ids(incidents, caller)
-    references = with_names([*map(asset_of, incidents), *watchers, *assignees], caller)
+    related = _related_incidents(incidents, caller)
+    references = with_names([*map(asset_of, (*incidents, *related.incidents.values())), *watchers, *assignees], caller)
     return [
         json_of(
             INCIDENT,
@@ -60,26 +61,64 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
                 references,
                 [references[alert] for alert in by_incident[incident.lead_id] if alert in visible_ids],
                 state_ids.get(incident.entity_id) if incident.is_open else None,
+                related.lead_of(incident),
+                related.parts_of(incident),
             ),
         )
         for incident in incidents
     ]
 
 
+class _Related(NamedTuple):
+    """The incidents that some are parts of, and their parts: those whose asset the caller may see, by id."""
+
+    incidents: Mapping[str, AlertIncident]
+
+    def lead_of(self, incident: AlertIncident) -> IncidentName | None:
+        """Return what an incident is part of."""
+        lead = self.incidents.get(incident.part_of or "")
+        return incident.merged_into if lead is None else IncidentName(lead.id, lead.number)
+
+    def parts_of(self, incident: AlertIncident) -> list[AlertIncident]:
+        """Return the parts of an incident."""
+        return [each for each in self.incidents.values() if each.part_of == incident.id]
+
+
+def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _Related:
+    log = caller.parts.alert_stores.incidents
+    leads = log.by_ids({one.part_of for one in incidents if one.part_of})
+    parts = [part for many in log.parts({one.id for one in incidents}).values() for part in many]
+    return _Related({one.id: one for one in as_shown(caller, [*leads.values(), *parts]) if one is not None})
+
+
 def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
-    """Return what happened to an incident and what people did to it: who, when, what."""
+    """Return what happened to an incident and what people did to it: who, when, what.
+
+    Of a merge or split it names the other incident where the caller may see that one's asset.
+    """
     references = with_names([one.assignee for one in steps if one.assignee], caller)
-    return list(_moments(incident, steps, references))
+    joined = caller.parts.alert_stores.incidents.by_ids(
+        {one for step in steps if step.other_id for one in (step.other_id, step.incident_id)}
+    )
+    names = {one.id: IncidentName(one.id, one.number) for one in as_shown(caller, list(joined.values())) if one}
+    own_steps = [one for one in steps if one.other_id != incident.lead_id or one.incident_id in names]
+    return list(_moments(incident, own_steps, (references, names)))
 
 
 def _moments(
-    incident: AlertIncident, steps: Sequence[AlertIncidentStep], references: dict[str, Document]
+    incident: AlertIncident,
+    steps: Sequence[AlertIncidentStep],
+    names: tuple[Mapping[str, Document], Mapping[str, IncidentName]],
 ) -> Iterator[Document]:
+    references, incident_names = names
     yield _moment(StepKind.OPENED, incident.opened_at_ms, incident.opened_event_id)
     for step in steps:
         details: Document = {"user": {"id": step.user_id, "type": "user", "name": step.user_name}}
         if step.kind is StepKind.ASSIGNED and step.assignee:
             details["assignee"] = references.get(step.assignee["id"], step.assignee)
+        joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id
+        joined_name = incident_names.get(joined_id or "")
+        details |= {"incident": _name_json(joined_name)} if joined_name else {}
         details |= {key: text for key, text in (("comment", step.comment), ("reason", step.reason)) if text}
         yield _moment(step.kind, step.at_ms, step.event_id) | details
     if incident.recovered_event_id is not None and incident.resolved_at_ms is not None:
@@ -100,13 +139,16 @@ def _state_ids(incidents: Sequence[AlertIncident], caller: Caller) -> dict[str, 
 class NamedIncident(NamedTuple):
     """An incident, the references, by id, that it names, and those to its watchers.
 
-    ``state_id`` is that of the test case's own incident, as long as both are open.
+    ``state_id`` is that of the test case's own incident, as long as both are open, ``lead`` what it is part of, and
+    ``parts`` are its own.
     """
 
     incident: AlertIncident
     references: Mapping[str, Document]
     watchers: Sequence[Document]
     state_id: str | None = None
+    lead: IncidentName | None = None
+    parts: Sequence[AlertIncident] = ()
 
     def reference(self, reference: Document | None) -> Document | None:
         """Return a reference with the names that may be seen."""
@@ -135,20 +177,34 @@ INCIDENT: Shape[NamedIncident] = {
     "updatedAt": (TIME, lambda named: named.incident.updated_at_ms),
     "mergedInto": (
         nullable(exact_object({"id": ID, "name": NAME})),
-        lambda named: _name_json(named.incident.merged_into),
+        lambda named: _name_json(named.lead),
+    ),
+    "parts": (
+        array(exact_object({"id": ID, "name": NAME, "status": either(*IncidentStatus), "entity": OPEN})),
+        lambda named: [_part_json(part, named.reference(asset_of(part))) for part in named.parts],
     ),
 }
 """An incident, without its timeline. ``alert`` is the first of ``watchers``."""
 
 STEP_MOMENT = exact_object(
     {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
-    {"user": OPEN, "assignee": OPEN, "comment": TEXT, "reason": either(*REASONS)},
+    {
+        "user": OPEN,
+        "assignee": OPEN,
+        "comment": TEXT,
+        "reason": either(*REASONS),
+        "incident": exact_object({"id": ID, "name": NAME}),
+    },
 )
 """A moment of a timeline at which something happened to the incident, or a person did something to it."""
 
 
 def _name_json(incident: IncidentName | None) -> Document | None:
     return None if incident is None else {"id": incident.id, "name": name_of(incident.number)}
+
+
+def _part_json(part: AlertIncident, asset: Document | None) -> Document:
+    return {"id": part.id, "name": part.name, "status": part.status.value, "entity": asset}
 
 
 def _ending_of(incident: AlertIncident) -> StepKind:
@@ -175,6 +231,38 @@ def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIn
     return [one if one.entity_id in visible_ids else None for one in incidents]
 
 
+def as_listed(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
+    """Return each of these incidents whose asset the caller may see, but for parts of others that are shown."""
+    shown_incidents = as_shown(caller, incidents)
+    leads = caller.parts.alert_stores.incidents.by_ids({one.part_of for one in shown_incidents if one and one.part_of})
+    seen_leads = {one.id for one in as_shown(caller, list(leads.values())) if one}
+    return [None if one is None or one.part_of in seen_leads else one for one in shown_incidents]
+
+
+def incident_to_change(incident: AlertIncident, caller: Caller) -> AlertIncident:
+    """Return what changes where a person changes an incident: that which it is part of, if they may change that one.
+
+    Raises
+    ------
+    Forbidden : the caller may change neither
+    """
+    lead = caller.parts.alert_stores.incidents.by_ids({incident.part_of}) if incident.part_of else {}
+    for target in as_shown(caller, list(lead.values())):
+        if target is not None and may_change(target, caller):
+            return target
+    check_may_change(incident, caller)
+    return incident
+
+
+def may_change(incident: AlertIncident, caller: Caller) -> bool:
+    """Return whether the caller is assigned to an incident, or may edit its asset."""
+    permissions, assignee = caller.permissions, incident.assignee
+    if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
+        return True
+    kind, document = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id, ("", {}))
+    return any(permissions.may(operation, kind, document) for operation in (Operation.EDIT_ALL, Operation.EDIT_TESTS))
+
+
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     """Refuse who is neither assigned to it nor may edit its asset: to edit an alert that watches it is not enough.
 
@@ -182,9 +270,5 @@ def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     ------
     Forbidden : the caller may not
     """
-    permissions, assignee = caller.permissions, incident.assignee
-    if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
-        return
-    kind, document = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id, ("", {}))
-    if not any(permissions.may(operation, kind, document) for operation in (Operation.EDIT_ALL, Operation.EDIT_TESTS)):
+    if not may_change(incident, caller):
         raise Forbidden(f"Only the assignee of {incident.name} and editors of its asset may change it.")

@@ -18,7 +18,7 @@ from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind,
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
 from tocsin.model.people import Actor, Person
-from tocsin.server.alerts.incidents import check_may_change, found_incident
+from tocsin.server.alerts.incidents import found_incident, incident_to_change
 from tocsin.server.build import Parts
 from tocsin.server.request import Caller
 
@@ -76,16 +76,14 @@ def actor_of(person: Person | None) -> Actor | None:
 
 
 def incident_to_acknowledge(name: str, caller: Caller) -> AlertIncident:
-    """Return the incident of that name, which the caller may acknowledge.
+    """Return the incident that a button of that name acknowledges for the caller.
 
     Raises
     ------
     NotFound : there is none that the caller may see
     Forbidden : the caller may not change it
     """
-    incident = found_incident(name, caller)
-    check_may_change(incident, caller)
-    return incident
+    return incident_to_change(found_incident(name, caller), caller)
 
 
 def acknowledge(name: str, caller: Caller) -> str:

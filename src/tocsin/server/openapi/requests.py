@@ -165,6 +165,7 @@ REQUESTS: dict[str, Document] = {
     "IncidentTransition": closed_object(
         {"transitionId": TEXT, "resolutionType": TEXT, "comment": TEXT, "newValue": TEXT, "payload": OPEN},
     ),
+    "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),
     "IncidentAssignment": closed_object({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),

@@ -25,15 +25,18 @@ alert_incident = Table(
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("merged_into", ID),
     Column("severity", String(10)),
+    Column("part_of", ID),
     Index(None, "entity_id", "status"),
     Index(None, "merged_into"),
+    Index(None, "part_of"),
     Index(None, "status", "number"),
 )
 """One row per incident: of an asset, from a failure (``opened_…``) to a success (``recovered_…``).
 
 ``resolved_at_ms`` without a success: a person resolved it. ``merged_into`` is the incident that stands for this one:
 then only the number of this row counts. ``severity`` follows from the alerts that watch it, or from the tier of the
-asset. Not those of test cases (``incident_status``).
+asset. ``part_of`` is the incident of which a person made this one a part: it goes on. Not those of test cases
+(``incident_status``).
 """
 
 incident_watcher = Table(
@@ -60,11 +63,14 @@ alert_incident_step = Table(
     Column("assignee_id", ID),
     Column("assignee_type", String(10)),
     Column("reason", String(20)),
+    Column("other_id", ID),
     Index(None, "incident_id"),
+    Index(None, "other_id"),
 )
 """One row per thing that a person did to an incident, with the event of the asset that says so; its assignee then.
 
-``reason`` is why it had failed, one of OpenMetadata's words, if the person who resolved it said so.
+``reason`` is why it had failed, one of OpenMetadata's words, if the person who resolved it said so. ``other_id`` is the
+incident into which it was merged, or from which it was split.
 """
 
 alert_editor = Table(

@@ -1,4 +1,4 @@
-"""Routes of incidents of what fails: list, read, acknowledge, assign, resolve.
+"""Routes of incidents of what fails: list, read, acknowledge, assign, resolve, merge, split.
 
 Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``alerts/incidents.py``.
 """
@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
+from tocsin.alerts.incident_merging import merge, split
 from tocsin.alerts.incidents import handle, handling_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
@@ -24,15 +25,18 @@ from tocsin.server.alerts.incident_messages import message_moments
 from tocsin.server.alerts.incidents import (
     ROW,
     alert_reference,
+    as_listed,
     as_shown,
     check_may_change,
     found_incident,
+    incident_to_change,
     incidents_json,
     moments_of,
 )
+from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, OptionalBody, PathText, QueryParameters, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathText, QueryParameters, answer
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
@@ -76,7 +80,7 @@ class AlertIncidentQuery(QueryParameters):
 
 @router.get("", openapi_extra=answers("AlertIncidentPage", refuses="404"))
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
-    """Return incidents, newest first; those that were merged into others only by their number or id."""
+    """Return incidents, newest first; parts of others only for their alert or asset, or by their number or id."""
     require(caller, Operation.VIEW_BASIC, ROW)
     incident_filter, start = query.filter(caller), _number(query.after)
 
@@ -85,7 +89,8 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
             incident_filter, limit=count, before=last.number if last else start
         )
 
-    page = visible_page(read, partial(as_shown, caller), query.limit)
+    filter_visible = as_shown if query.alert or query.asset else as_listed
+    page = visible_page(read, partial(filter_visible, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
     return answer({"data": incidents_json(page.entries, caller), "paging": paging})
 
@@ -114,11 +119,33 @@ def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     return _handle_incident(incident, StepKind.RESOLVED, body, caller)
 
 
+@router.put("/{incident}/merge", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentMerge"))
+def merge_into(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Make an incident part of another one (``into``, ``comment``); what is done to that is done to it as well."""
+    part = found_incident(incident, caller)
+    check_may_change(part, caller)
+    target = found_incident(value_in(body, "into", str, "must be the number or id of an incident"), caller)
+    check_may_change(target, caller)
+    comment = handling_of(StepKind.MERGED, {key: value for key, value in body.items() if key != "into"}).comment
+    caller.parts.writes.within(lambda record: merge(record, part.id, target.id, comment=comment), actor=caller.actor)
+    return _incident_answer(found_incident(part.id, caller), caller)
+
+
+@router.put("/{incident}/split", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentComment"))
+def split_off(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
+    """Undo the merge of an incident (``comment``): it stands for itself again."""
+    part = found_incident(incident, caller)
+    check_may_change(part, caller)
+    comment = handling_of(StepKind.SPLIT, body).comment
+    caller.parts.writes.within(lambda record: split(record, part.id, comment=comment), actor=caller.actor)
+    return _incident_answer(found_incident(part.id, caller), caller)
+
+
 def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
     incident = found_incident(name, caller)
-    check_may_change(incident, caller)
+    target = incident_to_change(incident, caller)
     handling = handling_of(kind, body)
-    caller.parts.writes.within(lambda record: handle(record, incident.id, handling), actor=caller.actor)
+    caller.parts.writes.within(lambda record: handle(record, target.id, handling), actor=caller.actor)
     return _incident_answer(found_incident(incident.id, caller), caller)
 
 

@@ -204,6 +204,14 @@ def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -
                 is_open = (_ROW.id == row.id, _ROW.status != IncidentStatus.RESOLVED.value)
                 values = {"status": IncidentStatus.RESOLVED.value, **end, "updated_at_ms": now_ms}
                 connection.execute(update(alert_incident).where(*is_open).values(values))
+        _release_parts(connection, [row.id for row in incidents if row.until is not None])
+
+
+def _release_parts(connection: Connection, resolved_ids: Sequence[str]) -> None:
+    """Let the parts of these incidents stand for themselves that still fail."""
+    lasts = (_ROW.part_of.in_(resolved_ids), _ROW.status != IncidentStatus.RESOLVED.value)
+    if resolved_ids:
+        connection.execute(update(alert_incident).where(*lasts).values(part_of=None))
 
 
 def assignees_at(connection: Connection, entity_ids: Collection[str], from_offset: int) -> list[Principal]:
@@ -222,7 +230,7 @@ class SqlAlertIncidents:
     """Incidents on the connection of a transaction (``flow/capture/ports.AlertIncidents``)."""
 
     def __init__(self, connection: Connection) -> None:
-        self._run = connection.execute
+        self._connection, self._run = connection, connection.execute
 
     def asset_of(self, identity: str) -> tuple[str, str] | None:
         """Return type and id of an incident's asset; None if there is no such incident."""
@@ -243,12 +251,24 @@ class SqlAlertIncidents:
         row = self._run(query.with_for_update()).one_or_none()
         return None if row is None else incident_of(row)
 
+    def parts_of(self, identity: str) -> list[AlertIncident]:
+        """Return the parts of an incident that are not resolved, in order, and hold them."""
+        lasts = (_ROW.part_of == identity, _ROW.status != IncidentStatus.RESOLVED.value)
+        query = select(alert_incident).where(*lasts).order_by(_ROW.id)
+        return list(map(incident_of, self._run(query.with_for_update())))
+
+    def take_turn(self) -> None:
+        """Wait until nobody else merges or splits incidents, and let others wait for this transaction."""
+        if not is_sqlite(self._connection):  # SQLite has one writer
+            self._run(_TURN)
+
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
         values = {
             "status": after.status.value,
             **assignee_columns(after.assignee),
             "resolved_at_ms": after.resolved_at_ms,
+            "part_of": after.part_of,
             "updated_at_ms": after.updated_at_ms,
         }
         self._run(update(alert_incident).where(_ROW.id == after.id).values(values))
@@ -270,7 +290,7 @@ def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of c
 
 def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
     """Return the steps in these rows."""
-    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment", "reason")
+    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment", "reason", "other_id")
     return [
         AlertIncidentStep(
             kind=StepKind(row.kind), assignee=_assignee(row), **{name: getattr(row, name) for name in alike}
@@ -317,6 +337,21 @@ class AlertIncidentLog:
         lead = fetch_first(self._engine, select(alert_incident).where(_ROW.id == row.merged_into))
         return None if lead is None else incident_of(row).as_part(incident_of(lead))
 
+    def by_ids(self, incident_ids: Collection[str]) -> dict[str, AlertIncident]:
+        """Return these incidents, by their ids."""
+        with reading(self._engine) as connection:
+            incident_rows = rows_by_key(connection, select(alert_incident), _ROW.id, incident_ids)
+            return {row.id: incident_of(row) for row in incident_rows}
+
+    def parts(self, incident_ids: Collection[str]) -> dict[str, list[AlertIncident]]:
+        """Return the parts of each of these incidents, in the order of their numbers."""
+        parts: dict[str, list[AlertIncident]] = {one: [] for one in incident_ids}
+        with reading(self._engine) as connection:
+            query = select(alert_incident).order_by(_ROW.number)
+            for row in rows_by_key(connection, query, _ROW.part_of, incident_ids):
+                parts[row.part_of].append(incident_of(row))
+        return parts
+
     def watchers(self, incident_ids: Collection[str]) -> dict[str, list[str]]:
         """Return the ids of the alerts that watch each of these incidents, in the order of their first failures."""
         alerts: dict[str, list[str]] = {one: [] for one in incident_ids}
@@ -349,7 +384,8 @@ class AlertIncidentLog:
         return BoundedList(map(incident_of, incidents))
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
-        """Return what was done to an incident and to those that were merged into it, in order."""
+        """Return what was done to an incident, to those that were merged by a migration, and with parts, in order."""
         parts = select(_ROW.id).where(or_(_ROW.id == incident_id, _ROW.merged_into == incident_id))
-        query = select(alert_incident_step).where(_STEP.incident_id.in_(parts)).order_by(_STEP.at_ms, _STEP.id)
+        is_about = or_(_STEP.incident_id.in_(parts), _STEP.other_id == incident_id)
+        query = select(alert_incident_step).where(is_about).order_by(_STEP.at_ms, _STEP.id)
         return steps_of(fetch_rows(self._engine, query))

@@ -42,6 +42,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("incident_status", "test_case_id", _ID),
     ("incident_watcher", "incident_id", "alert_incident.id"),
     ("alert_incident", "merged_into", "alert_incident.id"),
+    ("alert_incident", "part_of", "alert_incident.id"),
     ("alert_incident_step", "incident_id", "alert_incident.id"),
     ("alert_held_back", "incident_id", "alert_incident.id"),
     ("suite_member", "suite_id", _ID),

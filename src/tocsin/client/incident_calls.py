@@ -1,0 +1,61 @@
+"""Request builders for incidents.
+
+``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.model.entity import Document
+
+_ROOT = "incidents"
+
+
+def list_incidents(**filters: Filter) -> Pages[Document]:
+    """Iterate over incidents, newest first; filters are the API's, e.g. ``status``, ``alert``."""
+    return pages_of(_ROOT, filters, _document)
+
+
+def get_incident(name: str) -> ApiCall[Document]:
+    """Return an incident, by its number (``INC-7``) or id, with its timeline."""
+    return ApiCall("GET", _path(name), _document)
+
+
+def acknowledge_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
+    """Acknowledge an incident."""
+    return _incident(name, "acknowledge", comment)
+
+
+def assign_incident(name: str, assignee: Document, *, comment: str | None = None) -> ApiCall[Document]:
+    """Assign an incident to a user or team: a reference with ``type`` and ``id`` or ``name``."""
+    return _incident(name, "assign", comment, assignee=assignee)
+
+
+def resolve_incident(name: str, *, comment: str | None = None, reason: str | None = None) -> ApiCall[Document]:
+    """Resolve an incident by hand; ``reason`` is one of OpenMetadata's, e.g. ``FalsePositive``."""
+    return _incident(name, "resolve", comment, **({"reason": reason} if reason else {}))
+
+
+def merge_incident(name: str, into: str, *, comment: str | None = None) -> ApiCall[Document]:
+    """Make an incident part of another one; ``split_incident`` undoes it."""
+    return _incident(name, "merge", comment, into=into)
+
+
+def split_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
+    """Let an incident that is part of another one stand for itself again."""
+    return _incident(name, "split", comment)
+
+
+def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:
+    body = {**fields, **({"comment": comment} if comment else {})}
+    return ApiCall("PUT", f"{_path(name)}/{action}", _document, body=body)
+
+
+def _path(name: str) -> str:
+    return f"{_ROOT}/{quote(name, safe='')}"
+
+
+def _document(answer: Document) -> Document:
+    return answer
